@@ -1,0 +1,59 @@
+"""Evaluate extreme multi-label classifiers from sparse labels and top-k lists."""
+
+from __future__ import annotations
+
+from xmleval import io
+from xmleval.api import evaluate
+from xmleval.conventions import Conventions
+from xmleval.evaluator import Evaluator
+from xmleval.oneliners import (
+    coverage,
+    hamming_loss,
+    hit_rate_at_k,
+    instance_auc,
+    instance_f1,
+    label_ranking_average_precision,
+    macro_f1,
+    mean_reciprocal_rank_at_k,
+    micro_f1,
+    ndcg_at_k,
+    one_error,
+    precision_at_k,
+    psndcg_at_k,
+    psp_at_k,
+    ranking_loss,
+    recall_at_k,
+    subset_accuracy,
+)
+from xmleval.propensity import inverse_propensity
+from xmleval.report import Report
+from xmleval.truth_statistics import label_statistics
+from xmleval.version import __version__
+
+__all__ = [
+    "Conventions",
+    "Evaluator",
+    "Report",
+    "__version__",
+    "coverage",
+    "evaluate",
+    "hamming_loss",
+    "hit_rate_at_k",
+    "instance_auc",
+    "instance_f1",
+    "inverse_propensity",
+    "io",
+    "label_ranking_average_precision",
+    "label_statistics",
+    "macro_f1",
+    "mean_reciprocal_rank_at_k",
+    "micro_f1",
+    "ndcg_at_k",
+    "one_error",
+    "precision_at_k",
+    "psndcg_at_k",
+    "psp_at_k",
+    "ranking_loss",
+    "recall_at_k",
+    "subset_accuracy",
+]

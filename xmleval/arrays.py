@@ -1,0 +1,56 @@
+"""The few array records that cross module borders, and their dtypes.
+
+A block is a run of consecutive instances in canonical form: labels in CSR order, ``ptr`` always starting
+at 0. Everything below `xmleval.coerce` sees only these.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Labels = NDArray[Any]  # int32, or int64 where there are more than 2^31 - 1 labels
+Scores = NDArray[Any]  # float32 or float64, as given
+
+
+class Truth(NamedTuple):
+    """Label sets of some instances, also used for predicted sets.
+
+    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within an instance.
+    """
+
+    ptr: Ints
+    labels: Labels
+
+
+class Ranking(NamedTuple):
+    """Listed labels of some instances, best first.
+
+    ptr : int64 (n + 1,); labels : (s,); scores : (s,) not increasing within an instance, or None;
+    n_above : int64 (n,), how many leading entries rank above the labels that are not listed.
+    """
+
+    ptr: Ints
+    labels: Labels
+    scores: Scores | None
+    n_above: Ints
+
+
+class Block(NamedTuple):
+    """Canonical input of consecutive instances; ``weight`` is float64 (n,) or None."""
+
+    truth: Truth
+    ranking: Ranking | None
+    pred: Truth | None
+    weight: Floats | None
+    first_row: int
+
+
+def label_dtype(n_labels: int) -> np.dtype[Any]:
+    """Return the narrowest integer type that holds every label id."""
+    return np.dtype(np.int32 if n_labels <= np.iinfo(np.int32).max else np.int64)

@@ -1,0 +1,77 @@
+"""Counting blocks of rows, inline or over a thread pool, with the same result."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from xmleval.arrays import Block
+from xmleval.plan import Plan, States
+
+
+def count_blocks(
+    plan: Plan,
+    block: Callable[[int, int], Block],
+    n_rows: int,
+    size: int,
+    threads: int,
+    states: States | None,
+) -> States:
+    """Count rows block by block and return the statistics with these rows added.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to count.
+    block : callable
+        Gives the checked rows of a range.
+    n_rows, size : int
+        Number of rows, and of rows in a block.
+    threads : int
+        Most threads to use; a single block is counted inline, where a pool would cost more.
+    states : States or None
+        Statistics to add to. They are not touched before every block was accepted.
+
+    Returns
+    -------
+    States
+    """
+    if n_rows <= size:
+        rows = block(0, n_rows)
+        states = states or States(plan)
+        states.update(rows)
+        return states
+    turn = itertools.count()
+    n_blocks = -(-n_rows // size)
+    refused: list[tuple[int, BaseException]] = []
+    stop = threading.Event()
+
+    def work() -> States:
+        found = States(plan)
+        while not stop.is_set() and (number := next(turn)) < n_blocks:
+            try:
+                found.update(block(number * size, min((number + 1) * size, n_rows)))
+            except BaseException as error:
+                refused.append((number, error))
+                stop.set()
+        return found
+
+    n_workers = min(threads, n_blocks)
+    if n_workers == 1:
+        parts = [work()]
+    else:
+        with ThreadPoolExecutor(n_workers) as pool:
+            try:
+                parts = [future.result() for future in [pool.submit(work) for _ in range(n_workers)]]
+            finally:
+                stop.set()
+    if refused:
+        # blocks are taken in order, so the earliest refusal is that of the first offending row
+        raise min(refused, key=lambda item: item[0])[1]
+    if states is not None:
+        parts.insert(0, states)
+    for part in parts[1:]:
+        parts[0].merge(part)
+    return parts[0]

@@ -1,0 +1,15 @@
+"""The border: whatever the caller has becomes canonical blocks, or one clear error.
+
+Only here is input looked at by type, and only here is it refused. Arrays of the caller are read, never
+written; what must be reordered is copied first.
+"""
+
+from __future__ import annotations
+
+from xmleval.coerce.errors import InputError
+from xmleval.coerce.scores import ranking_rows
+from xmleval.coerce.sets import set_rows
+from xmleval.coerce.source import Rows
+from xmleval.coerce.weights import check_propensity, check_weight
+
+__all__ = ["InputError", "Rows", "check_propensity", "check_weight", "ranking_rows", "set_rows"]

@@ -1,0 +1,30 @@
+"""How refused input is reported."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE
+
+
+class InputError(ValueError):
+    """Refused input; the message starts with the argument's name."""
+
+    def __init__(self, argument: str, text: str) -> None:
+        super().__init__(f"{argument}: {text}")
+        self.argument = argument
+        self.text = text
+
+
+def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
+    """Raise the message of a code of `xmleval.kernels.checking`."""
+    if code == BAD_POINTER:
+        raise InputError(
+            argument,
+            f"row {row}: indptr is {value} there; it must start at 0, never fall and end at the "
+            "number of stored entries",
+        )
+    if code == BAD_LABEL:
+        raise InputError(argument, f"row {row}: label id {value} is not in 0..{n_labels - 1}")
+    assert code == DUPLICATE
+    raise InputError(argument, f"row {row}: label id {value} occurs twice; ids of a row must be distinct")

@@ -1,0 +1,236 @@
+"""Scores and top-k lists, brought into rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.arrays import Ints, Labels, Ranking, Scores, label_dtype
+from xmleval.coerce.errors import InputError, refuse_code
+from xmleval.coerce.source import (
+    Entries,
+    Rows,
+    Stored,
+    as_array,
+    check_n_labels,
+    check_shape,
+    cut_entries,
+    is_sparse,
+    keep_entries,
+    rows_of,
+    stored_csr,
+    stored_lists,
+)
+from xmleval.kernels.checking import FINE, find_duplicate
+from xmleval.kernels.ranking import count_leading, head_pointer, rank_rows, select_heads
+
+EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
+
+
+def ranking_rows(
+    argument: str,
+    value: Any,
+    n_labels: int | None,
+    known: int,
+    unlisted: float | None = None,
+    depth: int | None = None,
+) -> Rows[Ranking]:
+    """Accept scores in any form and rank them block by block.
+
+    Parameters
+    ----------
+    argument : str
+        Name of the argument, for messages.
+    value : sparse matrix or array, dense array, (labels, scores) pair, or ragged lists
+        Ragged lists only where ``n_labels`` is given; ``scores`` of a pair may be None.
+    n_labels : int or None
+        Number of labels as the caller gave it.
+    known : int
+        Number of labels of the truth.
+    unlisted : float or None
+        Score of labels that are not listed; None ranks them below everything.
+    depth : int or None
+        How many leading labels of a row are needed; None for all.
+
+    Returns
+    -------
+    Rows of Ranking
+
+    Raises
+    ------
+    InputError
+        If a score is NaN, ids are out of range or doubled in a row, or shapes disagree.
+    """
+    if n_labels is not None:
+        check_n_labels(n_labels)
+    if unlisted is not None:
+        depth = None  # what competes with unlisted labels depends on every listed one
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
+        return _list_rows(argument, value[0], value[1], known, unlisted)
+    if is_sparse(value):
+        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth)
+    if n_labels is not None and isinstance(value, list):
+        return _ragged_rows(argument, value, known, unlisted)
+    array = as_array(argument, value)
+    n_rows, width = check_shape(argument, array.shape, known)
+
+    def block(start: int, stop: int) -> Ranking:
+        n = stop - start
+        ptr = np.arange(n + 1, dtype=np.int64) * width
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
+        labels = np.tile(np.arange(width, dtype=label_dtype(width)), n)
+        return _rank(ptr, labels, scores, unlisted, depth)
+
+    return Rows(n_rows, width, 24.0 * width, block)
+
+
+def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+    """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
+    scores: Scores
+    if values.dtype.char in EXACT_FLOAT32:
+        scores = values.astype(np.float32, copy=False)
+    else:
+        scores = values.astype(np.float64, copy=False)
+        if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+            large = np.flatnonzero(
+                (values > 2**53) | (values < -(2**53) if values.dtype.kind == "i" else False)
+            )
+            lost = [p for p in large if int(scores[p]) != int(values[p])][:1]
+        else:
+            lost = list(np.flatnonzero((scores != values) & (values == values))[:1])
+        if lost:
+            row = start + int(rows_of(ptr, np.array(lost))[0])
+            raise InputError(argument, f"row {row}: score {values[lost[0]]} is not exact in float64")
+    if scores.size and np.isnan(scores.min()):
+        row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
+        raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
+    return np.ascontiguousarray(scores)
+
+
+def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: int | None) -> Rows[Ranking]:
+    n_rows = stored.ptr.size - 1
+
+    def block(start: int, stop: int) -> Ranking:
+        entries = cut_entries(argument, stored, start, stop)
+        assert entries.data is not None
+        scores = ordered_scores(argument, entries.data, entries.ptr, start)
+        entries = entries._replace(data=scores)
+        if unlisted is not None:
+            # such an entry says what its absence would say; ties then go by id among all of them
+            entries = keep_entries(entries, scores != scores.dtype.type(unlisted))
+        return _rank(entries.ptr, entries.labels, entries.data, unlisted, depth)
+
+    return Rows(n_rows, stored.n_labels, 32.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None) -> Ranking:
+    """Rank entries whose ids rise within each row."""
+    if depth is not None:
+        head_ptr = head_pointer(ptr, depth)
+        head_labels = np.empty(head_ptr[-1], labels.dtype)
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
+        return _with_level(head_ptr, head_labels, head_scores, unlisted)
+    labels, scores = labels.copy(), scores.copy()
+    rank_rows(ptr, labels, scores)
+    return _with_level(ptr, labels, scores, unlisted)
+
+
+def _with_level(ptr: Ints, labels: Labels, scores: Scores | None, unlisted: float | None) -> Ranking:
+    """Find where the unlisted labels stand: behind listed ones of their own score."""
+    n_above = np.diff(ptr)
+    if unlisted is not None and scores is not None:
+        count_leading(ptr, scores, float(scores.dtype.type(unlisted)), True, n_above)
+    return Ranking(ptr, labels, scores, n_above)
+
+
+def _list_rows(
+    argument: str, given_labels: Any, given_scores: Any, n_labels: int, unlisted: float | None
+) -> Rows[Ranking]:
+    labels = as_array(argument, given_labels)
+    if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
+        raise InputError(
+            argument,
+            f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of "
+            f"shape {labels.shape}",
+        )
+    scores = None if given_scores is None else as_array(argument, given_scores)
+    if scores is not None and scores.shape != labels.shape:
+        raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+    if scores is None and unlisted is not None:
+        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    n_rows, width = labels.shape
+
+    def block(start: int, stop: int) -> Ranking:
+        ids = labels[start:stop]
+        ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
+        values = None if scores is None else scores[start:stop].reshape(-1)
+        flat = ids.reshape(-1)
+        if flat.size and not (flat.min() >= 0 and flat.max() < n_labels):
+            bad = np.flatnonzero((flat < -1) | (flat >= n_labels))
+            if bad.size:
+                row, label = start + int(bad[0]) // width, int(flat[bad[0]])
+                raise InputError(
+                    argument,
+                    f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)",
+                )
+            kept = keep_entries(Entries(ptr, flat, values), flat >= 0)
+            ptr, flat, values = kept.ptr, kept.labels, kept.data
+        return _ranked_list(argument, ptr, flat, values, start, n_labels, unlisted)
+
+    return Rows(n_rows, n_labels, 24.0 * width, block)
+
+
+def _ranked_list(
+    argument: str,
+    ptr: Ints,
+    ids: NDArray[Any],
+    values: NDArray[Any] | None,
+    start: int,
+    n_labels: int,
+    unlisted: float | None,
+) -> Ranking:
+    """Check ids in range that are given best first, and order them where their scores do not fall."""
+    labels = np.ascontiguousarray(ids.astype(label_dtype(n_labels), copy=False))
+    code, row, position = find_duplicate(ptr, labels)
+    if code != FINE:
+        refuse_code(argument, code, start + row, int(labels[position]), n_labels)
+    if values is None:
+        return _with_level(ptr, labels, None, unlisted)
+    scores = ordered_scores(argument, values, ptr, start)
+    rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+    if rises.size and not bool(np.isin(rises, ptr).all()):
+        labels, scores = labels.copy(), scores.copy()
+        rank_rows(ptr, labels, scores)
+    return _with_level(ptr, labels, scores, unlisted)
+
+
+def _ragged_rows(argument: str, lists: list[Any], n_labels: int, unlisted: float | None) -> Rows[Ranking]:
+    """Accept one list per row, of ids or of (id, score) pairs, best first."""
+    with_scores = any(isinstance(item, tuple | list) for row in lists for item in list(row)[:1])
+    ids = lists
+    scores: list[float] = []
+    if with_scores:
+        ids = []
+        for row, pairs in enumerate(lists):
+            for pair in pairs:
+                if not isinstance(pair, tuple | list) or len(pair) != 2:
+                    raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
+            ids.append([pair[0] for pair in pairs])
+            scores.extend(pair[1] for pair in pairs)
+    elif unlisted is not None:
+        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    stored = stored_lists(argument, ids, n_labels)
+    data = as_array(argument, np.array(scores, np.float64)) if with_scores else None
+
+    def block(start: int, stop: int) -> Ranking:
+        lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
+        ptr = stored.ptr[start : stop + 1] - lo
+        values = None if data is None else data[lo:hi]
+        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted)
+
+    return Rows(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)

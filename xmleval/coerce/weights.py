@@ -1,0 +1,42 @@
+"""Vectors that go with the data: instance weights and label propensities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.arrays import Floats
+from xmleval.coerce.errors import InputError
+from xmleval.coerce.source import as_array
+
+LIGHTEST, HEAVIEST = 2.0**-50, 2.0**20  # between them weighted sums are exact in fixed point
+
+
+def check_weight(value: Any, n_rows: int) -> Floats:
+    """Return instance weights as float64 (n_rows,), or refuse them."""
+    weight = as_array("sample_weight", value).astype(np.float64, copy=False)
+    if weight.shape != (n_rows,):
+        raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
+    bad = np.flatnonzero(~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST))))
+    if bad.size:
+        raise InputError(
+            "sample_weight",
+            f"row {bad[0]}: weight {weight[bad[0]]} is neither 0 nor within 2^-50..2^20, "
+            "where sums are exact; scaling all weights by one power of two changes no mean",
+        )
+    return np.ascontiguousarray(weight)
+
+
+def check_propensity(value: Any, n_labels: int | None) -> Floats:
+    """Return inverse propensities as float64 (n_labels,), or refuse them."""
+    weights = as_array("propensity", value).astype(np.float64, copy=False)
+    if weights.ndim != 1 or (n_labels is not None and weights.size != n_labels):
+        expected = "a vector" if n_labels is None else f"({n_labels},)"
+        raise InputError("propensity", f"shape {weights.shape} is not {expected}: one per label")
+    bad = np.flatnonzero(~((weights > 0) & (weights <= 2.0**30)))
+    if bad.size:
+        raise InputError(
+            "propensity", f"label {bad[0]}: inverse propensity {weights[bad[0]]} is not within 0..2^30"
+        )
+    return np.ascontiguousarray(weights)

@@ -1,0 +1,154 @@
+"""Conventions that can change a digit: fields, presets and their one-line signature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+CHOICES: dict[str, tuple[object, ...]] = {
+    "auc_ties": ("half", "full", "none"),
+    "loss_ties": ("full", "half", "none"),
+    "ndcg_ties": ("order", "average"),
+    "empty": ("zero", "skip", "one"),
+    "no_pairs": ("skip", "perfect", "perfect_except_auc"),
+    "zero_division": (0.0, 1.0, math.nan),
+    "labels": ("all", "present", "seen"),
+}
+TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """Readings of the formulas where the literature and the software differ.
+
+    Parameters
+    ----------
+    auc_ties : {"half", "full", "none"}
+        Credit of a relevant and an irrelevant label with equal scores in AUC.
+    loss_ties : {"full", "half", "none"}
+        Weight of such a pair as an error in ranking loss, is-error and error-set size.
+    ndcg_ties : {"order", "average"}
+        Whether tied labels are ordered (see the README) or share the mean discount of their ranks.
+    empty : {"zero", "skip", "one"}
+        Value at k of instances without relevant labels: 0, left out, or 1 where the formula is 0/0.
+    no_pairs : {"skip", "perfect", "perfect_except_auc"}
+        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect in all but AUC.
+    zero_division : {0, 1, nan}
+        Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean.
+    labels : {"all", "present", "seen"}
+        Labels that macro averages run over: all, with a relevant instance, with tp + fp + fn > 0.
+    unlisted : "below" or float
+        Score of labels without a stored score: below every score and tied with one another, or this
+        number.
+
+    Raises
+    ------
+    ValueError
+        If a field holds none of its values.
+
+    Examples
+    --------
+    >>> from xmleval import Conventions
+    >>> Conventions(empty="skip").signature(["empty", "auc_ties"])
+    'auc_ties=half empty=skip'
+    """
+
+    auc_ties: str = "half"
+    loss_ties: str = "full"
+    ndcg_ties: str = "order"
+    empty: str = "zero"
+    no_pairs: str = "skip"
+    zero_division: float = 0.0
+    labels: str = "all"
+    unlisted: str | float = "below"
+
+    def __post_init__(self) -> None:
+        """Check every field against its choices."""
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if name == "zero_division":
+                value = _number(value)
+                object.__setattr__(self, name, value)
+                known = value is not None and (math.isnan(value) or value in (0.0, 1.0))
+            else:
+                known = isinstance(value, str) and value in choices
+            if not known:
+                shown = ", ".join(f"{c:g}" if isinstance(c, float) else str(c) for c in choices)
+                raise ValueError(f"conventions: {name}={getattr(self, name)!r} is not one of {shown}")
+        if self.unlisted != "below":
+            score = _number(self.unlisted)
+            if score is None or math.isnan(score):
+                raise ValueError(f"unlisted={self.unlisted!r} is neither 'below' nor a number")
+            object.__setattr__(self, "unlisted", score + 0.0)
+
+    @property
+    def unlisted_score(self) -> float | None:
+        """Score of unlisted labels, or None where they rank below everything."""
+        return None if self.unlisted == "below" else float(self.unlisted)
+
+    def signature(self, names: list[str]) -> str:
+        """Return the named fields on one line, in the order of the class.
+
+        Parameters
+        ----------
+        names : list of str
+            Fields to print.
+
+        Returns
+        -------
+        str
+            ``field=value`` pairs separated by blanks.
+        """
+        return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in names)
+
+    def as_dict(self) -> dict[str, str | float]:
+        """Return every field as plain JSON values (what is not finite as a string)."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def _plain(value: Any) -> str | float:
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() else value
+    return str(value)
+
+
+PRESETS: dict[str, Conventions] = {
+    "default": Conventions(),
+    "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
+    "paper": Conventions(auc_ties="full"),
+}
+
+
+def resolve_conventions(
+    given: str | Conventions | Mapping[str, Any] | None, unlisted: str | float | None = None
+) -> Conventions:
+    """Turn a preset's name, a record or fields over the default into `Conventions`.
+
+    ``unlisted``, where it is given, overrides the field of that name.
+    """
+    if given is None:
+        found = PRESETS["default"]
+    elif isinstance(given, Conventions):
+        found = given
+    elif isinstance(given, str):
+        if given not in PRESETS:
+            raise ValueError(f"conventions={given!r} is not one of {', '.join(PRESETS)}")
+        found = PRESETS[given]
+    elif isinstance(given, Mapping):
+        unknown = sorted(set(given) - {f.name for f in fields(Conventions)})
+        if unknown:
+            known = ", ".join(f.name for f in fields(Conventions))
+            raise ValueError(f"conventions: unknown field {unknown[0]!r}; fields are {known}")
+        found = replace(PRESETS["default"], **given)
+    else:
+        raise ValueError(f"conventions must be a preset's name, Conventions or a dict, not {given!r}")
+    return found if unlisted is None else replace(found, unlisted=unlisted)

@@ -1,0 +1,413 @@
+"""Evaluator: count blocks of data, merge counts, compute values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval.arrays import Block, Floats, Ranking, Truth
+from xmleval.blocks import count_blocks
+from xmleval.coerce import InputError, Rows, check_propensity, check_weight, ranking_rows, set_rows
+from xmleval.coerce.source import check_n_labels
+from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.plan import Plan, States
+from xmleval.report import Report
+from xmleval.spec import DEFAULT_K, Spec, expand_metrics, parse_decision
+from xmleval.states import Decision
+from xmleval.store import Saved, load_state, save_state
+
+BLOCK_BYTES = 8 << 20  # what a block may take: a few cache-friendly megabytes
+MOST_ROWS = 16384
+MISSING = {"scores": "y_score=", "sets": "y_pred= or decision=", "propensity": "propensity="}
+
+
+class Evaluator:
+    """Streaming evaluation: ``update`` with any blocks of rows, ``merge`` with any other, ``compute``.
+
+    Values do not depend on how the rows were cut, on the order of merging or on the number of threads,
+    to the last bit.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str, optional
+        Names such as ``"p@5"`` or ``"f1.macro"``, and groups such as ``"xmc"`` (the default).
+    n_labels : int
+        Number of labels. Nested lists in `update` are lists of label ids.
+    k : iterable of int, default (1, 3, 5)
+        Cutoffs of measures at k that are named without one.
+    propensity : array of shape (n_labels,), optional
+        Inverse propensities q, see `inverse_propensity`.
+    decision : str, optional
+        How scores become sets where no ``y_pred`` is given: ``"top3"`` or ``"threshold0.5"``.
+    conventions : str, Conventions or dict, optional
+        A preset's name, a record, or fields over the default.
+    unlisted : "below" or float, optional
+        Score of labels without a stored score; overrides the conventions.
+    keep_rows : bool, default False
+        Keep every row's values for ``report.per_row()``.
+    threads : int, optional
+        Most threads to use; default one per available processor.
+    block_rows : int, optional
+        Rows counted at a time; default by memory.
+
+    Raises
+    ------
+    ValueError
+        If a name, a convention or a size is not valid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import Evaluator
+    >>> ev = Evaluator(["p@1", "lrap"], n_labels=3)
+    >>> ev.update(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> other = Evaluator(["p@1", "lrap"], n_labels=3)
+    >>> other.update(np.array([[0, 1, 0]]), np.array([[0.9, 0.5, 0.2]]))
+    >>> ev.merge(other).compute()["p@1"]
+    0.5
+    """
+
+    def __init__(
+        self,
+        metrics: str | Iterable[str] | None = None,
+        *,
+        n_labels: int,
+        k: Iterable[int] = DEFAULT_K,
+        propensity: Any = None,
+        decision: str | Decision | None = None,
+        conventions: str | Conventions | Mapping[str, Any] | None = None,
+        unlisted: str | float | None = None,
+        keep_rows: bool = False,
+        threads: int | None = None,
+        block_rows: int | None = None,
+    ) -> None:
+        self.n_labels = check_n_labels(n_labels)
+        self.asked = expand_metrics(metrics, k)
+        self.conventions = resolve_conventions(conventions, unlisted)
+        self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels)
+        self.constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
+        self.decision = parse_decision(decision)
+        score = self.conventions.unlisted_score
+        if self.decision and self.decision.kind == "threshold" and score is not None:
+            if score > self.decision.value:
+                raise ValueError(
+                    f"decision={self.decision} with unlisted={score:g} would predict every unlisted label"
+                )
+        for name, value in (("threads", threads), ("block_rows", block_rows)):
+            if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
+                raise ValueError(f"{name}={value!r} is not a positive integer")
+        self.threads = threads or _available_processors()
+        self.block_rows = block_rows
+        self.keep_rows = keep_rows
+        self.n_rows = 0
+        self.plan: Plan | None = None  # settled by the first update: what is given, decides
+        self.states: States | None = None
+        self.given: frozenset[str] = frozenset()
+        self.score_dtype: str | None = None
+        self.spans: list[tuple[int, int]] = []  # rows kept so far
+
+    def update(
+        self,
+        y_true: Any,
+        y_score: Any = None,
+        *,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        first_row: int | None = None,
+    ) -> None:
+        """Count some rows. If anything is refused, nothing of them is counted.
+
+        Parameters
+        ----------
+        y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; (m, n_labels)
+            Relevant labels of each row.
+        y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists, optional
+            Scores; in a top-k list -1 marks an empty slot and scores may be None.
+        y_pred : as y_true, optional
+            Predicted sets.
+        sample_weight : array of shape (m,), optional
+            Weight of each row: 0, or within 2^-50..2^20.
+        first_row : int, optional
+            Number of the first row in the whole data, for kept rows of shards that are merged later;
+            default the number of rows counted so far.
+
+        Raises
+        ------
+        ValueError
+            If input is not valid, or differs in kind from that of earlier updates.
+        """
+        self.update_rows(
+            set_rows("y_true", y_true, self.n_labels),
+            y_score,
+            y_pred,
+            sample_weight,
+            first_row,
+            self.n_labels,
+        )
+
+    def update_rows(
+        self, truth: Rows[Truth], y_score: Any, y_pred: Any, sample_weight: Any, first_row: int | None,
+        n_labels: int | None,
+    ) -> None:  # fmt: skip
+        """Count rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
+        kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
+        given = frozenset(name for name, value in kinds.items() if value is not None)
+        if self.plan is not None and given != self.given:
+            changed = sorted(given ^ self.given)[0]
+            raise InputError(
+                changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
+            )
+        plan = self.plan or self._settle(given)
+        scores: Rows[Ranking] | None = None
+        if y_score is not None:
+            scores = ranking_rows(
+                "y_score", y_score, n_labels, self.n_labels, self.conventions.unlisted_score, plan.depth
+            )
+        pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, self.n_labels)
+        for argument, rows in (("y_score", scores), ("y_pred", pred)):
+            if rows is not None and rows.n_rows != truth.n_rows:
+                raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
+        weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+        start = self.n_rows if first_row is None else first_row
+        self._check_span(start, start + truth.n_rows)
+        dtypes: set[str] = set() if self.score_dtype is None else {self.score_dtype}
+
+        def block(lo: int, hi: int) -> Block:
+            ranking = None if scores is None else scores.block(lo, hi)
+            if ranking is not None and ranking.scores is not None and hi > lo:
+                dtypes.add(ranking.scores.dtype.name)
+                if len(dtypes) > 1 and self.conventions.unlisted_score is not None:
+                    raise InputError(
+                        "y_score",
+                        f"scores are {ranking.scores.dtype} where earlier ones were not; "
+                        "unlisted= is rounded to their type, so a stream must keep to one",
+                    )
+            return Block(
+                truth.block(lo, hi), ranking, None if pred is None else pred.block(lo, hi),
+                None if weight is None else weight[lo:hi], start + lo,
+            )  # fmt: skip
+
+        per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
+        size = self.block_rows or max(1, min(MOST_ROWS, int(BLOCK_BYTES // (per_row + 1))))
+        found = count_blocks(plan, block, truth.n_rows, size, self.threads, self.states)
+        self.plan, self.states, self.given = plan, found, given
+        self.n_rows += truth.n_rows
+        self.score_dtype = next(iter(dtypes), None)
+        if self.keep_rows:
+            self.spans.append((start, start + truth.n_rows))
+
+    def merge(self, other: Evaluator) -> Evaluator:
+        """Add what another evaluator counted, in place.
+
+        Parameters
+        ----------
+        other : Evaluator
+            With the same labels, metrics, conventions, propensities and kinds of input.
+
+        Returns
+        -------
+        Evaluator
+            This one.
+
+        Raises
+        ------
+        ValueError
+            If the two differ; the message names the difference.
+        """
+        mine, theirs = self.settings(), other.settings()
+        for name, value in mine.items():
+            if value != theirs[name]:
+                raise ValueError(f"merge: {name} differs: {_brief(value)} here, {_brief(theirs[name])} there")
+        if not np.array_equal(self._propensities(), other._propensities()):
+            raise ValueError("merge: propensity differs")
+        if other.plan is None or other.states is None:
+            return self
+        if self.plan is None:
+            self.plan, self.given = other.plan, other.given
+            self.states = States(other.plan)
+        elif self.given != other.given:
+            raise ValueError(f"merge: input differs: {sorted(self.given)} here, {sorted(other.given)} there")
+        unlisted = self.conventions.unlisted_score is not None
+        if unlisted and None not in (self.score_dtype, other.score_dtype):
+            if self.score_dtype != other.score_dtype:
+                raise ValueError(f"merge: scores are {self.score_dtype} here, {other.score_dtype} there")
+        for span in other.spans:
+            self._check_span(*span)
+        assert self.states is not None
+        self.states.merge(other.states)
+        self.n_rows += other.n_rows
+        self.spans += other.spans
+        self.score_dtype = self.score_dtype or other.score_dtype
+        return self
+
+    def compute(self) -> Report:
+        """Return the values of everything counted so far.
+
+        Returns
+        -------
+        Report
+            Values are NaN where they are undefined.
+
+        Raises
+        ------
+        ValueError
+            If nothing was counted yet.
+        """
+        plan, states = self.plan, self.states
+        if plan is None or states is None:
+            raise ValueError("nothing was counted yet: call update or merge first")
+        inputs = self._inputs(self.given)
+        left_out = {
+            str(spec): MISSING[_missing(spec, inputs)[0]] for spec, _ in self.asked if _missing(spec, inputs)
+        }
+        rows_left_out = {
+            key: self.n_rows - int(n) for key, n in zip(states.rows.keys, states.rows.n_defined, strict=True)
+        }
+        names = {str(spec) for spec in plan.specs}
+        return Report(
+            values_by_name={str(spec): states.value(spec) for spec in plan.specs},
+            specs=plan.specs,
+            conventions=self.conventions,
+            n_rows=self.n_rows,
+            n_labels=self.n_labels,
+            decision=None if plan.decision is None else str(plan.decision),
+            constants=self.constants,
+            left_out=left_out,
+            rows_left_out={key: n for key, n in rows_left_out.items() if n and key in names},
+            rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the evaluator: to a temporary name first, then renamed; no pickle.
+
+        Parameters
+        ----------
+        path : path
+            File to write or replace.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old file is then untouched.
+        """
+        arrays: dict[str, Any] = {} if self.states is None else self.states.arrays()
+        if self.propensity is not None:
+            arrays["propensity"] = self.propensity
+        more = {
+            "n_rows": self.n_rows, "given": sorted(self.given), "updated": self.plan is not None,
+            "score_dtype": self.score_dtype, "spans": self.spans, "constants": self.constants,
+        }  # fmt: skip
+        save_state(Path(path), Saved({"settings": self.settings(), **more}, arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Evaluator:
+        """Load a saved evaluator.
+
+        Parameters
+        ----------
+        path : path
+            File written by `save`.
+
+        Returns
+        -------
+        Evaluator
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is not such a file, is damaged, or is of another version.
+        """
+        saved = load_state(Path(path))
+        meta, arrays = saved
+        settings = meta["settings"]
+        found = cls(
+            [name for name, _ in settings["metrics"]],
+            n_labels=settings["n_labels"],
+            propensity=arrays.pop("propensity", None),
+            decision=settings["decision"],
+            conventions=settings["conventions"],
+            keep_rows=settings["keep_rows"],
+        )
+        by_name = dict(settings["metrics"])
+        found.asked = [(spec, by_name[str(spec)]) for spec, _ in found.asked]
+        found.constants = meta["constants"]
+        if meta["updated"]:
+            found.given = frozenset(meta["given"])
+            found.plan = found._settle(found.given)
+            found.states = States(found.plan)
+            found.states.restore(arrays)
+        found.n_rows, found.score_dtype = meta["n_rows"], meta["score_dtype"]
+        found.spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """Return what two evaluators must share to be merged, as plain JSON values."""
+        return {
+            "n_labels": self.n_labels,
+            "metrics": [[str(spec), explicit] for spec, explicit in self.asked],
+            "conventions": self.conventions.as_dict(),
+            "decision": None if self.decision is None else str(self.decision),
+            "keep_rows": self.keep_rows,
+        }
+
+    def _inputs(self, given: frozenset[str]) -> set[str]:
+        """Return which needs of measures are met."""
+        met = {"scores"} if "y_score" in given else set()
+        if "y_pred" in given or (self.decision and "y_score" in given):
+            met.add("sets")
+        return met if self.propensity is None else met | {"propensity"}
+
+    def _settle(self, given: frozenset[str]) -> Plan:
+        """Fix what to compute: all that was asked by name, and what the input allows of groups."""
+        if "y_pred" in given and self.decision is not None:
+            raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
+        inputs = self._inputs(given)
+        for spec, explicit in self.asked:
+            missing = _missing(spec, inputs)
+            if explicit and missing:
+                raise ValueError(f"{spec} needs {MISSING[missing[0]]}")
+        return Plan(
+            specs=tuple(spec for spec, _ in self.asked if not _missing(spec, inputs)),
+            n_labels=self.n_labels,
+            conventions=self.conventions,
+            propensity=self.propensity,
+            decision=Decision("pred") if "y_pred" in given else self.decision,
+            weighted="sample_weight" in given,
+            keep_rows=self.keep_rows,
+        )
+
+    def _propensities(self) -> Floats:
+        return np.empty(0) if self.propensity is None else self.propensity
+
+    def _check_span(self, start: int, stop: int) -> None:
+        """Refuse kept rows that are there already."""
+        if start < 0:
+            raise InputError("first_row", f"{start} is negative")
+        for lo, hi in self.spans if self.keep_rows else []:
+            if start < hi and lo < stop:
+                raise InputError(
+                    "first_row",
+                    f"rows {max(lo, start)}..{min(hi, stop) - 1} are kept already; give each "
+                    "shard the number of its first row",
+                )
+
+
+def _missing(spec: Spec, inputs: set[str]) -> list[str]:
+    return [need for need in spec.needs if need not in inputs]
+
+
+def _available_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _brief(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

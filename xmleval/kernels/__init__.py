@@ -1,0 +1,1 @@
+"""Serial kernels: arrays in, arrays out. Numba is imported nowhere else."""

@@ -1,0 +1,93 @@
+"""Checks of untrusted index arrays: each returns the first offence as (code, row, position)."""
+
+from __future__ import annotations
+
+from xmleval.arrays import Ints, Labels
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import longest_row, sort_down
+
+FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
+
+
+@kernel
+def check_pointer(ptr: Labels, n_stored: int) -> tuple[int, int, int]:
+    """Verify that a CSR pointer starts at 0, never falls and stays within the stored entries."""
+    if ptr[0] != 0:
+        return BAD_POINTER, 0, 0
+    for i in range(ptr.size - 1):
+        if ptr[i + 1] < ptr[i] or ptr[i + 1] > n_stored:
+            return BAD_POINTER, i, i + 1
+    return FINE, -1, -1
+
+
+@kernel
+def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
+    """Verify that ids lie in range and rise strictly within each row.
+
+    Out of range comes first, so that no later step can be led out of its arrays.
+    """
+    worst = FINE
+    n_falls = 0
+    for p in range(labels.size):
+        n_falls += labels[p] < 0 or labels[p] >= n_labels
+    if n_falls:
+        worst = BAD_LABEL
+    else:
+        for p in range(1, labels.size):
+            n_falls += labels[p] <= labels[p - 1]
+        for i in range(1, ptr.size - 1):
+            start = ptr[i]
+            if 0 < start < labels.size and ptr[i + 1] > start:
+                n_falls -= labels[start] <= labels[start - 1]
+        if n_falls:
+            worst = UNSORTED
+    if worst == FINE:
+        return FINE, -1, -1
+    for i in range(ptr.size - 1):
+        for p in range(ptr[i], ptr[i + 1]):
+            if worst == BAD_LABEL and (labels[p] < 0 or labels[p] >= n_labels):
+                return BAD_LABEL, i, p
+            if worst == UNSORTED and p > ptr[i] and labels[p] == labels[p - 1]:
+                return DUPLICATE, i, p
+    return UNSORTED, -1, -1
+
+
+@kernel
+def sort_labels(ptr: Ints, labels: Labels, order: Ints) -> None:
+    """Sort each row's labels upwards in place; ``order`` (int64, 0..s-1 at first) moves along."""
+    spare = longest_row(ptr)
+    spare_keys = labels[:0].copy()
+    if spare:
+        spare_keys = labels[:spare].copy()
+    spare_order = order[:spare].copy()
+    for p in range(labels.size):
+        labels[p] = -labels[p]
+    for i in range(ptr.size - 1):
+        sort_down(labels, order, ptr[i], ptr[i + 1], spare_keys, spare_order)
+    for p in range(labels.size):
+        labels[p] = -labels[p]
+
+
+@kernel
+def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
+    """Find an id that a row of an unsorted list holds twice."""
+    spare = longest_row(ptr)
+    scratch = labels[:spare].copy()
+    for i in range(ptr.size - 1):
+        lo, n = ptr[i], ptr[i + 1] - ptr[i]
+        if n <= 256:
+            n_same = 0
+            for p in range(lo + 1, lo + n):
+                label = labels[p]
+                for other in range(lo, p):
+                    n_same += labels[other] == label
+            if n_same == 0:
+                continue
+        scratch[:n] = labels[lo : lo + n]
+        scratch[:n].sort()
+        for p in range(1, n):
+            if scratch[p] == scratch[p - 1]:
+                for position in range(lo, lo + n):
+                    if labels[position] == scratch[p]:
+                        return DUPLICATE, i, position
+    return FINE, -1, -1

@@ -1,0 +1,63 @@
+"""Fixed-point sums: exact addition of float64 terms, so that no order of adding shows in a digit.
+
+A sum is three int64 limbs, last axis of its array: whole part, 52 bits and 52 further bits of fraction.
+The two fractions are carried at every addition and lie in [0, 2^52), so equal sums have equal limbs.
+Terms are cut below 2^-104, each by itself, hence alike however the input is cut into blocks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.kernels.jit import kernel
+
+LIMBS = 3
+BITS = 52
+ONE = 1 << BITS
+MASK = ONE - 1
+
+
+@kernel
+def add_term(limbs: Ints, term: float) -> None:
+    """Add one float64 term to one sum, int64 (3,)."""
+    whole = math.floor(term)
+    scaled = (term - whole) * ONE
+    middle = math.floor(scaled)
+    low = limbs[2] + np.int64((scaled - middle) * ONE)
+    middle_sum = limbs[1] + np.int64(middle) + (low >> BITS)
+    limbs[2] = low & MASK
+    limbs[1] = middle_sum & MASK
+    limbs[0] += np.int64(whole) + (middle_sum >> BITS)
+
+
+@kernel
+def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -> int:
+    """Add weighted values and their weights, leaving out NaN; return how many were added.
+
+    values : float64 (n,); weight : float64 (n,), or (0,) where all weigh one (then weight_total
+    is not touched); total, weight_total : int64 (3,), added to
+    """
+    n_added = 0
+    for i in range(values.size):
+        if np.isnan(values[i]):
+            continue
+        n_added += 1
+        if weight.size:
+            add_term(total, values[i] * weight[i])
+            add_term(weight_total, weight[i])
+        else:
+            add_term(total, values[i])
+    return n_added
+
+
+@kernel
+def carry(limbs: Ints) -> None:
+    """Bring sums that were added limb by limb back to canonical limbs, int64 (n, 3)."""
+    for i in range(limbs.shape[0]):
+        middle = limbs[i, 1] + (limbs[i, 2] >> BITS)
+        limbs[i, 2] &= MASK
+        limbs[i, 1] = middle & MASK
+        limbs[i, 0] += middle >> BITS

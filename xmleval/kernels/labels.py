@@ -1,0 +1,53 @@
+"""Totals of each label: relevant, predicted, both."""
+
+from __future__ import annotations
+
+from xmleval.arrays import Floats, Ints, Labels
+from xmleval.kernels.fixed import add_term
+from xmleval.kernels.jit import kernel
+
+
+@kernel
+def count_labels(
+    true_ptr: Ints,
+    true_labels: Labels,
+    ranks: Ints,
+    cut: Ints,
+    list_ptr: Ints,
+    list_labels: Labels,
+    totals: Ints,
+) -> None:
+    """Count per label where it is both relevant and predicted, predicted, and relevant.
+
+    ranks : int64 (t,), place of each relevant label in the list, 0 where it has none
+    cut : int64 (n,), leading entries of the list that are predicted
+    totals : int64 (3, n_labels), added to: tp, n_pred, n_true
+    """
+    tp, n_pred, n_true = totals[0], totals[1], totals[2]
+    for i in range(true_ptr.size - 1):
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            n_true[true_labels[t]] += 1
+            tp[true_labels[t]] += 0 < ranks[t] <= cut[i]
+        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
+            n_pred[list_labels[p]] += 1
+
+
+@kernel
+def weigh_labels(
+    true_ptr: Ints,
+    true_labels: Labels,
+    ranks: Ints,
+    cut: Ints,
+    list_ptr: Ints,
+    list_labels: Labels,
+    weight: Floats,
+    totals: Ints,
+) -> None:
+    """Sum instance weights as `count_labels` counts instances; totals : int64 (3, n_labels, 3)."""
+    for i in range(true_ptr.size - 1):
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            add_term(totals[2, true_labels[t]], weight[i])
+            if 0 < ranks[t] <= cut[i]:
+                add_term(totals[0, true_labels[t]], weight[i])
+        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
+            add_term(totals[1, list_labels[p]], weight[i])

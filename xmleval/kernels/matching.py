@@ -1,0 +1,151 @@
+"""Where the relevant labels of each instance stand in its ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Ints, Labels, Scores
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import longest_row, sort_up
+
+SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
+
+
+@kernel
+def find_positions(
+    list_ptr: Ints, list_labels: Labels, true_ptr: Ints, true_labels: Labels, positions: Ints
+) -> None:
+    """Find each relevant label in its instance's list.
+
+    list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, in any order
+    true_ptr, true_labels : int64 (n + 1,), (t,) strictly increasing within each row
+    positions : int64 (t,), written: 1-based place in the row's list, 0 where it is not listed
+    """
+    for i in range(true_ptr.size - 1):
+        lo, n = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
+        first, last = true_ptr[i], true_ptr[i + 1]
+        if last - first <= SCAN:
+            for t in range(first, last):
+                label = true_labels[t]
+                place = np.int32(0)  # a branch-free sum of at most one place vectorises
+                for s in range(np.int32(n)):
+                    place += np.int32(s + 1) * np.int32(list_labels[lo + s] == label)
+                positions[t] = place
+        else:
+            positions[first:last] = 0
+            for s in range(n):
+                label = list_labels[lo + s]
+                t = first + np.searchsorted(true_labels[first:last], label)
+                if t < last and true_labels[t] == label:
+                    positions[t] = s + 1
+
+
+@kernel
+def rank_positions(
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, n_above: Ints, n_labels: int, ranks: Ints
+) -> None:
+    """Turn places in the list into ranks among all labels where unlisted labels compete.
+
+    ranks : int64 (t,), written for listed labels only
+    """
+    for i in range(true_ptr.size - 1):
+        n_unlisted = n_labels - (list_ptr[i + 1] - list_ptr[i])
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if positions[t]:
+                ranks[t] = positions[t] + (n_unlisted if positions[t] > n_above[i] else 0)
+
+
+@kernel
+def rank_unlisted(
+    positions: Ints,
+    true_ptr: Ints,
+    true_labels: Labels,
+    list_ptr: Ints,
+    list_labels: Labels,
+    n_above: Ints,
+    ranks: Ints,
+) -> None:
+    """Rank the relevant labels that are not listed: by id, behind the ``n_above`` leading entries.
+
+    Label j stands at n_above + 1 + j - #(listed ids below j): no unlisted label is visited.
+    """
+    listed = list_labels[:0].copy()
+    if list_labels.size:
+        listed = np.empty(longest_row(list_ptr), list_labels.dtype)
+    for i in range(true_ptr.size - 1):
+        lo, n = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
+        first, last = true_ptr[i], true_ptr[i + 1]
+        n_missing = 0
+        for t in range(first, last):
+            n_missing += positions[t] == 0
+        if n_missing == 0:
+            continue
+        if n_missing > 8:
+            listed[:n] = list_labels[lo : lo + n]
+            listed[:n].sort()
+        for t in range(first, last):
+            if positions[t]:
+                continue
+            label = true_labels[t]
+            n_smaller = 0
+            if n_missing > 8:
+                n_smaller = np.searchsorted(listed[:n], label)
+            else:
+                for s in range(lo, lo + n):
+                    n_smaller += list_labels[s] < label
+            ranks[t] = n_above[i] + 1 + label - n_smaller
+
+
+@kernel
+def find_ties(
+    positions: Ints,
+    true_ptr: Ints,
+    list_ptr: Ints,
+    scores: Scores,
+    n_above: Ints,
+    n_level: Ints,
+    n_labels: int,
+    above: Ints,
+    tied: Ints,
+) -> None:
+    """Count for each relevant label the labels with a higher score, and those with its own.
+
+    scores : (s,) best first, or (0,) for lists without scores, whose places are all distinct
+    n_above, n_level : int64 (n,), entries above the unlisted labels, and above or tied with them
+    above, tied : int64 (t,), written; ``tied`` counts the label itself
+    """
+    for i in range(true_ptr.size - 1):
+        lo, hi = list_ptr[i], list_ptr[i + 1]
+        n_unlisted = n_labels - (hi - lo)
+        group = n_level[i] - n_above[i] + n_unlisted
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            p = lo + positions[t] - 1
+            if p < lo or n_above[i] <= p - lo < n_level[i]:
+                above[t], tied[t] = n_above[i], group
+                continue
+            start, stop = p, p + 1
+            if scores.size:
+                score = scores[p]
+                left = lo
+                while left < start:
+                    middle = (left + start) // 2
+                    if scores[middle] > score:
+                        left = middle + 1
+                    else:
+                        start = middle
+                right = hi
+                while stop < right:
+                    middle = (stop + right) // 2
+                    if scores[middle] == score:
+                        stop = middle + 1
+                    else:
+                        right = middle
+            above[t] = start - lo + (n_unlisted if p - lo >= n_level[i] else 0)
+            tied[t] = stop - start
+
+
+@kernel
+def sort_ranks(true_ptr: Ints, ranks: Ints) -> None:
+    """Sort the ranks of each instance's relevant labels upwards, in place."""
+    for i in range(true_ptr.size - 1):
+        sort_up(ranks, true_ptr[i], true_ptr[i + 1])

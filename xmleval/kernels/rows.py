@@ -1,0 +1,149 @@
+"""Numbers of one instance each, from the places of its relevant labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints, Labels
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import longest_row, sort_down
+
+
+@kernel
+def sort_ties(true_ptr: Ints, above: Ints, tied: Ints) -> None:
+    """Order each instance's relevant labels worst first, in place; above, tied from `find_ties`."""
+    spare = longest_row(true_ptr)
+    spare_above, spare_tied = above[:spare].copy(), tied[:spare].copy()
+    for i in range(true_ptr.size - 1):
+        sort_down(above, tied, true_ptr[i], true_ptr[i + 1], spare_above, spare_tied)
+
+
+@kernel
+def summarise_ties(
+    true_ptr: Ints,
+    above: Ints,
+    tied: Ints,
+    worst: Ints,
+    n_reversed: Ints,
+    n_tied: Ints,
+    precision: Floats,
+    peak: Floats,
+) -> None:
+    """Summarise each instance over its tie groups, best group first.
+
+    above, tied : int64 (t,) from `sort_ties`
+    worst : int64 (n,), written: last rank that a relevant label may get, 0 without relevant labels
+    n_reversed, n_tied : int64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and level
+    precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at or above)
+    peak : float64 (n,), written: largest F1 of a prefix of the ranking, tie groups whole
+    """
+    for i in range(true_ptr.size - 1):
+        first, t = true_ptr[i], true_ptr[i + 1]
+        n_relevant = t - first
+        worst[i] = n_reversed[i] = n_tied[i] = 0
+        precision[i] = peak[i] = 0.0
+        seen = 0
+        while t > first:
+            start = t
+            while t > first and above[t - 1] == above[start - 1]:
+                t -= 1
+            n_here = start - t
+            n_above, n_level = above[start - 1], tied[start - 1]
+            n_reversed[i] += n_here * (n_above - seen)
+            n_tied[i] += n_here * (n_level - n_here)
+            seen += n_here
+            worst[i] = n_above + n_level
+            precision[i] += n_here * (seen / worst[i])
+            peak[i] = max(peak[i], 2.0 * seen / (worst[i] + n_relevant))
+
+
+@kernel
+def summarise_ranks(true_ptr: Ints, ranks: Ints, first: Ints, n_within: Ints) -> None:
+    """Find the best rank of a relevant label and how many stand within the first R.
+
+    ranks : int64 (t,), 0 for labels that get no credit
+    first, n_within : int64 (n,), written; ``first`` is 0 where no relevant label has a rank
+    """
+    for i in range(true_ptr.size - 1):
+        n_relevant = true_ptr[i + 1] - true_ptr[i]
+        first[i] = n_within[i] = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            rank = ranks[t]
+            if rank and (first[i] == 0 or rank < first[i]):
+                first[i] = rank
+            n_within[i] += 0 < rank <= n_relevant
+
+
+@kernel
+def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats) -> None:
+    """Sum the precision at each hit among the first k ranks; float64 (n,), written."""
+    for i in range(true_ptr.size - 1):
+        hits = 0
+        precision[i] = 0.0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            rank = sorted_ranks[t]
+            if 0 < rank <= k:
+                hits += 1
+                precision[i] += hits / rank
+
+
+@kernel
+def count_within(true_ptr: Ints, ranks: Ints, cut: Ints, n_within: Ints) -> None:
+    """Count the relevant labels of each instance among its first ``cut`` ranks; int64 (n,) each."""
+    for i in range(true_ptr.size - 1):
+        n_within[i] = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            n_within[i] += 0 < ranks[t] <= cut[i]
+
+
+@kernel
+def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
+    """Sum 1 / log2(1 + rank) over the relevant labels, best first; float64 (n,), written."""
+    for i in range(true_ptr.size - 1):
+        gain[i] = 0.0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            gain[i] += 1.0 / math.log2(1.0 + sorted_ranks[t])
+
+
+@kernel
+def sum_tied_discounts(
+    true_ptr: Ints, above: Ints, tied: Ints, n_credited: Ints, cumulated: Floats, gain: Floats
+) -> None:
+    """Sum discounts where each relevant label gets the mean discount of its tie group.
+
+    above, tied : int64 (t,) from `sort_ties`
+    n_credited : int64 (n,), labels ranked from there on get nothing
+    cumulated : float64 (d + 1,), sums of the first 0..d discounts; deeper ranks have discount 0
+    gain : float64 (n,), written
+    """
+    deepest = cumulated.size - 1
+    for i in range(true_ptr.size - 1):
+        gain[i] = 0.0
+        for t in range(true_ptr[i + 1] - 1, true_ptr[i] - 1, -1):  # best first
+            start, stop = above[t], min(above[t] + tied[t], deepest)
+            if above[t] >= n_credited[i] or start >= stop:
+                continue
+            total = 0.0
+            if stop - start <= 64:  # short groups add up directly: a difference of sums would cancel
+                for rank in range(start + 1, stop + 1):
+                    total += 1.0 / math.log2(1.0 + rank)
+            else:
+                total = cumulated[stop] - cumulated[start]
+            gain[i] += total / tied[t]
+
+
+@kernel
+def hash_rows(ptr: Ints, labels: Labels, fingerprint: Ints) -> None:
+    """Fingerprint each label set by two independent 64-bit hashes; int64 (n, 2), written."""
+    for i in range(ptr.size - 1):
+        a, b = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+        for p in range(ptr[i], ptr[i + 1]):
+            label = np.uint64(labels[p])
+            a = (a ^ label) * np.uint64(0xBF58476D1CE4E5B9)
+            a ^= a >> np.uint64(29)
+            b = (b + label) * np.uint64(0x94D049BB133111EB)
+            b ^= b >> np.uint64(31)
+        fingerprint[i, 0] = np.int64(a)
+        fingerprint[i, 1] = np.int64(b)

@@ -1,0 +1,74 @@
+"""Sorting of short runs in place, with a worst case of n log n."""
+
+from __future__ import annotations
+
+from xmleval.arrays import Ints, Labels, Scores
+from xmleval.kernels.jit import kernel
+
+RUN = 16  # insertion sort below, merging above
+
+
+@kernel
+def sort_down(
+    keys: Scores, payload: Labels, lo: int, hi: int, spare_keys: Scores, spare_payload: Labels
+) -> None:
+    """Sort keys[lo:hi] downwards, equal keys keeping their order; the payload moves along.
+
+    spare_keys, spare_payload : at least hi - lo entries of the same types, overwritten
+    """
+    for start in range(lo, hi, RUN):
+        stop = min(start + RUN, hi)
+        for i in range(start + 1, stop):
+            key, item = keys[i], payload[i]
+            j = i
+            while j > start and keys[j - 1] < key:
+                keys[j], payload[j] = keys[j - 1], payload[j - 1]
+                j -= 1
+            keys[j], payload[j] = key, item
+    width = RUN
+    while width < hi - lo:
+        for start in range(lo, hi - width, 2 * width):
+            middle = start + width
+            stop = min(middle + width, hi)
+            if keys[middle - 1] >= keys[middle]:
+                continue
+            for i in range(width):
+                spare_keys[i], spare_payload[i] = keys[start + i], payload[start + i]
+            left, right, out = 0, middle, start
+            while left < width and right < stop:
+                if spare_keys[left] >= keys[right]:
+                    keys[out], payload[out] = spare_keys[left], spare_payload[left]
+                    left += 1
+                else:
+                    keys[out], payload[out] = keys[right], payload[right]
+                    right += 1
+                out += 1
+            while left < width:
+                keys[out], payload[out] = spare_keys[left], spare_payload[left]
+                left += 1
+                out += 1
+        width *= 2
+
+
+@kernel
+def sort_up(values: Ints, lo: int, hi: int) -> None:
+    """Sort values[lo:hi] upwards in place."""
+    if hi - lo > RUN:
+        values[lo:hi].sort()
+        return
+    for i in range(lo + 1, hi):
+        value = values[i]
+        j = i
+        while j > lo and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@kernel
+def longest_row(ptr: Ints) -> int:
+    """Return the length of the longest row of a CSR pointer."""
+    longest = 0
+    for i in range(ptr.size - 1):
+        longest = max(longest, ptr[i + 1] - ptr[i])
+    return longest

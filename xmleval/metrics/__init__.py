@@ -1,0 +1,96 @@
+"""Every measure, one record each, in printing order."""
+
+from __future__ import annotations
+
+from xmleval.metrics import at_k, rankings, sets, statistics
+from xmleval.metrics.metric import Metric, Setting
+
+TABLE: tuple[Metric, ...] = (
+    at_k.P,
+    at_k.NDCG_AT_K,
+    at_k.PSP,
+    at_k.PSNDCG,
+    at_k.R,
+    at_k.RCAP,
+    at_k.DCG,
+    at_k.HIT,
+    at_k.MRR,
+    at_k.MAP,
+    at_k.MAP_R,
+    at_k.RPREC,
+    at_k.LABEL_COVERAGE,
+    at_k.PSR,
+    at_k.PSDCG,
+    at_k.PSP_RAW,
+    at_k.PSR_RAW,
+    at_k.PSDCG_RAW,
+    at_k.PSNDCG_RAW,
+    rankings.ONE_ERROR,
+    rankings.COVERAGE,
+    rankings.COVERAGE_ERROR,
+    rankings.RANKING_LOSS,
+    rankings.LRAP,
+    rankings.AUC,
+    rankings.NDCG,
+    rankings.PEAK_F1,
+    rankings.IS_ERROR,
+    rankings.ERROR_SET_SIZE,
+    sets.SUBSET_ACCURACY,
+    sets.HAMMING_LOSS,
+    sets.PRECISION,
+    sets.RECALL,
+    sets.F1,
+    sets.FBETA,
+    sets.JACCARD,
+    sets.F1_OF_MEANS,
+    sets.FBETA_OF_MEANS,
+    sets.F1_OF_MACROS,
+    sets.ACCURACY,
+    sets.SPECIFICITY,
+    sets.BALANCED_ACCURACY,
+    sets.MCC,
+    sets.GMEAN,
+    statistics.LABEL_CARDINALITY,
+    statistics.LABEL_DENSITY,
+    statistics.LABEL_DIVERSITY,
+    statistics.PROPORTIONAL_DIVERSITY,
+)
+
+# Other spellings of a name with its average, lower case; what is not here is spelt as in the table.
+ALIASES: dict[str, str] = {
+    "ap.samples": "lrap",
+    "psndcg_repo": "psdcg",
+    "precision@": "p@",
+    "prec@": "p@",
+    "recall@": "r@",
+    "hits@": "hit@",
+    "success@": "hit@",
+    "rr@": "mrr@",
+    "psprecision@": "psp@",
+    "psrecall@": "psr@",
+    "r_precision": "rprec",
+    "r-prec": "rprec",
+}
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "xmc": ("p@", "ndcg@", "psp@", "psndcg@", "r@"),
+    "paper": (
+        "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
+        "f1.samples", "auc.samples",
+    ),
+    "sets": tuple(
+        f"{metric.name}.{average}" if average else metric.name
+        for metric in TABLE
+        if metric.family == "sets" and not metric.params
+        for average in metric.averages or ("",)
+    ),
+    "ranking": (
+        "one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples", "ndcg",
+        "peak_f1.samples", "is_error", "error_set_size", "rprec",
+    ),
+    "curves": ("auc.samples", "lrap", "peak_f1.samples"),
+    "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
+}  # fmt: skip
+
+__all__ = ["ALIASES", "GROUPS", "TABLE", "Metric", "Setting"]

@@ -1,0 +1,228 @@
+"""Measures at k: hits and discounted gains, plain and propensity-scored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.metrics.metric import Metric, Setting
+from xmleval.states import Counts, Facts, Profile
+from xmleval.states.facts import cumulated_discounts
+
+JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
+MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
+JAIN = "Jain, Prabhu & Varma 2016 (KDD)"
+
+
+def within(table: Floats, k: int) -> Floats:
+    """Sum a table over its first k ranks."""
+    return np.cumsum(table, axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+
+
+def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
+    """Gains among the first k over k; slots that stay empty are misses."""
+    assert setting.k
+    return within(table, setting.k) / setting.k
+
+
+def recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
+    """Gains among the first k over the number of relevant labels."""
+    assert setting.k
+    return ratio(within(table, setting.k), profile.n_relevant.astype(np.float64))
+
+
+def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
+    """Gains among the first k over the largest number possible."""
+    assert setting.k
+    possible = np.minimum(profile.n_relevant, setting.k).astype(np.float64)
+    return ratio(within(table, setting.k), possible)
+
+
+def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
+    """Gains among the first k, each over log2(1 + rank)."""
+    assert setting.k
+    depth = min(setting.k, table.shape[1])
+    discounts = 1.0 / np.log2(np.arange(2, depth + 2))
+    return within(table[:, :depth] * discounts, depth)
+
+
+def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
+    """Discounted gains over those of the best ranking with unit gains."""
+    assert setting.k
+    possible = np.minimum(profile.n_relevant, setting.k)
+    ideal = cumulated_discounts(int(possible.max(initial=0)))[possible]
+    return ratio(dcg(table, profile, setting), ideal)
+
+
+def tied_dcg(facts: Facts, setting: Setting) -> Floats:
+    """Discounted gains where tied labels share the mean discount of their ranks."""
+    return facts.tied_gain(setting.k)
+
+
+def tied_ndcg(facts: Facts, setting: Setting) -> Floats:
+    """Shared discounted gains over those of the best ranking."""
+    return ratio(facts.tied_gain(setting.k), facts.ideal_gain(setting.k))
+
+
+def full_ndcg(facts: Facts, setting: Setting) -> Floats:
+    """Discounted gains of the whole ranking over those of the best."""
+    return ratio(facts.gain(), facts.ideal_gain())
+
+
+def hit(facts: Facts, setting: Setting) -> Floats:
+    """Whether any of the first k labels is relevant."""
+    first, _ = facts.best_ranks
+    return ((first > 0) & (first <= (setting.k or 0))).astype(np.float64)
+
+
+def reciprocal_rank(facts: Facts, setting: Setting) -> Floats:
+    """One over the rank of the first relevant label, if that is within k."""
+    first, _ = facts.best_ranks
+    return ratio(hit(facts, setting), first.astype(np.float64))
+
+
+def average_precision(facts: Facts, setting: Setting) -> Floats:
+    """Precision at each hit among the first k, over the most hits possible."""
+    assert setting.k
+    possible = np.minimum(facts.n_relevant, setting.k).astype(np.float64)
+    return ratio(facts.precision_sum(setting.k), possible)
+
+
+def average_precision_of_all(facts: Facts, setting: Setting) -> Floats:
+    """Precision at each hit among the first k, over the number of relevant labels."""
+    assert setting.k
+    return ratio(facts.precision_sum(setting.k), facts.n_relevant.astype(np.float64))
+
+
+def r_precision(facts: Facts, setting: Setting) -> Floats:
+    """Relevant labels among the first R, over R."""
+    _, n_within = facts.best_ranks
+    return ratio(n_within.astype(np.float64), facts.n_relevant.astype(np.float64))
+
+
+def label_coverage(counts: Counts, setting: Setting) -> float:
+    """Labels that are hit somewhere over labels that occur."""
+    n_present = np.count_nonzero(counts.tp + counts.fn > 0)
+    return np.count_nonzero(counts.tp > 0) / n_present if n_present else float("nan")
+
+
+def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
+    """One for every instance with relevant labels."""
+    return (n_relevant > 0).astype(np.float64)
+
+
+def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
+    """Share of the relevant labels that k slots can hold."""
+    assert setting.k
+    reachable = np.minimum(n_relevant, setting.k).astype(np.float64)
+    return ratio(reachable, n_relevant.astype(np.float64))
+
+
+P = Metric(
+    name="p", title="precision at k", symbol="P@{k}", family="at k", formula="hits in first k / k",
+    reference=MANNING, terms=precision, cutoff="required", empty="zero", conventions=("empty", "unlisted"),
+)  # fmt: skip
+R = Metric(
+    name="r", title="recall at k", symbol="R@{k}", family="at k", formula="hits in first k / R",
+    reference=MANNING, terms=recall, cutoff="required", empty="undefined",
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+RCAP = Metric(
+    name="rcap", title="recall at k capped at what k slots can hold", symbol="Rcap@{k}", family="at k",
+    formula="hits in first k / min(k, R)", reference="Thakur et al. 2021 (BEIR, NeurIPS)",
+    terms=capped_recall, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
+)  # fmt: skip
+NDCG_AT_K = Metric(
+    name="ndcg", title="normalised discounted cumulative gain at k", symbol="nDCG@{k}", family="at k",
+    formula="sum of hits / log2(1 + rank) over the same of the best ranking", reference=JARVELIN,
+    terms=ndcg, tied_rows=tied_ndcg, cutoff="required", empty="undefined",
+    conventions=("ndcg_ties", "empty", "unlisted"),
+)  # fmt: skip
+DCG = Metric(
+    name="dcg", title="discounted cumulative gain at k", symbol="DCG@{k}", family="at k",
+    formula="sum of hits / log2(1 + rank)", reference=JARVELIN, terms=dcg, tied_rows=tied_dcg,
+    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("ndcg_ties", "empty", "unlisted"),
+)  # fmt: skip
+HIT = Metric(
+    name="hit", title="hit rate at k", symbol="Hit@{k}", family="at k", formula="[any hit in first k]",
+    reference=MANNING, rows=hit, best=has_relevant, cutoff="required", empty="zero",
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+MRR = Metric(
+    name="mrr", title="mean reciprocal rank at k", symbol="MRR@{k}", family="at k",
+    formula="1 / rank of the first hit within k", reference="Voorhees 1999 (TREC-8)",
+    rows=reciprocal_rank, best=has_relevant, cutoff="required", empty="zero",
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+MAP = Metric(
+    name="map", title="mean average precision at k, over min(k, R)", symbol="MAP@{k}", family="at k",
+    formula="sum of P@rank at hits in first k / min(k, R)", reference=MANNING, rows=average_precision,
+    best=has_relevant, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
+)  # fmt: skip
+MAP_R = Metric(
+    name="map_r", title="mean average precision at k, over R", symbol="MAP_R@{k}", family="at k",
+    formula="sum of P@rank at hits in first k / R", reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
+    rows=average_precision_of_all, best=reachable_share, cutoff="required", empty="undefined",
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+RPREC = Metric(
+    name="rprec", title="R-precision", symbol="R-Prec", family="at k", formula="hits in first R / R",
+    reference=MANNING, rows=r_precision, best=has_relevant, empty="undefined", whole=True,
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+LABEL_COVERAGE = Metric(
+    name="label_coverage", title="labels hit by some first k over labels that occur",
+    symbol="Label coverage@{k}", family="at k", formula="#{j: tp_j > 0} / #{j: R_j > 0}",
+    reference="Jain, Prabhu & Varma 2016 (KDD)", labels=label_coverage, cutoff="required",
+    conventions=("unlisted",),
+)  # fmt: skip
+
+PSP = Metric(
+    name="psp", title="propensity-scored precision at k", symbol="PSP@{k}", family="propensity",
+    formula="sum of hit q / sum of the k largest q of relevant labels, both over all rows",
+    reference=JAIN, terms=precision, table="gains/ideals", cutoff="required", conventions=("unlisted",),
+)  # fmt: skip
+PSR = Metric(
+    name="psr", title="propensity-scored recall at k", symbol="PSR@{k}", family="propensity",
+    formula="sum of (hit q) / R over the best possible sum", reference=JAIN, terms=recall,
+    table="gains/ideals", cutoff="required", conventions=("unlisted",),
+)  # fmt: skip
+PSDCG = Metric(
+    name="psdcg", title="propensity-scored DCG at k (PSnDCG of the repository's tools)",
+    symbol="PSDCG@{k}", family="propensity",
+    formula="sum of hit q / log2(1 + rank) over the best possible sum", reference=JAIN, terms=dcg,
+    table="gains/ideals", cutoff="required", conventions=("unlisted",),
+)  # fmt: skip
+PSNDCG = Metric(
+    name="psndcg", title="propensity-scored nDCG at k, rows divided by their unit ideal",
+    symbol="PSnDCG@{k}", family="propensity",
+    formula="psdcg with both terms of a row over its ideal DCG for min(k, R)", reference=JAIN,
+    terms=ndcg, table="gains/ideals", cutoff="required", conventions=("unlisted",),
+)  # fmt: skip
+PSP_RAW = Metric(
+    name="psp_raw", title="propensity-scored precision at k, not normalised", symbol="PSP_raw@{k}",
+    family="propensity", formula="sum of hit q / k", reference=JAIN, terms=precision, table="gains",
+    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("empty", "unlisted"),
+)  # fmt: skip
+PSR_RAW = Metric(
+    name="psr_raw", title="propensity-scored recall at k, not normalised", symbol="PSR_raw@{k}",
+    family="propensity", formula="sum of hit q / R", reference=JAIN, terms=recall, table="gains",
+    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("empty", "unlisted"),
+)  # fmt: skip
+PSDCG_RAW = Metric(
+    name="psdcg_raw", title="propensity-scored DCG at k, not normalised", symbol="PSDCG_raw@{k}",
+    family="propensity", formula="sum of hit q / log2(1 + rank)", reference=JAIN, terms=dcg,
+    table="gains", cutoff="required", empty="zero", range=(0.0, np.inf),
+    conventions=("empty", "unlisted"),
+)  # fmt: skip
+PSNDCG_RAW = Metric(
+    name="psndcg_raw", title="propensity-scored nDCG at k, not normalised", symbol="PSnDCG_raw@{k}",
+    family="propensity", formula="sum of hit q / log2(1 + rank), over the row's ideal DCG",
+    reference=JAIN, terms=ndcg, table="gains", cutoff="required", empty="zero", range=(0.0, np.inf),
+    conventions=("empty", "unlisted"),
+)  # fmt: skip

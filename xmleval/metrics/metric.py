@@ -1,0 +1,145 @@
+"""The record that declares a measure. Everything else reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.conventions import Conventions
+from xmleval.states import Counts, Facts, Profile
+
+
+class Setting(NamedTuple):
+    """What a measure's formula may depend on besides the data."""
+
+    k: int | None
+    params: dict[str, float]
+    conventions: Conventions
+    n_labels: int
+
+
+Terms = Callable[[Floats, Profile, Setting], Floats]
+Rows = Callable[[Facts, Setting], Floats]
+CountsValue = Callable[[Counts, Setting], Floats]
+Best = Callable[[Ints, Setting], Floats]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One measure: its names, its formula over one statistic, and what is known about it.
+
+    Exactly one of the formulas is given; it decides which statistic the measure reads.
+
+    Parameters
+    ----------
+    name : str
+        Name in the grammar ``name[.average][(param=value)][@k]``.
+    title, symbol : str
+        One line for people, and the printed symbol (``{k}``, ``{average}`` and parameters filled in).
+    family : str
+        Group of the printed table.
+    formula : str
+        Formula in plain text; R relevant labels, h predicted ones, l labels.
+    reference : str
+        Where the formula comes from.
+    terms : callable, optional
+        Sum of the row values of each group of a `Profile`, from a table of hits or gains.
+    table : {"hits", "gains", "gains/ideals"}
+        Which table ``terms`` is given; the last is a ratio of sums over rows.
+    rows : callable, optional
+        Row values from `Facts`; NaN leaves a row out.
+    counts : callable, optional
+        Value of a contingency table, for rows, labels and totals alike.
+    labels : callable, optional
+        Value from the contingency tables of all labels.
+    combine, parts : callable and tuple of str, optional
+        Value from the values of other measures, named by their specs.
+    distinct : callable, optional
+        Value from the number of distinct label sets and of rows.
+    tied_rows : callable, optional
+        Replaces the formula where the convention ``ndcg_ties`` is "average".
+    averages : tuple of str
+        Averages the measure has; empty for none.
+    cutoff : {"none", "required", "optional"}
+        Whether the name takes ``@k``.
+    params : tuple of str
+        Parameters in parentheses.
+    empty : {"", "zero", "undefined"}
+        How the convention ``empty`` applies: not at all, to a formula that is 0 without relevant
+        labels, or to one that is 0/0 then.
+    whole : bool
+        Whether the whole ranking counts, not only its first k labels.
+    direction : {"up", "down", "none"}
+        Which values are better.
+    range : tuple of float
+        Smallest and largest possible value.
+    best : float or callable, optional
+        Best attainable value for a truth: a number, or row values from the numbers of relevant labels.
+        Measures over profiles and contingency tables derive it from their formula.
+    conventions : tuple of str
+        Fields of `Conventions` that matter to the value.
+    laws : frozenset of str
+        Exceptions from the laws that tests state, each with its reason in `EXCEPTIONS`.
+    """
+
+    name: str
+    title: str
+    symbol: str
+    family: str
+    formula: str
+    reference: str
+    terms: Terms | None = None
+    table: str = "hits"
+    rows: Rows | None = None
+    counts: CountsValue | None = None
+    labels: Callable[[Counts, Setting], float] | None = None
+    combine: Callable[[list[float], Setting], float] | None = None
+    parts: tuple[str, ...] = ()
+    distinct: Callable[[int, int], float] | None = None
+    tied_rows: Rows | None = None
+    averages: tuple[str, ...] = ()
+    cutoff: str = "none"
+    params: tuple[str, ...] = ()
+    empty: str = ""
+    whole: bool = False
+    direction: str = "up"
+    range: tuple[float, float] = (0.0, 1.0)
+    best: float | Best | None = None
+    conventions: tuple[str, ...] = ()
+    laws: frozenset[str] = field(default_factory=frozenset)
+
+    def needs(self, average: str | None, k: int | None) -> tuple[str, ...]:
+        """Return which inputs a value needs: of "scores", "sets" and "propensity"."""
+        if self.family == "statistics":
+            return ()
+        if self.table != "hits":
+            return ("scores", "propensity")
+        if self.family == "sets":
+            return ("sets",) if k is None else ("scores",)
+        return ("scores",)
+
+
+EXCEPTIONS: dict[str, str] = {
+    "renaming": "ties and unlisted labels are ordered by label id",
+    "ties": "a threshold or a set, not the order, decides",
+}
+
+
+def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str) -> Floats:
+    """Give instances (or groups) without relevant labels the value that the convention asks for.
+
+    ``empty`` is the record's field of that name, ``rule`` the convention's: "zero", "skip" or "one".
+    """
+    if not empty:
+        return values
+    if rule == "skip":
+        settled: Any = np.nan
+    elif rule == "one" and empty == "undefined":
+        settled = weight
+    else:
+        settled = 0.0
+    return np.where(n_relevant == 0, settled, values)

@@ -1,0 +1,148 @@
+"""Measures of an instance's whole ranking; unlisted labels take part in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.conventions import TIE_CREDIT
+from xmleval.metrics.at_k import JARVELIN, full_ndcg, has_relevant, ratio, tied_ndcg
+from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.sets import WZ17, ZZ14
+from xmleval.states import Facts
+
+SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
+
+
+def n_pairs(facts: Facts, setting: Setting) -> Floats:
+    """Pairs of a relevant and an irrelevant label, R (l - R)."""
+    return facts.n_relevant * (setting.n_labels - facts.n_relevant).astype(np.float64)
+
+
+def bad_pairs(facts: Facts, setting: Setting) -> Floats:
+    """Pairs in the wrong order, level ones by the convention ``loss_ties``."""
+    return facts.ties.n_reversed + TIE_CREDIT[setting.conventions.loss_ties] * facts.ties.n_tied
+
+
+def without_pairs(values: Floats, undefined: Floats, perfect: float, setting: Setting) -> Floats:
+    """Leave rows without pairs out, or call them perfect."""
+    left_out = setting.conventions.no_pairs == "skip"
+    return np.where(undefined == 0, np.nan if left_out else perfect, values)
+
+
+def one_error(facts: Facts, setting: Setting) -> Floats:
+    """Whether the first label is irrelevant; an error where nothing is relevant."""
+    first, _ = facts.best_ranks
+    return (first != 1).astype(np.float64)
+
+
+def coverage(facts: Facts, setting: Setting) -> Floats:
+    """Last rank that a relevant label may get, less one."""
+    return without_pairs(facts.ties.worst - 1.0, facts.n_relevant, 0.0, setting)
+
+
+def coverage_error(facts: Facts, setting: Setting) -> Floats:
+    """Last rank that a relevant label may get; 0 where nothing is relevant."""
+    return facts.ties.worst.astype(np.float64)
+
+
+def ranking_loss(facts: Facts, setting: Setting) -> Floats:
+    """Share of pairs in the wrong order."""
+    pairs = n_pairs(facts, setting)
+    return without_pairs(ratio(bad_pairs(facts, setting), pairs), pairs, 0.0, setting)
+
+
+def lrap(facts: Facts, setting: Setting) -> Floats:
+    """Mean over relevant labels of the share of relevant ones at or above them."""
+    values = ratio(facts.ties.precision, facts.n_relevant.astype(np.float64))
+    return without_pairs(values, n_pairs(facts, setting), 1.0, setting)
+
+
+def instance_auc(facts: Facts, setting: Setting) -> Floats:
+    """Share of pairs in the right order, level ones by the convention ``auc_ties``."""
+    pairs = n_pairs(facts, setting)
+    lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
+    good = pairs - facts.ties.n_reversed - lost * facts.ties.n_tied
+    values = np.where(pairs == 0, np.nan, ratio(good, pairs))
+    if setting.conventions.no_pairs == "perfect":
+        values = np.where(pairs == 0, 1.0, values)
+    return values
+
+
+def is_error(facts: Facts, setting: Setting) -> Floats:
+    """Whether any pair is in the wrong order."""
+    return (bad_pairs(facts, setting) > 0).astype(np.float64)
+
+
+def peak_f1(facts: Facts, setting: Setting) -> Floats:
+    """Largest F1 that a cut of the ranking reaches, tie groups whole."""
+    return facts.ties.peak
+
+
+def fewest_ranks(n_relevant: Ints, setting: Setting) -> Floats:
+    """Relevant labels first: the last stands at rank R."""
+    return n_relevant.astype(np.float64)
+
+
+def least_coverage(n_relevant: Ints, setting: Setting) -> Floats:
+    """Relevant labels first: R - 1; rows without any by the convention ``no_pairs``."""
+    return without_pairs(n_relevant - 1.0, n_relevant, 0.0, setting)
+
+
+def always_wrong(n_relevant: Ints, setting: Setting) -> Floats:
+    """An error where nothing is relevant."""
+    return (n_relevant == 0).astype(np.float64)
+
+
+ONE_ERROR = Metric(
+    name="one_error", title="one-error", symbol="One-error", family="ranking",
+    formula="[first label not in Y]", reference=SS00, rows=one_error, best=always_wrong,
+    direction="down", conventions=("unlisted",),
+)  # fmt: skip
+COVERAGE = Metric(
+    name="coverage", title="coverage", symbol="Coverage", family="ranking",
+    formula="largest rank over Y, less 1", reference=SS00, rows=coverage, best=least_coverage,
+    whole=True, direction="down", range=(0.0, np.inf), conventions=("no_pairs", "unlisted"),
+)  # fmt: skip
+COVERAGE_ERROR = Metric(
+    name="coverage_error", title="coverage error (scikit-learn)", symbol="Coverage error",
+    family="ranking", formula="largest rank over Y", reference="Tsoumakas, Katakis & Vlahavas 2010",
+    rows=coverage_error, best=fewest_ranks, whole=True, direction="down", range=(0.0, np.inf),
+    conventions=("unlisted",),
+)  # fmt: skip
+RANKING_LOSS = Metric(
+    name="ranking_loss", title="ranking loss", symbol="Ranking loss", family="ranking",
+    formula="bad pairs / (R (l - R))", reference=f"{SS00}; {WZ17}", rows=ranking_loss, best=0.0,
+    whole=True, direction="down", conventions=("loss_ties", "no_pairs", "unlisted"),
+)  # fmt: skip
+LRAP = Metric(
+    name="lrap", title="label ranking average precision", symbol="Average precision", family="ranking",
+    formula="mean over Y of (relevant at or above) / rank", reference=SS00, rows=lrap, best=1.0,
+    whole=True, conventions=("no_pairs", "unlisted"),
+)  # fmt: skip
+AUC = Metric(
+    name="auc", title="area under the ROC curve", symbol="AUC {average}", family="ranking",
+    formula="good pairs / (R (l - R))", reference=WZ17, rows=instance_auc, best=1.0, whole=True,
+    averages=("samples",), conventions=("auc_ties", "no_pairs", "unlisted"),
+)  # fmt: skip
+IS_ERROR = Metric(
+    name="is_error", title="is-error", symbol="Is-error", family="ranking", formula="[any bad pair]",
+    reference="Crammer & Singer 2003 (JMLR 3)", rows=is_error, best=0.0, whole=True, direction="down",
+    conventions=("loss_ties", "unlisted"),
+)  # fmt: skip
+ERROR_SET_SIZE = Metric(
+    name="error_set_size", title="error-set size", symbol="Error-set size", family="ranking",
+    formula="number of bad pairs", reference="Crammer & Singer 2003 (JMLR 3)", rows=bad_pairs,
+    best=0.0, whole=True, direction="down", range=(0.0, np.inf), conventions=("loss_ties", "unlisted"),
+)  # fmt: skip
+NDCG = Metric(
+    name="ndcg", title="normalised discounted cumulative gain of the whole ranking", symbol="nDCG",
+    family="ranking", formula="DCG over that of the best ranking", reference=JARVELIN, rows=full_ndcg,
+    tied_rows=tied_ndcg, best=has_relevant, empty="undefined", whole=True,
+    conventions=("ndcg_ties", "empty", "unlisted"), laws=frozenset({"renaming"}),
+)  # fmt: skip
+PEAK_F1 = Metric(
+    name="peak_f1", title="largest F1 over cuts of the ranking", symbol="Peak F1 {average}",
+    family="ranking", formula="max over tie-group ends of 2 tp / (rank + R)", reference=ZZ14,
+    rows=peak_f1, best=has_relevant, whole=True, averages=("samples",), conventions=("unlisted",),
+)  # fmt: skip

@@ -1,0 +1,179 @@
+"""Measures of predicted sets: one formula over a contingency table serves rows, labels and totals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from xmleval.arrays import Floats
+from xmleval.metrics.metric import Metric, Setting
+from xmleval.states import Counts, Decision, Facts
+
+ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
+WZ17 = "Wu & Zhou 2017 (ICML)"
+BY_ROW_AND_LABEL = ("samples", "micro", "macro", "weighted")
+BY_LABEL = ("micro", "macro", "weighted")
+CONVENTIONS = ("zero_division", "labels", "unlisted")
+
+
+def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:
+    """Divide, with the convention's value for 0/0."""
+    out = np.full_like(numerator, setting.conventions.zero_division)
+    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+
+
+def precision(c: Counts, setting: Setting) -> Floats:
+    """Tp / (tp + fp)."""
+    return divide(c.tp, c.tp + c.fp, setting)
+
+
+def recall(c: Counts, setting: Setting) -> Floats:
+    """Tp / (tp + fn)."""
+    return divide(c.tp, c.tp + c.fn, setting)
+
+
+def jaccard(c: Counts, setting: Setting) -> Floats:
+    """Tp / (tp + fp + fn)."""
+    return divide(c.tp, c.tp + c.fp + c.fn, setting)
+
+
+def fbeta(c: Counts, setting: Setting) -> Floats:
+    """(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp), b = 1 where the measure has no beta."""
+    square = setting.params.get("beta", 1.0) ** 2
+    twice = (1.0 + square) * c.tp
+    return divide(twice, twice + square * c.fn + c.fp, setting)
+
+
+def accuracy(c: Counts, setting: Setting) -> Floats:
+    """(tp + tn) / (tp + fp + fn + tn)."""
+    return divide(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn, setting)
+
+
+def specificity(c: Counts, setting: Setting) -> Floats:
+    """Tn / (tn + fp)."""
+    return divide(c.tn, c.tn + c.fp, setting)
+
+
+def balanced_accuracy(c: Counts, setting: Setting) -> Floats:
+    """Mean of recall and specificity."""
+    return (recall(c, setting) + specificity(c, setting)) / 2.0
+
+
+def gmean(c: Counts, setting: Setting) -> Floats:
+    """Geometric mean of recall and specificity."""
+    return np.sqrt(recall(c, setting) * specificity(c, setting))
+
+
+def mcc(c: Counts, setting: Setting) -> Floats:
+    """Matthews correlation coefficient."""
+    product = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
+    return divide(c.tp * c.tn - c.fp * c.fn, np.sqrt(product), setting)
+
+
+def subset_accuracy(facts: Facts, setting: Setting) -> Floats:
+    """Whether the predicted set is the relevant one."""
+    c = facts.counts(chosen(facts))
+    return ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
+
+
+def hamming_loss(facts: Facts, setting: Setting) -> Floats:
+    """Labels in one of the two sets only, over all labels."""
+    c = facts.counts(chosen(facts))
+    return (c.fp + c.fn) / setting.n_labels
+
+
+def chosen(facts: Facts) -> Decision:
+    """Return the decision rule of the evaluation."""
+    assert facts.decision is not None
+    return facts.decision
+
+
+def fbeta_of_two(parts: list[float], setting: Setting) -> float:
+    """F-beta of a mean precision and a mean recall."""
+    p, r = parts
+    square = setting.params.get("beta", 1.0) ** 2
+    if math.isnan(p) or math.isnan(r):
+        return float("nan")
+    denominator = square * p + r
+    return (1.0 + square) * p * r / denominator if denominator else setting.conventions.zero_division
+
+
+SUBSET_ACCURACY = Metric(
+    name="subset_accuracy", title="subset accuracy", symbol="Subset accuracy", family="sets",
+    formula="[h = Y]", reference=ZZ14, rows=subset_accuracy, best=1.0, conventions=("unlisted",),
+)  # fmt: skip
+HAMMING_LOSS = Metric(
+    name="hamming_loss", title="Hamming loss", symbol="Hamming loss", family="sets",
+    formula="|h xor Y| / l", reference=ZZ14, rows=hamming_loss, best=0.0, direction="down",
+    conventions=("unlisted",),
+)  # fmt: skip
+JACCARD = Metric(
+    name="jaccard", title="Jaccard index (ZZ14's accuracy)", symbol="Jaccard {average}", family="sets",
+    formula="tp / (tp + fp + fn)", reference=ZZ14, counts=jaccard, averages=BY_ROW_AND_LABEL,
+    cutoff="optional", conventions=CONVENTIONS,
+)  # fmt: skip
+PRECISION = Metric(
+    name="precision", title="precision of the predicted set", symbol="Precision {average}",
+    family="sets", formula="tp / (tp + fp)", reference=ZZ14, counts=precision,
+    averages=BY_ROW_AND_LABEL, cutoff="optional", conventions=CONVENTIONS,
+)  # fmt: skip
+RECALL = Metric(
+    name="recall", title="recall of the predicted set", symbol="Recall {average}", family="sets",
+    formula="tp / (tp + fn)", reference=ZZ14, counts=recall, averages=BY_ROW_AND_LABEL,
+    cutoff="optional", conventions=CONVENTIONS,
+)  # fmt: skip
+F1 = Metric(
+    name="f1", title="F1 of the predicted set", symbol="F1 {average}", family="sets",
+    formula="2 tp / (2 tp + fp + fn)", reference=WZ17, counts=fbeta, averages=BY_ROW_AND_LABEL,
+    cutoff="optional", conventions=CONVENTIONS,
+)  # fmt: skip
+FBETA = Metric(
+    name="fbeta", title="F-beta of the predicted set", symbol="F{beta} {average}", family="sets",
+    formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)", reference=ZZ14, counts=fbeta,
+    averages=BY_ROW_AND_LABEL, params=("beta",), cutoff="optional", conventions=CONVENTIONS,
+)  # fmt: skip
+F1_OF_MEANS = Metric(
+    name="f1", title="F1 of mean row precision and mean row recall", symbol="F1 of means",
+    family="sets", formula="2 P R / (P + R) of the row means", reference=ZZ14, combine=fbeta_of_two,
+    parts=("precision.samples", "recall.samples"), averages=("of_means",),
+    conventions=("zero_division", "unlisted"),
+)  # fmt: skip
+FBETA_OF_MEANS = Metric(
+    name="fbeta", title="F-beta of mean row precision and mean row recall", symbol="F{beta} of means",
+    family="sets", formula="(1 + b^2) P R / (b^2 P + R) of the row means", reference=ZZ14,
+    combine=fbeta_of_two, parts=("precision.samples", "recall.samples"), averages=("of_means",),
+    params=("beta",), conventions=("zero_division", "unlisted"),
+)  # fmt: skip
+F1_OF_MACROS = Metric(
+    name="f1", title="F1 of macro precision and macro recall", symbol="F1 of macros", family="sets",
+    formula="2 P R / (P + R) of the macro averages", reference="Opitz & Burst 2019 (arXiv:1911.03347)",
+    combine=fbeta_of_two, parts=("precision.macro", "recall.macro"), averages=("of_macros",),
+    conventions=CONVENTIONS,
+)  # fmt: skip
+ACCURACY = Metric(
+    name="accuracy", title="accuracy of each label's yes or no", symbol="Accuracy {average}",
+    family="sets", formula="(tp + tn) / m", reference=ZZ14, counts=accuracy, averages=BY_LABEL,
+    conventions=CONVENTIONS,
+)  # fmt: skip
+SPECIFICITY = Metric(
+    name="specificity", title="specificity", symbol="Specificity {average}", family="sets",
+    formula="tn / (tn + fp)", reference="Sokolova & Lapalme 2009 (IPM 45(4))", counts=specificity,
+    averages=BY_LABEL, conventions=CONVENTIONS,
+)  # fmt: skip
+BALANCED_ACCURACY = Metric(
+    name="balanced_accuracy", title="balanced accuracy", symbol="Balanced accuracy {average}",
+    family="sets", formula="(recall + specificity) / 2", reference="Brodersen et al. 2010 (ICPR)",
+    counts=balanced_accuracy, averages=BY_LABEL, conventions=CONVENTIONS,
+)  # fmt: skip
+MCC = Metric(
+    name="mcc", title="Matthews correlation coefficient", symbol="MCC {average}", family="sets",
+    formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
+    reference="Matthews 1975 (BBA 405(2))", counts=mcc, averages=BY_LABEL, range=(-1.0, 1.0),
+    conventions=CONVENTIONS,
+)  # fmt: skip
+GMEAN = Metric(
+    name="gmean", title="geometric mean of recall and specificity", symbol="G-mean {average}",
+    family="sets", formula="sqrt(recall specificity)", reference="Kubat & Matwin 1997 (ICML)",
+    counts=gmean, averages=BY_LABEL, conventions=CONVENTIONS,
+)  # fmt: skip

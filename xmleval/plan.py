@@ -1,0 +1,231 @@
+"""Which statistics a set of measures needs, and the measures' values from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from xmleval.arrays import Block, Floats, Ints
+from xmleval.conventions import Conventions
+from xmleval.metrics import Setting
+from xmleval.metrics.metric import settle_empty
+from xmleval.spec import Spec, parse_spec
+from xmleval.states import (
+    Counts,
+    Decision,
+    Facts,
+    LabelSets,
+    LabelTotals,
+    Profile,
+    RankProfile,
+    RowSums,
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Measures to compute and everything their values depend on besides the data."""
+
+    specs: tuple[Spec, ...]
+    n_labels: int
+    conventions: Conventions
+    propensity: Floats | None
+    decision: Decision | None
+    weighted: bool
+    keep_rows: bool
+
+    def setting(self, spec: Spec) -> Setting:
+        """Return what a spec's formula depends on."""
+        return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
+
+    def reads(self, spec: Spec) -> str:
+        """Return which statistic a spec reads: "profile", "rows", "labels", "sets" or "parts"."""
+        metric = spec.metric
+        if metric.tied_rows and self.conventions.ndcg_ties == "average":
+            return "rows"
+        if metric.counts:
+            return "rows" if spec.average == "samples" else "labels"
+        kinds = {
+            "profile": metric.terms, "rows": metric.rows, "labels": metric.labels,
+            "sets": metric.distinct, "parts": metric.combine,
+        }  # fmt: skip
+        return next(kind for kind, formula in kinds.items() if formula)
+
+    def decide(self, spec: Spec) -> Decision:
+        """Return the decision rule of a set measure: the top k, or that of the evaluation."""
+        decision = self.decision if spec.k is None else Decision("top", float(spec.k))
+        assert decision is not None
+        return decision
+
+    @property
+    def every(self) -> list[Spec]:
+        """The specs and the parts that others are combined from, without repeats."""
+        parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
+        return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
+
+    def reading(self, kind: str) -> list[Spec]:
+        """Return the specs that read one kind of statistic."""
+        return [spec for spec in self.every if self.reads(spec) == kind]
+
+    @property
+    def depth(self) -> int | None:
+        """Leading labels of a ranking that the measures look at; None for all."""
+        at_k = [spec.k or 0 for spec in self.every]
+        tied = self.conventions.ndcg_ties == "average"
+        whole = any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every)
+        threshold = self.decision is not None and self.decision.kind == "threshold"
+        if whole or (threshold and any(spec.needs == ("sets",) for spec in self.every)):
+            return None
+        if self.decision is not None and self.decision.kind == "top":
+            at_k.append(int(self.decision.value))
+        return max([1, *at_k])  # one-error looks at the first label
+
+    def row_values(self, spec: Spec) -> Callable[[Facts], Floats]:
+        """Return the function from a block's facts to a spec's row values."""
+        metric, setting = spec.metric, self.setting(spec)
+
+        def values(facts: Facts) -> Floats:
+            if metric.counts:
+                return metric.counts(facts.counts(self.decide(spec)), setting)
+            tied = setting.conventions.ndcg_ties == "average"
+            formula = metric.tied_rows if metric.tied_rows and tied else metric.rows
+            assert formula is not None
+            found = formula(facts, setting)
+            return settle_empty(found, 1.0, facts.n_relevant, metric.empty, setting.conventions.empty)
+
+        return values
+
+
+class States:
+    """The statistics of a plan: each a mergeable state."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        profile = plan.reading("profile")
+        gains = plan.propensity if any(spec.metric.table != "hits" for spec in profile) else None
+        depth = max((spec.k or 0 for spec in profile), default=0)
+        self.profile = RankProfile(depth, gains, plan.weighted, plan.keep_rows) if profile else None
+        rows = plan.reading("rows")
+        self._row_values = [plan.row_values(spec) for spec in rows]
+        self.rows = RowSums([str(spec) for spec in rows], plan.keep_rows)
+        decisions = dict.fromkeys(plan.decide(spec) for spec in plan.reading("labels"))
+        self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in decisions}
+        self.sets = LabelSets() if plan.reading("sets") else None
+
+    def update(self, block: Block) -> None:
+        """Count a block; everything that can be refused is refused before anything is counted."""
+        facts = Facts(block, self.plan.n_labels, self.plan.conventions.unlisted_score, self.plan.decision)
+        values = [row_values(facts) for row_values in self._row_values]
+        for decision in self.totals:
+            facts.predicted(decision)
+        self.rows.update(values, block.weight, block.first_row)
+        if self.profile:
+            self.profile.update(facts)
+        for totals in self.totals.values():
+            totals.update(facts)
+        if self.sets:
+            self.sets.update(block.truth)
+
+    def merge(self, other: States) -> None:
+        """Add the statistics of another part of the data."""
+        self.rows.merge(other.rows)
+        if self.profile and other.profile:
+            self.profile.merge(other.profile)
+        for decision, totals in self.totals.items():
+            totals.merge(other.totals[decision])
+        if self.sets and other.sets:
+            self.sets.merge(other.sets)
+
+    def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets]]:
+        yield "rows", self.rows
+        if self.profile:
+            yield "profile", self.profile
+        for decision, totals in self.totals.items():
+            yield f"totals-{decision}", totals
+        if self.sets:
+            yield "sets", self.sets
+
+    def arrays(self) -> dict[str, Ints | Floats]:
+        """Return what a saved state holds."""
+        return {
+            f"{name}/{key}": array for name, state in self._named() for key, array in state.arrays().items()
+        }
+
+    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+        """Take over what `arrays` gave."""
+        for name, state in self._named():
+            prefix = f"{name}/"
+            state.restore({k[len(prefix) :]: a for k, a in arrays.items() if k.startswith(prefix)})
+
+    def value(self, spec: Spec) -> float:
+        """Return the value of one spec; NaN where it is undefined."""
+        plan, setting = self.plan, self.plan.setting(spec)
+        kind = plan.reads(spec)
+        if kind == "profile":
+            assert self.profile
+            return profile_value(spec, self.profile.profile(), setting)
+        if kind == "rows":
+            return self.rows.mean(str(spec), plan.weighted)
+        if kind == "parts":
+            assert spec.metric.combine
+            return spec.metric.combine([self.value(parse_spec(p)) for p in spec.metric.parts], setting)
+        if kind == "sets":
+            assert self.sets and spec.metric.distinct
+            return spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
+        counts = self.totals[plan.decide(spec)].counts()
+        if spec.metric.labels:
+            return spec.metric.labels(counts, setting)
+        return label_average(spec, counts, setting)
+
+    def row_values(self, spec: Spec) -> Floats | None:
+        """Return the kept row values of one spec, NaN where a row is left out; None if it has none."""
+        kind = self.plan.reads(spec)
+        if kind == "rows":
+            return self.rows.rows(str(spec))
+        if kind != "profile" or spec.metric.table == "gains/ideals" or not self.profile:
+            return None
+        return profile_terms(spec, self.profile.rows(), self.plan.setting(spec))
+
+
+def profile_terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
+    """Return the sum of the row values of each group, NaN where rows are left out."""
+    metric = spec.metric
+    table = profile.hits if metric.table == "hits" else profile.gains
+    assert metric.terms and table is not None
+    terms = metric.terms(table, profile, setting)
+    return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
+
+
+def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
+    """Return a mean over rows, or a ratio of sums over rows."""
+    terms = profile_terms(spec, profile, setting)
+    if spec.metric.table == "gains/ideals":
+        assert spec.metric.terms and profile.ideals is not None
+        over = math.fsum(spec.metric.terms(profile.ideals, profile, setting))
+    else:
+        over = math.fsum(profile.weight[~np.isnan(terms)])
+    total = math.fsum(terms[~np.isnan(terms)])
+    return total / over if over else math.nan
+
+
+def label_average(spec: Spec, counts: Counts, setting: Setting) -> float:
+    """Average a formula over labels, or apply it to the totals of all labels."""
+    formula = spec.metric.counts
+    assert formula is not None
+    if spec.average == "micro":
+        return float(formula(Counts(*(np.array([column.sum()]) for column in counts)), setting)[0])
+    values = formula(counts, setting)
+    defined = ~np.isnan(values)
+    support = counts.tp + counts.fn
+    if spec.average == "weighted":
+        if not support.any():
+            return setting.conventions.zero_division
+        total = support[defined].sum()
+        return float((values[defined] * support[defined]).sum() / total) if total else math.nan
+    rule = setting.conventions.labels
+    if rule != "all":
+        defined &= (support if rule == "present" else support + counts.fp) > 0
+    return float(values[defined].mean()) if defined.any() else math.nan

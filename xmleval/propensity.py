@@ -1,0 +1,120 @@
+"""Inverse propensities of labels, and the published constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.arrays import Ints
+from xmleval.coerce import InputError, Rows, set_rows
+from xmleval.coerce.source import as_array
+
+# (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
+PUBLISHED: dict[str, tuple[float, float]] = {
+    "default": (0.55, 1.5),
+    "wikipedia": (0.5, 0.4),
+    "amazon": (0.6, 2.6),
+}
+
+
+class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
+    """Inverse propensities, float64 (n_labels,), that remember the constants of their model.
+
+    Attributes
+    ----------
+    constants : dict of str to float
+        ``a``, ``b`` and ``n`` (number of training instances).
+    """
+
+    constants: dict[str, float]
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Carry the constants over to views."""
+        self.constants = getattr(source, "constants", {})
+
+
+def inverse_propensity(
+    y_train: Any = None,
+    a: float | None = None,
+    b: float | None = None,
+    *,
+    label_counts: Any = None,
+    n_instances: int | None = None,
+    n_labels: int | None = None,
+    dataset: str = "default",
+) -> InversePropensity:
+    """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
+
+    ``q_j = 1 + C (N_j + B)^(-A)`` with ``C = (ln N - 1) (B + 1)^A``, for N training instances of which
+    N_j have label j.
+
+    Parameters
+    ----------
+    y_train : sparse matrix or array, dense 0/1 array, or lists of label ids, optional
+        Training labels (N, n_labels). Give these or ``label_counts`` and ``n_instances``.
+    a, b : float, optional
+        Constants of the model; default those of ``dataset``.
+    label_counts : array of shape (n_labels,), optional
+        N_j of every label.
+    n_instances : int, optional
+        N; needed with ``label_counts``.
+    n_labels : int, optional
+        Number of labels; needed where ``y_train`` is lists of ids.
+    dataset : {"default", "wikipedia", "amazon"}
+        Which published constants: 0.55 and 1.5, 0.5 and 0.4, 0.6 and 2.6.
+
+    Returns
+    -------
+    InversePropensity
+        float64 array of shape (n_labels,), at least 1.
+
+    Raises
+    ------
+    ValueError
+        If N is 2 or less (q would fall below 1), counts are negative or exceed N, or b <= -1.
+
+    References
+    ----------
+    Jain, Prabhu & Varma 2016, "Extreme multi-label loss functions ...", KDD, section 4.
+
+    Examples
+    --------
+    >>> from xmleval import inverse_propensity
+    >>> q = inverse_propensity(label_counts=[0, 1], n_instances=15511)
+    >>> [round(float(value), 4) for value in q]
+    [12.4551, 9.6493]
+    """
+    if dataset not in PUBLISHED:
+        raise InputError("dataset", f"{dataset!r} is not one of {', '.join(PUBLISHED)}")
+    a = PUBLISHED[dataset][0] if a is None else float(a)
+    b = PUBLISHED[dataset][1] if b is None else float(b)
+    if (y_train is None) == (label_counts is None):
+        raise InputError("y_train", "give either y_train or label_counts with n_instances")
+    if y_train is not None:
+        truth = set_rows("y_train", y_train, n_labels)
+        counts, n_instances = count_labels_of(truth), truth.n_rows
+    else:
+        counts = as_array("label_counts", label_counts).astype(np.int64)
+        if n_instances is None:
+            raise InputError("n_instances", "needed with label_counts")
+    if n_instances <= 2:
+        raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
+    if not a >= 0 or not b > -1 or (b <= 0 and (counts + b <= 0).any()):
+        raise InputError("b" if a >= 0 else "a", f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
+    bad = np.flatnonzero((counts < 0) | (counts > n_instances))
+    if bad.size:
+        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
+    scale = (np.log(n_instances) - 1.0) * (b + 1.0) ** a
+    found = (1.0 + scale * (counts + b) ** -a).view(InversePropensity)
+    found.constants = {"a": a, "b": b, "n": float(n_instances)}
+    return found
+
+
+def count_labels_of(truth: Rows[Any]) -> Ints:
+    """Count the instances of every label, block by block."""
+    counts = np.zeros(truth.n_labels, np.int64)
+    for start in range(0, truth.n_rows, 1 << 16):
+        labels = truth.block(start, min(start + (1 << 16), truth.n_rows)).labels
+        counts += np.bincount(labels, minlength=truth.n_labels)
+    return counts

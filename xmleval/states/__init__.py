@@ -1,0 +1,21 @@
+"""Mergeable statistics of blocks; every measure is a function of these."""
+
+from __future__ import annotations
+
+from xmleval.states.facts import Counts, Decision, Facts, TieFacts
+from xmleval.states.label_sets import LabelSets
+from xmleval.states.label_totals import LabelTotals
+from xmleval.states.rank_profile import Profile, RankProfile
+from xmleval.states.row_sums import RowSums
+
+__all__ = [
+    "Counts",
+    "Decision",
+    "Facts",
+    "LabelSets",
+    "LabelTotals",
+    "Profile",
+    "RankProfile",
+    "RowSums",
+    "TieFacts",
+]

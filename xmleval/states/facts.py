@@ -1,0 +1,229 @@
+"""What the states read of one block: matched once, each fact computed when first asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Block, Floats, Ints, Labels, Ranking
+from xmleval.coerce import InputError
+from xmleval.kernels.matching import find_positions, find_ties, rank_positions, rank_unlisted, sort_ranks
+from xmleval.kernels.ranking import count_leading, fill_heads
+from xmleval.kernels.rows import (
+    count_within,
+    sort_ties,
+    sum_discounts,
+    sum_precisions,
+    sum_tied_discounts,
+    summarise_ranks,
+    summarise_ties,
+)
+
+
+class Decision(NamedTuple):
+    """How scores become a set: ``pred`` (given sets), ``top`` k, or ``threshold`` (strictly above)."""
+
+    kind: str
+    value: float = 0.0
+
+    def __str__(self) -> str:
+        """Print what `parse_decision` reads."""
+        return self.kind if self.kind == "pred" else f"{self.kind}{self.value:.17g}"
+
+
+class Predicted(NamedTuple):
+    """Predicted sets: the leading ``cut`` entries of a list, and where relevant labels stand in it."""
+
+    ranks: Ints
+    cut: Ints
+    ptr: Ints
+    labels: Labels
+
+
+class Counts(NamedTuple):
+    """Entries of the contingency table, per instance, per label or in total."""
+
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    tn: Floats
+
+
+class TieFacts(NamedTuple):
+    """Per instance, from tie groups; see `xmleval.kernels.rows.summarise_ties`."""
+
+    worst: Ints
+    n_reversed: Ints
+    n_tied: Ints
+    precision: Floats
+    peak: Floats
+
+
+@lru_cache(maxsize=4)
+def cumulated_discounts(depth: int) -> Floats:
+    """Return the sums of the first 0..depth discounts 1 / log2(1 + rank)."""
+    discounts = 1.0 / np.log2(np.arange(2, depth + 2, dtype=np.float64))
+    return np.concatenate(([0.0], np.cumsum(discounts)))
+
+
+class Facts:
+    """One block, seen through what measures ask of it.
+
+    Attributes
+    ----------
+    n_relevant : int64 (n,)
+        Relevant labels of each instance.
+    """
+
+    def __init__(
+        self, block: Block, n_labels: int, unlisted: float | None, decision: Decision | None
+    ) -> None:
+        self.block = block
+        self.n_labels = n_labels
+        self.unlisted = unlisted
+        self.decision = decision
+        self.n_relevant: Ints = np.diff(block.truth.ptr)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of instances."""
+        return self.n_relevant.size
+
+    @property
+    def ranking(self) -> Ranking:
+        """The block's ranking."""
+        assert self.block.ranking is not None
+        return self.block.ranking
+
+    @cached_property
+    def positions(self) -> Ints:
+        """Place of each relevant label in its list, 0 where it is not listed."""
+        return self._locate(self.ranking.ptr, self.ranking.labels)
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Rank of each relevant label that measures at k credit, 0 for the others."""
+        return self.positions if self.unlisted is None else self.full_ranks
+
+    @cached_property
+    def full_ranks(self) -> Ints:
+        """Rank of each relevant label among all labels."""
+        truth, ranking = self.block.truth, self.ranking
+        ranks = self.positions.copy()
+        if self.unlisted is not None:
+            rank_positions(self.positions, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
+        rank_unlisted(
+            self.positions, truth.ptr, truth.labels, ranking.ptr, ranking.labels, ranking.n_above, ranks
+        )
+        return ranks
+
+    @cached_property
+    def sorted_ranks(self) -> Ints:
+        """Credited ranks, rising within each instance."""
+        return self._sorted(self.ranks)
+
+    @cached_property
+    def placed(self) -> tuple[Ints, Ints]:
+        """Labels above each relevant label and level with it, worst first within an instance."""
+        truth, ranking = self.block.truth, self.ranking
+        above, tied = np.empty_like(truth.labels, np.int64), np.empty_like(truth.labels, np.int64)
+        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
+        n_above = ranking.n_above
+        if self.unlisted is not None:
+            n_above = np.empty_like(n_above)
+            count_leading(ranking.ptr, scores, float(scores.dtype.type(self.unlisted)), False, n_above)
+        find_ties(
+            self.positions, truth.ptr, ranking.ptr, scores, n_above, ranking.n_above, self.n_labels,
+            above, tied,
+        )  # fmt: skip
+        sort_ties(truth.ptr, above, tied)
+        return above, tied
+
+    @cached_property
+    def ties(self) -> TieFacts:
+        """Summaries over tie groups."""
+        ints = [np.empty(self.n_rows, np.int64) for _ in range(3)]
+        floats = [np.empty(self.n_rows, np.float64) for _ in range(2)]
+        summarise_ties(self.block.truth.ptr, *self.placed, *ints, *floats)
+        return TieFacts(*ints, *floats)
+
+    @cached_property
+    def best_ranks(self) -> tuple[Ints, Ints]:
+        """First credited rank of each instance (0 for none), and hits within its first R ranks."""
+        first, n_within = np.empty(self.n_rows, np.int64), np.empty(self.n_rows, np.int64)
+        summarise_ranks(self.block.truth.ptr, self.ranks, first, n_within)
+        return first, n_within
+
+    def precision_sum(self, k: int) -> Floats:
+        """Sum of the precisions at the hits among the first k ranks."""
+        out = np.empty(self.n_rows, np.float64)
+        sum_precisions(self.block.truth.ptr, self.sorted_ranks, k, out)
+        return out
+
+    def gain(self) -> Floats:
+        """Discounted gain over the whole ranking, by order."""
+        out = np.empty(self.n_rows, np.float64)
+        sum_discounts(self.block.truth.ptr, self._sorted(self.full_ranks), out)
+        return out
+
+    def tied_gain(self, k: int | None) -> Floats:
+        """Discounted gain where tied labels share the mean discount of their ranks."""
+        out = np.empty(self.n_rows, np.float64)
+        everything = k is None or self.unlisted is not None
+        n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
+        depth = self.n_labels if k is None else min(k, self.n_labels)
+        sum_tied_discounts(self.block.truth.ptr, *self.placed, n_credited, cumulated_discounts(depth), out)
+        return out
+
+    def ideal_gain(self, k: int | None = None) -> Floats:
+        """Discounted gain of the best ranking."""
+        n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
+        return cumulated_discounts(int(n_ideal.max(initial=0)))[n_ideal]
+
+    def predicted(self, decision: Decision) -> Predicted:
+        """Predicted sets under a decision."""
+        if decision.kind == "pred":
+            return self._given
+        ranking = self.ranking
+        n_listed = np.diff(ranking.ptr)
+        if decision.kind == "threshold":
+            if ranking.scores is None:
+                raise InputError("y_score", f"decision {decision} needs scores; this list has none")
+            cut = np.empty_like(n_listed)
+            count_leading(ranking.ptr, ranking.scores, decision.value, False, cut)
+            return Predicted(self.ranks, cut, ranking.ptr, ranking.labels)
+        k = int(decision.value)
+        if self.unlisted is None:
+            return Predicted(self.ranks, np.minimum(n_listed, k), ranking.ptr, ranking.labels)
+        ptr = np.arange(self.n_rows + 1) * min(k, self.n_labels)
+        labels = np.empty(ptr[-1], ranking.labels.dtype)
+        fill_heads(ranking.ptr, ranking.labels, ranking.n_above, self.n_labels, ptr, labels)
+        return Predicted(self.ranks, np.diff(ptr), ptr, labels)
+
+    def counts(self, decision: Decision) -> Counts:
+        """Contingency table of each instance under a decision."""
+        predicted = self.predicted(decision)
+        n_within = np.empty(self.n_rows, np.int64)
+        count_within(self.block.truth.ptr, predicted.ranks, predicted.cut, n_within)
+        tp = n_within.astype(np.float64)
+        fp, fn = predicted.cut - tp, self.n_relevant - tp
+        return Counts(tp, fp, fn, self.n_labels - tp - fp - fn)
+
+    @cached_property
+    def _given(self) -> Predicted:
+        pred = self.block.pred
+        assert pred is not None
+        return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
+
+    def _locate(self, list_ptr: Ints, list_labels: Labels) -> Ints:
+        truth = self.block.truth
+        positions = np.empty(truth.labels.size, np.int64)
+        find_positions(list_ptr, list_labels, truth.ptr, truth.labels, positions)
+        return positions
+
+    def _sorted(self, ranks: Ints) -> Ints:
+        ranks = ranks.copy()
+        sort_ranks(self.block.truth.ptr, ranks)
+        return ranks

@@ -1,0 +1,61 @@
+"""LabelTotals: tp, n_pred and n_true of every label under one decision rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.kernels.fixed import LIMBS, carry, sum_terms
+from xmleval.kernels.labels import count_labels, weigh_labels
+from xmleval.states.facts import Counts, Decision, Facts
+from xmleval.states.limbs import NO_WEIGHT, as_floats
+
+
+class LabelTotals:
+    """Totals of every label under one decision rule.
+
+    Counts are int64 (3, n_labels); with instance weights they are fixed-point sums of weights,
+    int64 (3, n_labels, 3). The order is tp, n_pred, n_true.
+    """
+
+    def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
+        self.decision = decision
+        self.n_labels = n_labels
+        self.weighted = weighted
+        shape = (3, n_labels, LIMBS) if weighted else (3, n_labels)
+        self.totals: Ints = np.zeros(shape, np.int64)
+        self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
+
+    def update(self, facts: Facts) -> None:
+        """Count a block."""
+        truth, predicted = facts.block.truth, facts.predicted(self.decision)
+        if facts.block.weight is None:
+            self.rows[0, 0] += facts.n_rows
+            count_labels(*truth, *predicted, self.totals)
+        else:
+            sum_terms(facts.block.weight, NO_WEIGHT, self.rows[0], self.rows[0])
+            weigh_labels(*truth, *predicted, facts.block.weight, self.totals)
+
+    def merge(self, other: LabelTotals) -> None:
+        """Add another state of the same decision."""
+        self.totals += other.totals
+        self.rows += other.rows
+        carry(self.rows)
+        if self.weighted:
+            carry(self.totals.reshape(-1, LIMBS))
+
+    def counts(self) -> Counts:
+        """Return the contingency table of every label, float64 (n_labels,) each."""
+        tp, n_pred, n_true = as_floats(self.totals) if self.weighted else self.totals.astype(np.float64)
+        fp, fn = n_pred - tp, n_true - tp
+        tn: Floats = as_floats(self.rows)[0] - tp - fp - fn
+        return Counts(tp, fp, fn, tn)
+
+    def arrays(self) -> dict[str, Ints | Floats]:
+        """Return what a saved state holds."""
+        return {"totals": self.totals, "rows": self.rows}
+
+    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+        """Take over what `arrays` gave."""
+        self.totals = arrays["totals"].astype(np.int64)
+        self.rows = arrays["rows"].astype(np.int64)

@@ -1,0 +1,171 @@
+"""RankProfile: hits by number of relevant labels and rank, for every measure linear in the hits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.profiles import count_hits, keep_hits, sum_gains, sum_hits, sum_ideals
+from xmleval.states.facts import Facts
+from xmleval.states.limbs import NO_WEIGHT, as_floats
+
+
+class Profile(NamedTuple):
+    """What finalisers see: groups of instances with equally many relevant labels, or single instances.
+
+    n_relevant : int64 (g,); weight : float64 (g,), instances of each group or their weights;
+    hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for propensities of
+    hits, and of the best labels, or None without propensities.
+    """
+
+    n_relevant: Ints
+    weight: Floats
+    hits: Floats
+    gains: Floats | None
+    ideals: Floats | None
+
+
+class RankProfile:
+    """Tables over (number of relevant labels R that occurs, rank).
+
+    Parameters
+    ----------
+    depth : int
+        Deepest rank that counts; tables are only as wide as the longest list seen.
+    propensity : float64 (n_labels,) or None
+        Inverse propensities, where weighted gains are wanted.
+    weighted : bool
+        Whether instances have weights: then hits and rows are fixed-point sums as well.
+    keep : bool
+        Whether to keep each instance's own hits.
+    """
+
+    def __init__(
+        self, depth: int, propensity: Floats | None = None, weighted: bool = False, keep: bool = False
+    ) -> None:
+        self.depth = depth
+        self.propensity = propensity
+        self.weighted = weighted
+        self.keep = keep
+        self.n_relevant: Ints = np.empty(0, np.int64)
+        cell = (LIMBS,) if weighted else ()
+        self.tables: dict[str, Ints] = {
+            "rows": np.zeros((0, 1, *cell), np.int64),
+            "hits": np.zeros((0, 0, *cell), np.int64),
+        }
+        if propensity is not None:
+            self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
+            self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
+        self.kept: list[tuple[int, Profile]] = []
+
+    def update(self, facts: Facts) -> None:
+        """Count a block."""
+        ptr, labels = facts.block.truth
+        weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
+        per_size = np.bincount(facts.n_relevant, minlength=1)
+        present = np.flatnonzero(per_size)
+        slots = np.zeros(per_size.size, np.int64)
+        slots[present] = np.arange(present.size)
+        width = min(self.depth, int(facts.ranks.max(initial=0)))
+        found = {"rows": per_size[present][:, None]}
+        found["hits"] = np.zeros((present.size, width), np.int64)
+        if self.weighted:
+            found["rows"] = np.zeros((present.size, 1, LIMBS), np.int64)
+            found["hits"] = np.zeros((present.size, width, LIMBS), np.int64)
+            sum_hits(ptr, facts.ranks, slots, weight, found["rows"][:, 0], found["hits"])
+        else:
+            count_hits(ptr, facts.ranks, slots, found["hits"])
+        if self.propensity is not None:
+            found["gains"] = np.zeros((present.size, width, LIMBS), np.int64)
+            widest = min(self.depth, int(present.max(initial=0)))
+            found["ideals"] = np.zeros((present.size, widest, LIMBS), np.int64)
+            sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
+            sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
+        self._add(present, found)
+        if self.keep and facts.n_rows:
+            self.kept.append((facts.block.first_row, self._own(facts)))
+
+    def merge(self, other: RankProfile) -> None:
+        """Add another state of the same depth and propensities."""
+        self._add(other.n_relevant, other.tables)
+        self.kept += other.kept
+
+    def _add(self, n_relevant: Ints, found: dict[str, Ints]) -> None:
+        both = np.union1d(self.n_relevant, n_relevant)
+        mine, theirs = np.searchsorted(both, self.n_relevant), np.searchsorted(both, n_relevant)
+        for name, old in self.tables.items():
+            new = found[name]
+            table = old
+            width = max(old.shape[1], new.shape[1])
+            if both.size > old.shape[0] or width > old.shape[1]:
+                table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
+                table[mine, : old.shape[1]] = old
+            table[theirs, : new.shape[1]] += new
+            if table.ndim == 3:
+                carry(table.reshape(-1, LIMBS))
+            self.tables[name] = table
+        self.n_relevant = both
+
+    def _own(self, facts: Facts) -> Profile:
+        """Return the profile of every single instance of a block."""
+        ptr, labels = facts.block.truth
+        n = facts.n_rows
+        propensity = NO_WEIGHT if self.propensity is None else self.propensity
+        hits = np.zeros((n, min(self.depth, int(facts.ranks.max(initial=0)))))
+        gains = np.zeros(hits.shape if propensity.size else (0, 0))
+        keep_hits(ptr, labels, facts.ranks, propensity, hits, gains)
+        return Profile(facts.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)
+
+    def profile(self) -> Profile:
+        """Return the tables of all instances counted."""
+        tables = {
+            name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
+            for name, table in self.tables.items()
+        }
+        return Profile(
+            self.n_relevant, tables["rows"][:, 0], tables["hits"], tables.get("gains"), tables.get("ideals")
+        )
+
+    def rows(self) -> Profile:
+        """Return the kept profiles of single instances, in row order."""
+        chunks = [chunk for _, chunk in sorted(self.kept, key=lambda item: item[0])]
+        width = max((chunk.hits.shape[1] for chunk in chunks), default=0)
+
+        def joined(tables: list[Floats]) -> Floats:
+            wide = [np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables]
+            return np.concatenate(wide) if wide else np.empty((0, 0))
+
+        return Profile(
+            np.concatenate([np.empty(0, np.int64), *(chunk.n_relevant for chunk in chunks)]),
+            np.concatenate([np.empty(0), *(chunk.weight for chunk in chunks)]),
+            joined([chunk.hits for chunk in chunks]),
+            None if self.propensity is None else joined([c.gains for c in chunks if c.gains is not None]),
+            None,
+        )
+
+    def arrays(self) -> dict[str, Ints | Floats]:
+        """Return what a saved state holds."""
+        out: dict[str, Ints | Floats] = {"n_relevant": self.n_relevant, **self.tables}
+        for number, (first_row, own) in enumerate(self.kept):
+            out[f"kept{number}.{first_row}.n_relevant"] = own.n_relevant
+            out[f"kept{number}.{first_row}.hits"] = own.hits
+            if own.gains is not None:
+                out[f"kept{number}.{first_row}.gains"] = own.gains
+        return out
+
+    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+        """Take over what `arrays` gave."""
+        self.n_relevant = arrays["n_relevant"].astype(np.int64)
+        self.tables = {name: arrays[name].astype(np.int64) for name in self.tables}
+        self.kept = []
+        for name, n_relevant in arrays.items():
+            if name.startswith("kept") and name.endswith(".n_relevant"):
+                stem = name.removesuffix("n_relevant")
+                own = Profile(
+                    n_relevant.astype(np.int64), np.ones(n_relevant.size), arrays[stem + "hits"],
+                    arrays.get(stem + "gains"), None,
+                )  # fmt: skip
+                self.kept.append((int(stem.split(".")[1]), own))

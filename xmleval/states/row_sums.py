@@ -1,0 +1,84 @@
+"""RowSums: exact sums and counts of per-row values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints
+from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
+from xmleval.states.limbs import NO_WEIGHT, as_integer
+
+
+class RowSums:
+    """Sum, weight and number of the defined values of each quantity, and on request the values.
+
+    Parameters
+    ----------
+    keys : list of str
+        Names of the quantities.
+    keep : bool
+        Whether to keep every row's value (NaN where it is undefined).
+    """
+
+    def __init__(self, keys: list[str], keep: bool = False) -> None:
+        self.keys = keys
+        self.keep = keep
+        self.totals: Ints = np.zeros((len(keys), 2, LIMBS), np.int64)  # of values, of weights
+        self.n_defined: Ints = np.zeros(len(keys), np.int64)
+        self.n_rows = 0
+        self.kept: list[tuple[int, Floats]] = []  # first row, (keys, rows)
+
+    def update(self, values: list[Floats], weight: Floats | None, first_row: int) -> None:
+        """Add the values of some rows: one array per quantity, in the order of ``keys``."""
+        unit = NO_WEIGHT if weight is None else weight
+        for i, column in enumerate(values):
+            self.n_defined[i] += sum_terms(column, unit, self.totals[i, 0], self.totals[i, 1])
+        n_rows = values[0].size if values else 0
+        self.n_rows += n_rows
+        if self.keep and n_rows:
+            self.kept.append((first_row, np.array(values, np.float64)))
+
+    def merge(self, other: RowSums) -> None:
+        """Add another state of the same quantities."""
+        self.totals += other.totals
+        carry(self.totals.reshape(-1, LIMBS))
+        self.n_defined += other.n_defined
+        self.n_rows += other.n_rows
+        self.kept += other.kept
+
+    def mean(self, key: str, weighted: bool) -> float:
+        """Return the mean of a quantity over the rows where it is defined, NaN where there is none."""
+        i = self.keys.index(key)
+        total = as_integer(self.totals[i, 0])
+        weight = as_integer(self.totals[i, 1]) if weighted else int(self.n_defined[i]) << 2 * BITS
+        return float(Fraction(total, weight)) if weight else float("nan")
+
+    def rows(self, key: str) -> Floats:
+        """Return the kept values of a quantity in row order."""
+        i = self.keys.index(key)
+        chunks = sorted(self.kept, key=lambda chunk: chunk[0])
+        return np.concatenate([values[i] for _, values in chunks]) if chunks else np.empty(0)
+
+    def arrays(self) -> dict[str, Ints | Floats]:
+        """Return what a saved state holds."""
+        out: dict[str, Ints | Floats] = {
+            "totals": self.totals,
+            "n_defined": self.n_defined,
+            "n_rows": np.array([self.n_rows]),
+        }
+        for number, (first_row, values) in enumerate(self.kept):
+            out[f"kept{number}.{first_row}"] = values
+        return out
+
+    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+        """Take over what `arrays` gave."""
+        self.totals = arrays["totals"].astype(np.int64)
+        self.n_defined = arrays["n_defined"].astype(np.int64)
+        self.n_rows = int(arrays["n_rows"][0])
+        self.kept = [
+            (int(name.split(".")[1]), values.astype(np.float64))
+            for name, values in arrays.items()
+            if name.startswith("kept")
+        ]

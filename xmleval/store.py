@@ -1,0 +1,65 @@
+"""Saved evaluators: an .npz archive without pickle, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.archive import read_archive
+
+FORMAT = "xmleval state"
+VERSION = 1
+
+
+class Saved(NamedTuple):
+    """What a saved evaluator holds: settings as plain JSON values, and arrays."""
+
+    meta: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Any:
+    """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp's file is private; a result should not be
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def save_state(path: Path, saved: Saved) -> None:
+    """Write a saved evaluator to a temporary name and rename it."""
+    meta = json.dumps({"format": FORMAT, "version": VERSION, **saved.meta}).encode()
+    with replacing(path) as file:
+        np.savez(file, meta=np.frombuffer(meta, np.uint8), **saved.arrays)
+
+
+def load_state(path: Path) -> Saved:
+    """Read a saved evaluator, or say why the file is none."""
+    try:
+        arrays = read_archive(path)
+        meta = json.loads(arrays.pop("meta").tobytes())
+        if meta["format"] != FORMAT:
+            raise KeyError("format")
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
+    if meta["version"] != VERSION:
+        raise ValueError(f"{path}: saved as version {meta['version']}; this program reads version {VERSION}")
+    return Saved(meta, arrays)

@@ -1,0 +1,84 @@
+"""What tables of data sets say: statistics of the labels alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.coerce import InputError, set_rows
+from xmleval.evaluator import Evaluator
+from xmleval.propensity import count_labels_of
+
+TAIL_COUNT = 10  # a tail label has at most so many instances
+
+
+def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None = None) -> dict[str, float]:
+    """Describe a data set by its labels.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
+        Relevant labels of each instance (lists of ids where ``n_labels`` is given).
+    y_train : as y_true, optional
+        Training labels over the same label set, for labels never seen in training.
+    n_labels : int, optional
+        Number of labels, where lists of ids are given.
+
+    Returns
+    -------
+    dict of str to float
+        ``n_rows``, ``n_labels``, ``n_stored``; ``label_cardinality`` (mean labels of an instance),
+        ``label_density`` (cardinality / l), ``label_diversity`` (distinct label sets) and
+        ``proportional_diversity`` (/ m) of Zhang & Zhou 2014; ``max_labels_per_row``,
+        ``rows_without_labels``; ``points_per_label`` (mean instances of a label),
+        ``labels_without_rows``, ``tail_share`` (share of labels with 1 to 10 instances among those that
+        occur), ``imbalance`` (mean over labels that occur of the largest count over the label's;
+        Charte et al. 2015) and, with ``y_train``, ``labels_unseen_in_training`` (labels that occur in
+        ``y_true`` but not there) and ``stored_unseen_in_training`` (share of the relevant pairs with
+        such a label). NaN where a ratio is undefined.
+
+    Raises
+    ------
+    ValueError
+        If input is not valid, or the numbers of labels differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import label_statistics
+    >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
+    2.5
+    """
+    truth = set_rows("y_true", y_true, n_labels)
+    evaluator = Evaluator("statistics", n_labels=truth.n_labels)
+    evaluator.update_rows(truth, None, None, None, None, n_labels)
+    report = evaluator.compute()
+    counts = count_labels_of(truth)
+    sizes = [
+        np.diff(truth.block(start, min(start + 65536, truth.n_rows)).ptr)
+        for start in range(0, truth.n_rows, 65536)
+    ]
+    per_row = np.concatenate([np.empty(0, np.int64), *sizes])
+    present = counts[counts > 0]
+    found = {
+        "n_rows": float(truth.n_rows),
+        "n_labels": float(truth.n_labels),
+        "n_stored": float(counts.sum()),
+        **report,
+        "max_labels_per_row": float(per_row.max(initial=0)),
+        "rows_without_labels": float(np.count_nonzero(per_row == 0)),
+        "points_per_label": float(counts.mean()),
+        "labels_without_rows": float(counts.size - present.size),
+        "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
+        "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
+    }
+    if y_train is not None:
+        train = set_rows("y_train", y_train, n_labels)
+        if train.n_labels != truth.n_labels:
+            raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
+        unseen = (count_labels_of(train) == 0) & (counts > 0)
+        found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
+        total = counts.sum()
+        found["stored_unseen_in_training"] = float(counts[unseen].sum() / total) if total else float("nan")
+    return found
