@@ -49,9 +49,9 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
     try:
         with archive.open(info) as file:
-            major, _ = npy.read_magic(file)  # type: ignore[no-untyped-call]
+            major, _ = npy.read_magic(file)
             read_header = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-            shape, fortran, dtype = read_header(file)  # type: ignore[no-untyped-call]
+            shape, fortran, dtype = read_header(file)
             if dtype.hasobject:
                 raise ValueError(f"{info.filename} holds Python objects, which are never read")
             n_bytes = math.prod(shape) * dtype.itemsize

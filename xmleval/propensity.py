@@ -106,7 +106,7 @@ def inverse_propensity(
     if bad.size:
         raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
     scale = (np.log(n_instances) - 1.0) * (b + 1.0) ** a
-    found = (1.0 + scale * (counts + b) ** -a).view(InversePropensity)
+    found: InversePropensity = (1.0 + scale * (counts + b) ** -a).view(InversePropensity)
     found.constants = {"a": a, "b": b, "n": float(n_instances)}
     return found
 

@@ -118,11 +118,13 @@ def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: i
         entries = cut_entries(argument, stored, start, stop)
         assert entries.data is not None
         scores = ordered_scores(argument, entries.data, entries.ptr, start)
-        entries = entries._replace(data=scores)
+        ptr, labels = entries.ptr, entries.labels
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
-            entries = keep_entries(entries, scores != scores.dtype.type(unlisted))
-        return _rank(entries.ptr, entries.labels, entries.data, unlisted, depth)
+            competing = scores != scores.dtype.type(unlisted)
+            ptr, labels, _ = keep_entries(entries, competing)
+            scores = scores[competing]
+        return _rank(ptr, labels, scores, unlisted, depth)
 
     return Rows(n_rows, stored.n_labels, 32.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
 

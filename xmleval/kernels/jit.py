@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba import njit
 
@@ -16,8 +16,10 @@ def kernel(function: F) -> F:
     A read-only installation without any writable cache folder still works: Numba refuses the cache
     when the function is decorated, and the kernel is then compiled once a process.
     """
+    compiled: Any
     try:
-        compiled: F = njit(nogil=True, cache=True, error_model="numpy")(function)
+        compiled = njit(nogil=True, cache=True, error_model="numpy")(function)
     except RuntimeError:
         compiled = njit(nogil=True, error_model="numpy")(function)
-    return compiled
+    result: F = compiled
+    return result

@@ -53,10 +53,7 @@ def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
 
 def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Discounted gains over those of the best ranking with unit gains."""
-    assert setting.k
-    possible = np.minimum(profile.n_relevant, setting.k)
-    ideal = cumulated_discounts(int(possible.max(initial=0)))[possible]
-    return ratio(dcg(table, profile, setting), ideal)
+    return ratio(dcg(table, profile, setting), ideal_dcg(profile.n_relevant, setting))
 
 
 def tied_dcg(facts: Facts, setting: Setting) -> Floats:
@@ -116,6 +113,19 @@ def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
     return (n_relevant > 0).astype(np.float64)
 
 
+def most_hits(n_relevant: Ints, setting: Setting) -> Floats:
+    """Relevant labels that k slots can hold, over k."""
+    assert setting.k
+    return np.minimum(n_relevant, setting.k) / setting.k
+
+
+def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
+    """Discounted gain of the best ranking."""
+    assert setting.k
+    possible = np.minimum(n_relevant, setting.k)
+    return cumulated_discounts(int(possible.max(initial=0)))[possible]
+
+
 def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
     """Share of the relevant labels that k slots can hold."""
     assert setting.k
@@ -125,27 +135,27 @@ def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
 
 P = Metric(
     name="p", title="precision at k", symbol="P@{k}", family="at k", formula="hits in first k / k",
-    reference=MANNING, terms=precision, cutoff="required", empty="zero", conventions=("empty", "unlisted"),
+    reference=MANNING, terms=precision, best=most_hits, cutoff="required", empty="zero", conventions=("empty", "unlisted"),
 )  # fmt: skip
 R = Metric(
     name="r", title="recall at k", symbol="R@{k}", family="at k", formula="hits in first k / R",
-    reference=MANNING, terms=recall, cutoff="required", empty="undefined",
+    reference=MANNING, terms=recall, best=reachable_share, cutoff="required", empty="undefined",
     conventions=("empty", "unlisted"),
 )  # fmt: skip
 RCAP = Metric(
     name="rcap", title="recall at k capped at what k slots can hold", symbol="Rcap@{k}", family="at k",
     formula="hits in first k / min(k, R)", reference="Thakur et al. 2021 (BEIR, NeurIPS)",
-    terms=capped_recall, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
+    terms=capped_recall, best=has_relevant, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
 )  # fmt: skip
 NDCG_AT_K = Metric(
     name="ndcg", title="normalised discounted cumulative gain at k", symbol="nDCG@{k}", family="at k",
     formula="sum of hits / log2(1 + rank) over the same of the best ranking", reference=JARVELIN,
-    terms=ndcg, tied_rows=tied_ndcg, cutoff="required", empty="undefined",
+    terms=ndcg, tied_rows=tied_ndcg, best=has_relevant, cutoff="required", empty="undefined",
     conventions=("ndcg_ties", "empty", "unlisted"),
 )  # fmt: skip
 DCG = Metric(
     name="dcg", title="discounted cumulative gain at k", symbol="DCG@{k}", family="at k",
-    formula="sum of hits / log2(1 + rank)", reference=JARVELIN, terms=dcg, tied_rows=tied_dcg,
+    formula="sum of hits / log2(1 + rank)", reference=JARVELIN, terms=dcg, tied_rows=tied_dcg, best=ideal_dcg,
     cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("ndcg_ties", "empty", "unlisted"),
 )  # fmt: skip
 HIT = Metric(
@@ -178,31 +188,31 @@ RPREC = Metric(
 LABEL_COVERAGE = Metric(
     name="label_coverage", title="labels hit by some first k over labels that occur",
     symbol="Label coverage@{k}", family="at k", formula="#{j: tp_j > 0} / #{j: R_j > 0}",
-    reference="Jain, Prabhu & Varma 2016 (KDD)", labels=label_coverage, cutoff="required",
+    reference="Jain, Prabhu & Varma 2016 (KDD)", labels=label_coverage, best=1.0, cutoff="required",
     conventions=("unlisted",),
 )  # fmt: skip
 
 PSP = Metric(
     name="psp", title="propensity-scored precision at k", symbol="PSP@{k}", family="propensity",
     formula="sum of hit q / sum of the k largest q of relevant labels, both over all rows",
-    reference=JAIN, terms=precision, table="gains/ideals", cutoff="required", conventions=("unlisted",),
+    reference=JAIN, terms=precision, table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
 )  # fmt: skip
 PSR = Metric(
     name="psr", title="propensity-scored recall at k", symbol="PSR@{k}", family="propensity",
     formula="sum of (hit q) / R over the best possible sum", reference=JAIN, terms=recall,
-    table="gains/ideals", cutoff="required", conventions=("unlisted",),
+    table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
 )  # fmt: skip
 PSDCG = Metric(
     name="psdcg", title="propensity-scored DCG at k (PSnDCG of the repository's tools)",
     symbol="PSDCG@{k}", family="propensity",
     formula="sum of hit q / log2(1 + rank) over the best possible sum", reference=JAIN, terms=dcg,
-    table="gains/ideals", cutoff="required", conventions=("unlisted",),
+    table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
 )  # fmt: skip
 PSNDCG = Metric(
     name="psndcg", title="propensity-scored nDCG at k, rows divided by their unit ideal",
     symbol="PSnDCG@{k}", family="propensity",
     formula="psdcg with both terms of a row over its ideal DCG for min(k, R)", reference=JAIN,
-    terms=ndcg, table="gains/ideals", cutoff="required", conventions=("unlisted",),
+    terms=ndcg, table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
 )  # fmt: skip
 PSP_RAW = Metric(
     name="psp_raw", title="propensity-scored precision at k, not normalised", symbol="PSP_raw@{k}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +79,11 @@ class Metric:
         Smallest and largest possible value.
     best : float or callable, optional
         Best attainable value for a truth: a number, or row values from the numbers of relevant labels.
-        Measures over profiles and contingency tables derive it from their formula.
+        Measures of sets reach it with the relevant sets themselves and 0/0 = 1, label coverage where
+        no instance has more than k relevant labels. None where there is no such value, or where it
+        depends on the propensities.
     conventions : tuple of str
         Fields of `Conventions` that matter to the value.
-    laws : frozenset of str
-        Exceptions from the laws that tests state, each with its reason in `EXCEPTIONS`.
     """
 
     name: str
@@ -110,7 +110,6 @@ class Metric:
     range: tuple[float, float] = (0.0, 1.0)
     best: float | Best | None = None
     conventions: tuple[str, ...] = ()
-    laws: frozenset[str] = field(default_factory=frozenset)
 
     def needs(self, average: str | None, k: int | None) -> tuple[str, ...]:
         """Return which inputs a value needs: of "scores", "sets" and "propensity"."""
@@ -121,12 +120,6 @@ class Metric:
         if self.family == "sets":
             return ("sets",) if k is None else ("scores",)
         return ("scores",)
-
-
-EXCEPTIONS: dict[str, str] = {
-    "renaming": "ties and unlisted labels are ordered by label id",
-    "ties": "a threshold or a set, not the order, decides",
-}
 
 
 def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str) -> Floats:

@@ -16,29 +16,34 @@ SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
 def n_pairs(facts: Facts, setting: Setting) -> Floats:
     """Pairs of a relevant and an irrelevant label, R (l - R)."""
-    return facts.n_relevant * (setting.n_labels - facts.n_relevant).astype(np.float64)
+    return (facts.n_relevant * (setting.n_labels - facts.n_relevant)).astype(np.float64)
 
 
 def bad_pairs(facts: Facts, setting: Setting) -> Floats:
     """Pairs in the wrong order, level ones by the convention ``loss_ties``."""
-    return facts.ties.n_reversed + TIE_CREDIT[setting.conventions.loss_ties] * facts.ties.n_tied
+    found: Floats = facts.ties.n_tied.astype(np.float64)
+    found *= TIE_CREDIT[setting.conventions.loss_ties]
+    found += facts.ties.n_reversed
+    return found
 
 
-def without_pairs(values: Floats, undefined: Floats, perfect: float, setting: Setting) -> Floats:
+def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting) -> Floats:
     """Leave rows without pairs out, or call them perfect."""
     left_out = setting.conventions.no_pairs == "skip"
-    return np.where(undefined == 0, np.nan if left_out else perfect, values)
+    settled: Floats = np.where(n_defined == 0, np.nan if left_out else perfect, values)
+    return settled
 
 
 def one_error(facts: Facts, setting: Setting) -> Floats:
     """Whether the first label is irrelevant; an error where nothing is relevant."""
     first, _ = facts.best_ranks
-    return (first != 1).astype(np.float64)
+    wrong: Floats = (first != 1).astype(np.float64)
+    return wrong
 
 
 def coverage(facts: Facts, setting: Setting) -> Floats:
     """Last rank that a relevant label may get, less one."""
-    return without_pairs(facts.ties.worst - 1.0, facts.n_relevant, 0.0, setting)
+    return without_pairs((facts.ties.worst - 1).astype(np.float64), facts.n_relevant, 0.0, setting)
 
 
 def coverage_error(facts: Facts, setting: Setting) -> Floats:
@@ -86,12 +91,13 @@ def fewest_ranks(n_relevant: Ints, setting: Setting) -> Floats:
 
 def least_coverage(n_relevant: Ints, setting: Setting) -> Floats:
     """Relevant labels first: R - 1; rows without any by the convention ``no_pairs``."""
-    return without_pairs(n_relevant - 1.0, n_relevant, 0.0, setting)
+    return without_pairs((n_relevant - 1).astype(np.float64), n_relevant, 0.0, setting)
 
 
 def always_wrong(n_relevant: Ints, setting: Setting) -> Floats:
     """An error where nothing is relevant."""
-    return (n_relevant == 0).astype(np.float64)
+    wrong: Floats = (n_relevant == 0).astype(np.float64)
+    return wrong
 
 
 ONE_ERROR = Metric(
@@ -139,7 +145,7 @@ NDCG = Metric(
     name="ndcg", title="normalised discounted cumulative gain of the whole ranking", symbol="nDCG",
     family="ranking", formula="DCG over that of the best ranking", reference=JARVELIN, rows=full_ndcg,
     tied_rows=tied_ndcg, best=has_relevant, empty="undefined", whole=True,
-    conventions=("ndcg_ties", "empty", "unlisted"), laws=frozenset({"renaming"}),
+    conventions=("ndcg_ties", "empty", "unlisted"),
 )  # fmt: skip
 PEAK_F1 = Metric(
     name="peak_f1", title="largest F1 over cuts of the ranking", symbol="Peak F1 {average}",

@@ -20,7 +20,8 @@ CONVENTIONS = ("zero_division", "labels", "unlisted")
 def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:
     """Divide, with the convention's value for 0/0."""
     out = np.full_like(numerator, setting.conventions.zero_division)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out
 
 
 def precision(c: Counts, setting: Setting) -> Floats:
@@ -62,7 +63,8 @@ def balanced_accuracy(c: Counts, setting: Setting) -> Floats:
 
 def gmean(c: Counts, setting: Setting) -> Floats:
     """Geometric mean of recall and specificity."""
-    return np.sqrt(recall(c, setting) * specificity(c, setting))
+    found: Floats = np.sqrt(recall(c, setting) * specificity(c, setting))
+    return found
 
 
 def mcc(c: Counts, setting: Setting) -> Floats:
@@ -74,7 +76,8 @@ def mcc(c: Counts, setting: Setting) -> Floats:
 def subset_accuracy(facts: Facts, setting: Setting) -> Floats:
     """Whether the predicted set is the relevant one."""
     c = facts.counts(chosen(facts))
-    return ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
+    exact: Floats = ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
+    return exact
 
 
 def hamming_loss(facts: Facts, setting: Setting) -> Floats:
@@ -110,70 +113,70 @@ HAMMING_LOSS = Metric(
 )  # fmt: skip
 JACCARD = Metric(
     name="jaccard", title="Jaccard index (ZZ14's accuracy)", symbol="Jaccard {average}", family="sets",
-    formula="tp / (tp + fp + fn)", reference=ZZ14, counts=jaccard, averages=BY_ROW_AND_LABEL,
+    formula="tp / (tp + fp + fn)", reference=ZZ14, counts=jaccard, best=1.0, averages=BY_ROW_AND_LABEL,
     cutoff="optional", conventions=CONVENTIONS,
 )  # fmt: skip
 PRECISION = Metric(
     name="precision", title="precision of the predicted set", symbol="Precision {average}",
-    family="sets", formula="tp / (tp + fp)", reference=ZZ14, counts=precision,
+    family="sets", formula="tp / (tp + fp)", reference=ZZ14, counts=precision, best=1.0,
     averages=BY_ROW_AND_LABEL, cutoff="optional", conventions=CONVENTIONS,
 )  # fmt: skip
 RECALL = Metric(
     name="recall", title="recall of the predicted set", symbol="Recall {average}", family="sets",
-    formula="tp / (tp + fn)", reference=ZZ14, counts=recall, averages=BY_ROW_AND_LABEL,
+    formula="tp / (tp + fn)", reference=ZZ14, counts=recall, best=1.0, averages=BY_ROW_AND_LABEL,
     cutoff="optional", conventions=CONVENTIONS,
 )  # fmt: skip
 F1 = Metric(
     name="f1", title="F1 of the predicted set", symbol="F1 {average}", family="sets",
-    formula="2 tp / (2 tp + fp + fn)", reference=WZ17, counts=fbeta, averages=BY_ROW_AND_LABEL,
+    formula="2 tp / (2 tp + fp + fn)", reference=WZ17, counts=fbeta, best=1.0, averages=BY_ROW_AND_LABEL,
     cutoff="optional", conventions=CONVENTIONS,
 )  # fmt: skip
 FBETA = Metric(
     name="fbeta", title="F-beta of the predicted set", symbol="F{beta} {average}", family="sets",
-    formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)", reference=ZZ14, counts=fbeta,
+    formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)", reference=ZZ14, counts=fbeta, best=1.0,
     averages=BY_ROW_AND_LABEL, params=("beta",), cutoff="optional", conventions=CONVENTIONS,
 )  # fmt: skip
 F1_OF_MEANS = Metric(
     name="f1", title="F1 of mean row precision and mean row recall", symbol="F1 of means",
-    family="sets", formula="2 P R / (P + R) of the row means", reference=ZZ14, combine=fbeta_of_two,
+    family="sets", formula="2 P R / (P + R) of the row means", reference=ZZ14, combine=fbeta_of_two, best=1.0,
     parts=("precision.samples", "recall.samples"), averages=("of_means",),
     conventions=("zero_division", "unlisted"),
 )  # fmt: skip
 FBETA_OF_MEANS = Metric(
     name="fbeta", title="F-beta of mean row precision and mean row recall", symbol="F{beta} of means",
     family="sets", formula="(1 + b^2) P R / (b^2 P + R) of the row means", reference=ZZ14,
-    combine=fbeta_of_two, parts=("precision.samples", "recall.samples"), averages=("of_means",),
+    combine=fbeta_of_two, best=1.0, parts=("precision.samples", "recall.samples"), averages=("of_means",),
     params=("beta",), conventions=("zero_division", "unlisted"),
 )  # fmt: skip
 F1_OF_MACROS = Metric(
     name="f1", title="F1 of macro precision and macro recall", symbol="F1 of macros", family="sets",
     formula="2 P R / (P + R) of the macro averages", reference="Opitz & Burst 2019 (arXiv:1911.03347)",
-    combine=fbeta_of_two, parts=("precision.macro", "recall.macro"), averages=("of_macros",),
+    combine=fbeta_of_two, best=1.0, parts=("precision.macro", "recall.macro"), averages=("of_macros",),
     conventions=CONVENTIONS,
 )  # fmt: skip
 ACCURACY = Metric(
     name="accuracy", title="accuracy of each label's yes or no", symbol="Accuracy {average}",
-    family="sets", formula="(tp + tn) / m", reference=ZZ14, counts=accuracy, averages=BY_LABEL,
+    family="sets", formula="(tp + tn) / m", reference=ZZ14, counts=accuracy, best=1.0, averages=BY_LABEL,
     conventions=CONVENTIONS,
 )  # fmt: skip
 SPECIFICITY = Metric(
     name="specificity", title="specificity", symbol="Specificity {average}", family="sets",
-    formula="tn / (tn + fp)", reference="Sokolova & Lapalme 2009 (IPM 45(4))", counts=specificity,
+    formula="tn / (tn + fp)", reference="Sokolova & Lapalme 2009 (IPM 45(4))", counts=specificity, best=1.0,
     averages=BY_LABEL, conventions=CONVENTIONS,
 )  # fmt: skip
 BALANCED_ACCURACY = Metric(
     name="balanced_accuracy", title="balanced accuracy", symbol="Balanced accuracy {average}",
     family="sets", formula="(recall + specificity) / 2", reference="Brodersen et al. 2010 (ICPR)",
-    counts=balanced_accuracy, averages=BY_LABEL, conventions=CONVENTIONS,
+    counts=balanced_accuracy, best=1.0, averages=BY_LABEL, conventions=CONVENTIONS,
 )  # fmt: skip
 MCC = Metric(
     name="mcc", title="Matthews correlation coefficient", symbol="MCC {average}", family="sets",
     formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
-    reference="Matthews 1975 (BBA 405(2))", counts=mcc, averages=BY_LABEL, range=(-1.0, 1.0),
+    reference="Matthews 1975 (BBA 405(2))", counts=mcc, best=1.0, averages=BY_LABEL, range=(-1.0, 1.0),
     conventions=CONVENTIONS,
 )  # fmt: skip
 GMEAN = Metric(
     name="gmean", title="geometric mean of recall and specificity", symbol="G-mean {average}",
     family="sets", formula="sqrt(recall specificity)", reference="Kubat & Matwin 1997 (ICML)",
-    counts=gmean, averages=BY_LABEL, conventions=CONVENTIONS,
+    counts=gmean, best=1.0, averages=BY_LABEL, conventions=CONVENTIONS,
 )  # fmt: skip

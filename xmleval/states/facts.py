@@ -144,10 +144,11 @@ class Facts:
     @cached_property
     def ties(self) -> TieFacts:
         """Summaries over tie groups."""
-        ints = [np.empty(self.n_rows, np.int64) for _ in range(3)]
-        floats = [np.empty(self.n_rows, np.float64) for _ in range(2)]
-        summarise_ties(self.block.truth.ptr, *self.placed, *ints, *floats)
-        return TieFacts(*ints, *floats)
+        n, ints, floats = self.n_rows, np.int64, np.float64
+        worst, n_reversed, n_tied = np.empty(n, ints), np.empty(n, ints), np.empty(n, ints)
+        precision, peak = np.empty(n, floats), np.empty(n, floats)
+        summarise_ties(self.block.truth.ptr, *self.placed, worst, n_reversed, n_tied, precision, peak)
+        return TieFacts(worst, n_reversed, n_tied, precision, peak)
 
     @cached_property
     def best_ranks(self) -> tuple[Ints, Ints]:

@@ -46,10 +46,13 @@ class LabelTotals:
 
     def counts(self) -> Counts:
         """Return the contingency table of every label, float64 (n_labels,) each."""
-        tp, n_pred, n_true = as_floats(self.totals) if self.weighted else self.totals.astype(np.float64)
-        fp, fn = n_pred - tp, n_true - tp
-        tn: Floats = as_floats(self.rows)[0] - tp - fp - fn
-        return Counts(tp, fp, fn, tn)
+        tp, n_pred, n_true = self.totals
+        rows = self.rows[0] if self.weighted else self.rows[0, 0]
+        cells = np.stack([tp, n_pred - tp, n_true - tp, rows - n_pred - n_true + tp])
+        if self.weighted:  # subtract before rounding: what is nothing must come out as 0
+            carry(cells.reshape(-1, LIMBS))
+            cells = as_floats(cells)
+        return Counts(*cells.astype(np.float64))
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""

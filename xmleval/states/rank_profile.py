@@ -121,7 +121,7 @@ class RankProfile:
 
     def profile(self) -> Profile:
         """Return the tables of all instances counted."""
-        tables = {
+        tables: dict[str, Floats] = {
             name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
             for name, table in self.tables.items()
         }
@@ -164,8 +164,9 @@ class RankProfile:
         for name, n_relevant in arrays.items():
             if name.startswith("kept") and name.endswith(".n_relevant"):
                 stem = name.removesuffix("n_relevant")
+                gains = arrays.get(stem + "gains")
                 own = Profile(
-                    n_relevant.astype(np.int64), np.ones(n_relevant.size), arrays[stem + "hits"],
-                    arrays.get(stem + "gains"), None,
+                    n_relevant.astype(np.int64), np.ones(n_relevant.size), arrays[stem + "hits"].astype(np.float64),
+                    None if gains is None else gains.astype(np.float64), None,
                 )  # fmt: skip
                 self.kept.append((int(stem.split(".")[1]), own))

@@ -1,0 +1,223 @@
+"""Seeded synthetic workloads at the published sizes of four extreme multi-label data sets.
+
+W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: the rows of their test
+sets, their labels and labels per row, Zipf label frequencies with label ids in random order (as in the
+originals, so that a gather by label is as scattered as it is there), and rankings which hit as often as a
+good model does. Only NumPy and SciPy are needed, so that any library's environment can read a workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+BLOCK_ROWS = 1 << 15  # bounds the memory of one step, and leaves 15 bits for a row inside a packed key
+ZIPF_ROUNDS = 6  # later redraws are uniform, so that a row which owns the whole head cannot stall
+FIRST_HIT, HIT_DECAY = 0.8, 0.33  # chance of a hit at rank r, while relevant labels last: 0.8 r^-0.33
+FOUND = 0.85  # share of the relevant labels, beyond a row's first, that a model can find at any depth
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size of a data set: test rows, labels, labels a row, share of rows with the commonest label."""
+
+    rows: int
+    labels: int
+    row_mean: float
+    head_share: float
+    train_rows: int
+    a: float = 0.55
+    b: float = 1.5
+
+    def scaled(self, scale: float) -> Size:
+        """Return the size with fewer rows and labels, but enough of both for lists of 100."""
+        rows, train_rows = max(64, round(self.rows * scale)), max(256, round(self.train_rows * scale))
+        labels = max(512, round(self.labels * scale))
+        return Size(rows, labels, self.row_mean, self.head_share, train_rows, self.a, self.b)
+
+
+SIZES = {
+    "W1": Size(3_809, 3_993, 5.3, 0.2, 15_539),
+    "W2": Size(306_782, 13_330, 5.04, 0.3, 1_186_239),
+    "W3": Size(153_025, 670_091, 5.45, 0.005, 490_449, 0.6, 2.6),
+    "W4": Size(742_507, 2_812_281, 36.04, 0.01, 1_717_899, 0.6, 2.6),
+}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Truth, rankings and inverse propensities of one workload."""
+
+    name: str
+    truth: sparse.csr_matrix[np.float32]  # (m, l), ones, sorted indices
+    labels: NDArray[np.int32]  # (m, k), best first, distinct in a row
+    scores: NDArray[np.float32]  # (m, k), positive, strictly descending in a row
+    propensity: NDArray[np.float64]  # (l,), inverse propensities from training counts
+
+    def top(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the first k columns of the rankings, contiguous."""
+        return np.ascontiguousarray(self.labels[:, :k]), np.ascontiguousarray(self.scores[:, :k])
+
+    def score_matrix(self) -> sparse.csr_matrix[np.float32]:
+        """Return the rankings as a CSR matrix of scores with sorted indices."""
+        rows, k = self.labels.shape
+        indices = np.empty(self.labels.shape, np.int32)
+        data = np.empty(self.labels.shape, np.float32)
+        for start in range(0, rows, BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            # Bits of a positive float32 ride below the label: one fast sort instead of an argsort.
+            packed = self.labels[part].astype(np.int64) << 32 | self.scores[part].view(np.int32)
+            packed.sort(axis=1)
+            indices[part] = packed >> 32
+            data[part] = (packed & 0xFFFFFFFF).astype(np.int32).view(np.float32)
+        return _csr(data.ravel(), indices.ravel(), np.arange(rows + 1) * k, self.truth.shape[1])
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays as .npy files."""
+        truth = self.truth
+        arrays: list[NDArray[Any]] = [truth.indptr, truth.indices, self.labels, self.scores, self.propensity]
+        for file, array in zip(_FILES, arrays, strict=True):
+            np.save(folder / f"{file}.npy", array, allow_pickle=False)
+
+    @classmethod
+    def load(cls, name: str, folder: Path) -> Workload:
+        """Read what `save` wrote."""
+        indptr, indices, labels, scores, propensity = (
+            np.load(folder / f"{file}.npy", allow_pickle=False) for file in _FILES
+        )
+        truth = _csr(np.ones(len(indices), np.float32), indices, indptr, len(propensity))
+        return cls(name, truth, labels, scores, propensity)
+
+
+_FILES = ("truth_indptr", "truth_indices", "labels", "scores", "propensity")
+
+
+class _Zipf:
+    """Zipf-Mandelbrot distribution over label ids in random order, sampled by its inverse."""
+
+    def __init__(self, rng: np.random.Generator, n_labels: int, top: float) -> None:
+        """Fit the offset for which the commonest label has probability `top`."""
+        low, high = 1e-6, 1e9
+        for _ in range(100):
+            self.offset = (low * high) ** 0.5
+            self.log_range = np.log1p(n_labels / self.offset)
+            if np.log1p(1 / self.offset) / self.log_range > top:
+                low = self.offset
+            else:
+                high = self.offset
+        self.rng, self.n_labels = rng, n_labels
+        self.ids: NDArray[np.int32] = rng.permutation(n_labels).astype(np.int32)
+
+    def draw(self, size: int) -> NDArray[np.int64]:
+        """Draw label ids, with repetitions."""
+        place = np.expm1(self.rng.random(size) * self.log_range) * self.offset
+        ids: NDArray[np.int32] = self.ids[np.minimum(place, self.n_labels - 1).astype(np.int32)]
+        return ids.astype(np.int64)
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return the probability of every label id."""
+        edges = np.log1p(np.arange(self.n_labels + 1) / self.offset) / self.log_range
+        probabilities = np.empty(self.n_labels)
+        probabilities[self.ids] = np.diff(edges)
+        return probabilities
+
+    def draw_distinct(self, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draw counts[i] distinct labels, none of them taken, for every row i: sorted keys row * l + label.
+
+        The lowest bit is 1 where a key was drawn, so that in sorted order a clash falls on a drawn one.
+        """
+        rows = np.repeat(np.arange(len(counts)), counts)
+        drawn = rows * self.n_labels + self.draw(len(rows))
+        keys: NDArray[np.int64] = np.concatenate([taken << 1, drawn << 1 | 1])
+        for attempt in range(10_000):
+            keys.sort()
+            clash = np.flatnonzero(keys[1:] >> 1 == keys[:-1] >> 1) + 1
+            if not len(clash):
+                return np.asarray(keys[keys & 1 == 1] >> 1)
+            zipfian = attempt < ZIPF_ROUNDS
+            again = self.draw(len(clash)) if zipfian else self.rng.integers(self.n_labels, size=len(clash))
+            keys[clash] = ((keys[clash] >> 1) // self.n_labels * self.n_labels + again) << 1 | 1
+        raise RuntimeError("the rows ask for more distinct labels than there are")
+
+
+def generate(name: str, k: int = 5, scale: float = 1.0, seed: int = 0) -> Workload:
+    """Generate the workload of this name with rankings of depth k; `scale` shrinks rows and labels."""
+    size = SIZES[name].scaled(scale)
+    rng = np.random.default_rng([seed, int(name[1:])])
+    zipf = _Zipf(rng, size.labels, size.head_share / size.row_mean)
+    counts = rng.poisson(zipf.probabilities() * (size.train_rows * size.row_mean))
+    propensity = inverse_propensity(counts, size.train_rows, size.a, size.b)
+
+    lengths = _row_lengths(rng, size)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.empty(indptr[-1], np.int32)
+    labels = np.empty((size.rows, k), np.int32)
+    for start in range(0, size.rows, BLOCK_ROWS):
+        part = lengths[start : start + BLOCK_ROWS]
+        keys = zipf.draw_distinct(part, np.empty(0, np.int64))
+        indices[indptr[start] : indptr[start + len(part)]] = keys % size.labels
+        labels[start : start + len(part)] = _rank(zipf, part, keys, k)
+    truth = _csr(np.ones(len(indices), np.float32), indices, indptr, size.labels)
+    return Workload(name, truth, labels, _scores(rng, size.rows, k), propensity)
+
+
+def inverse_propensity(counts: NDArray[np.int64], n: int, a: float, b: float) -> NDArray[np.float64]:
+    """Return 1 + C (N_j + b)^-a of Jain et al. 2016, apart from any library under test."""
+    weights: NDArray[np.float64] = 1 + (np.log(n) - 1) * (b + 1) ** a * (counts + b) ** -a
+    return weights
+
+
+def _row_lengths(rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
+    """Draw the number of labels of every row: at least one, at most 100, spread wider than Poisson."""
+    lengths = 1 + rng.negative_binomial(3, 3 / (3 + size.row_mean - 1), size.rows)
+    return np.minimum(lengths, min(100, size.labels // 4))
+
+
+def _rank(zipf: _Zipf, lengths: NDArray[np.int64], truth: NDArray[np.int64], k: int) -> NDArray[np.int32]:
+    """Rank k distinct labels for every row of a block, given its truth as sorted keys row * l + label."""
+    chances = FIRST_HIT * np.arange(1, k + 1) ** -HIT_DECAY
+    hit = zipf.rng.random((len(lengths), k), np.float32) < chances
+    hit &= np.cumsum(hit, axis=1) <= 1 + zipf.rng.binomial(lengths - 1, FOUND)[:, None]
+    n_hits = hit.sum(axis=1)
+    misses = zipf.draw_distinct(k - n_hits, truth)
+
+    place = np.arange(len(truth)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    labels = np.empty(hit.shape, np.int32)
+    # Masks run row by row, as the shuffled keys do, so one assignment fills the hits of all rows.
+    labels[hit] = _shuffle(zipf, truth)[place < np.repeat(n_hits, lengths)]
+    labels[~hit] = _shuffle(zipf, misses)
+    return labels
+
+
+def _shuffle(zipf: _Zipf, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the labels of sorted keys row * l + label, in random order inside every row."""
+    rows, labels = np.divmod(keys, zipf.n_labels)
+    packed = rows << 48 | zipf.rng.integers(1 << 16, size=len(keys)) << 32 | labels
+    packed.sort()
+    return packed & 0xFFFFFFFF
+
+
+def _scores(rng: np.random.Generator, rows: int, k: int) -> NDArray[np.float32]:
+    """Draw scores in (0, 1] that fall along every row; the steps leave gaps, so float32 makes no ties."""
+    scores = rng.random((rows, k), np.float32)
+    scores *= np.float32(0.98)
+    scores += np.arange(k, dtype=np.float32)
+    scores /= np.float32(-k)
+    scores += np.float32(1)
+    return scores
+
+
+def _csr(
+    data: NDArray[np.float32], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_labels: int
+) -> sparse.csr_matrix[np.float32]:
+    """Wrap the arrays; 32-bit pointers keep SciPy from copying the indices."""
+    shape = (len(indptr) - 1, n_labels)
+    matrix = sparse.csr_matrix((data, indices, indptr.astype(np.int32)), shape=shape)
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    return matrix

@@ -1,0 +1,157 @@
+"""Hypothesis strategies: small evaluation problems with every awkward feature, in every form of input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from tests.oracle import Case
+
+LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
+FORMS = ("csr", "dense", "list")
+DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem for the oracle and for the package."""
+
+    case: Case
+    form: str
+    dtype: str
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.case.truth)
+
+    def cut(self, rows: list[int]) -> Problem:
+        """Return the problem of some rows, in the given order."""
+
+        def take(values: Any) -> Any:
+            return None if values is None else [values[i] for i in rows]
+
+        c = self.case
+        case = replace(
+            c, truth=take(c.truth), listed=take(c.listed), pred=take(c.pred), weights=take(c.weights)
+        )
+        return replace(self, case=case)
+
+    def y_true(self) -> sp.csr_array:
+        return indicator(self.case.truth, self.case.n_labels)
+
+    def y_pred(self) -> sp.csr_array | None:
+        return None if self.case.pred is None else indicator(self.case.pred, self.case.n_labels)
+
+    def y_score(self) -> Any:
+        listed, shape = self.case.listed, (self.n_rows, self.case.n_labels)
+        assert listed is not None
+        if self.form == "list":
+            width = max((len(row) for row in listed), default=0)
+            labels = np.full((self.n_rows, width), -1, np.int32)
+            scores = np.full((self.n_rows, width), np.nan, self.dtype)
+            for i, row in enumerate(listed):
+                for slot, (label, score) in enumerate(row):
+                    labels[i, slot], scores[i, slot] = label, 0.0 if score is None else score
+            bare = any(score is None for row in listed for _, score in row)
+            return labels, None if bare else scores
+        rows = [i for i, row in enumerate(listed) for _ in row]
+        labels = [label for row in listed for label, _ in row]
+        values = np.array([score for row in listed for _, score in row], self.dtype)
+        if self.form == "dense":
+            dense = np.zeros(shape, self.dtype)
+            dense[rows, labels] = values
+            return dense
+        ptr = np.concatenate(([0], np.cumsum([len(row) for row in listed], dtype=int)))
+        return sp.csr_array((values, np.array(labels, np.int32), ptr), shape=shape)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the data as keyword arguments of `evaluate` and `Evaluator.update`."""
+        weights = self.case.weights
+        return {
+            "y_true": self.y_true(),
+            "y_score": self.y_score(),
+            "y_pred": self.y_pred(),
+            "sample_weight": None if weights is None else np.array(weights),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything else as keyword arguments of `evaluate` and `Evaluator`."""
+        propensity = self.case.propensity
+        return {
+            "propensity": None if propensity is None else np.array(propensity),
+            "conventions": self.case.conventions,
+        }
+
+
+def indicator(sets: list[set[int]], n_labels: int) -> sp.csr_array:
+    ptr = np.concatenate(([0], np.cumsum([len(s) for s in sets], dtype=int)))
+    labels = np.array([j for s in sets for j in sorted(s)], np.int32)
+    return sp.csr_array((np.ones(labels.size), labels, ptr), shape=(len(sets), n_labels))
+
+
+@st.composite
+def label_sets(draw: st.DrawFn, n_rows: int, n_labels: int) -> list[set[int]]:
+    everything = st.just(set(range(n_labels)))
+    some = st.sets(st.integers(0, n_labels - 1), max_size=n_labels)
+    return draw(st.lists(st.one_of(some, some, some, everything), min_size=n_rows, max_size=n_rows))
+
+
+@st.composite
+def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
+    unlisted = st.sampled_from(["below", 0.0, 0.5, 1.5, -3.0])
+    return {
+        "auc_ties": draw(st.sampled_from(["half", "full", "none"])),
+        "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
+        "ndcg_ties": draw(st.sampled_from(["order", "average"])),
+        "empty": draw(st.sampled_from(["zero", "skip", "one"])),
+        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc"])),
+        "zero_division": draw(st.sampled_from([0.0, 1.0, float("nan")])),
+        "labels": draw(st.sampled_from(["all", "present", "seen"])),
+        "unlisted": draw(unlisted) if form != "dense" else "below",
+    }
+
+
+@st.composite
+def problems(
+    draw: st.DrawFn,
+    form: str,
+    dtype: str,
+    *,
+    varied: bool = True,
+    tie_free: bool = False,
+    max_rows: int = 6,
+    weighted: bool | None = None,
+) -> Problem:
+    """Draw a problem; ``varied`` draws conventions, ``tie_free`` lists every label at a score of its own."""
+    n_rows, n_labels = draw(st.integers(1, max_rows)), draw(st.integers(1, 7))
+    chosen = draw(conventions(form)) if varied else {}
+    listed = []
+    for _ in range(n_rows):
+        order = draw(st.permutations(range(n_labels)))
+        if tie_free:
+            row = [(label, float(n_labels - i)) for i, label in enumerate(order)]
+        else:
+            kept = order if form == "dense" else order[: draw(st.integers(0, n_labels))]
+            row = [(label, draw(st.sampled_from(LEVELS))) for label in kept]
+        listed.append(sorted(row) if form != "list" else row)
+    bare = form == "list" and not tie_free and chosen.get("unlisted", "below") == "below"
+    if bare and draw(st.booleans()):
+        listed = [[(label, None) for label, _ in row] for row in listed]
+    weigh = draw(st.booleans()) if weighted is None else weighted
+    weights = st.lists(
+        st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows
+    )
+    case = Case(
+        truth=draw(label_sets(n_rows, n_labels)),
+        n_labels=n_labels,
+        listed=listed,
+        kind="list" if form == "list" else "matrix",
+        pred=draw(label_sets(n_rows, n_labels)),
+        weights=draw(weights) if weigh else None,
+        propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
+        conventions=chosen,
+    )
+    return Problem(case, form, dtype)

@@ -1,0 +1,390 @@
+"""Our measures against the values that other evaluators computed from real predictions.
+
+RULES says how a recorded number follows from ours, EXCUSED why it is not compared; each is in one of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import xmleval
+
+DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+if not (DATA / "expected.json").is_file():
+    pytest.skip(f"no expected.json in {DATA}; XMLEVAL_DATA names its folder", allow_module_level=True)
+EXPECTED: dict[str, Any] = json.loads((DATA / "expected.json").read_text())
+DATASETS = sorted(name for name in EXPECTED if name != "_meta")
+FILES = [(name, file) for name in DATASETS for file in EXPECTED[name] if not file.startswith("_")]
+
+
+class Counts(NamedTuple):
+    """How many of what one file has."""
+
+    labels: int
+    present: int  # labels with a relevant instance
+    seen: int  # labels with a relevant or a predicted instance
+    cells: int
+    true: int  # relevant cells
+    pred: int  # predicted cells
+    width: int  # places in a list
+
+
+class Rule(NamedTuple):
+    """How a recorded number follows from one of ours.
+
+    spec : the measure; {0}, {1}, .. the groups of the pattern in lower case, {labels}, {width}, .. the counts
+    form : the input it is given, a name known to `arguments`; groups as above
+    conventions : a preset or fields over the default
+    gives : the recorded number from our value and the counts
+    """
+
+    spec: str
+    form: str
+    conventions: str | tuple[tuple[str, Any], ...] | None = None
+    tolerance: float = 1e-9
+    gives: Callable[[float, Counts], float] = lambda x, n: x
+
+
+class Record(NamedTuple):
+    """A recorded number with the entries of RULES and EXCUSED whose patterns match: one, if all is well."""
+
+    evaluator: str
+    metric: str
+    value: float
+    entries: list[tuple[tuple[str, str], Rule | str, list[str]]]  # both patterns, entry, groups
+
+
+# ------------------------------------------------------------------------------------------------ tables
+# evaluator -> metric -> rule or reason. Patterns match whole names; names of nested tables are joined by "/",
+# places in a list are numbered.
+
+JAIN = r"A=0\.55,B=1\.5"
+K = r"/(\d+)"
+
+
+def same(form: str, names: dict[str, str], **fields: Any) -> dict[str, Rule]:
+    """Rules for numbers that are ours as they stand."""
+    return {theirs: Rule(ours, form, **fields) for theirs, ours in names.items()}
+
+
+def unseen_as_one(ours: float, n: Counts) -> float:
+    """Extend a macro average over seen labels to all labels, the others counting 1."""
+    return 1.0 - (1.0 - ours) * n.seen / n.labels
+
+
+RULES: dict[str, dict[str, Rule]] = {
+    r"AttentionXML .*": same(
+        "list", {r"P@(\d+)": "p@{0}", r"nDCG@(\d+)": "ndcg@{0}", rf"PSP@(\d+) \({JAIN}\)": "psp@{0}"}
+    ),
+    r"libpecos .*": same("list", {"prec" + K: "p@{0}", "recall" + K: "r@{0}"}),
+    r"napkinxc\.metrics .*": same(
+        "list",
+        {
+            "precision_at_k" + K: "p@{0}",
+            "recall_at_k" + K: "r@{0}",
+            "dcg_at_k" + K: "dcg@{0}",
+            "ndcg_at_k" + K: "ndcg@{0}",
+            "abandonment_at_k" + K: "hit@{0}",  # the share of rows with a hit, whatever its name says
+            "coverage_at_k" + K: "label_coverage@{0}",
+            rf"psprecision_at_k \({JAIN}, normalize=True\)" + K: "psp@{0}",
+            rf"psprecision_at_k \({JAIN}, normalize=False\)" + K: "psp_raw@{0}",
+            rf"psrecall_at_k \({JAIN}, normalize=True\)" + K: "psr@{0}",
+            rf"psdcg_at_k \({JAIN}, normalize=True\)" + K: "psdcg@{0}",
+            rf"psndcg_at_k \({JAIN}, normalize=True\)" + K: "psndcg@{0}",
+            rf"psndcg_at_k \({JAIN}, normalize=False\)" + K: "psndcg_raw@{0}",
+        },
+    )
+    | same("set", {r"(macro|micro|samples)_f1_measure": "f1.{0}"})
+    | {"hamming_loss .*": Rule("hamming_loss", "set", gives=lambda x, n: x * n.labels)},
+    r"pytrec_eval.*": same(
+        "list", {r"P_(\d+)": "p@{0}", r"recall_(\d+)": "r@{0}", r"success_(\d+)": "hit@{0}"}
+    )
+    | same("list", {r"ndcg_cut_(\d+)": "ndcg@{0}", r"map_cut_(\d+)": "map_r@{0}"})
+    | same("list", {"map": "map_r@{width}", "recip_rank": "mrr@{width}"})
+    | {"num_rel_ret": Rule("p@{width}", "list", gives=lambda x, n: x * n.width)},
+    r"pyxclib.*": same("list", {"precision" + K: "p@{0}", "recall" + K: "r@{0}"})
+    | same("list", {rf"psprecision \({JAIN}\)" + K: "psp@{0}", rf"psrecall \({JAIN}\)" + K: "psr@{0}"})
+    | same("list", {"ndcg" + K: "ndcg@{0}", rf"psndcg \({JAIN}\)" + K: "psndcg@{0}"}, tolerance=1e-6)
+    | same("propensity", {f"inv_propensity.*/{i}": name for i, name in enumerate(("sum", "min", "max"))}),
+    r"scikit-learn .*\(top-k lists as 0/1 predictions\)": same(
+        "list", {r"k=(\d+)/(macro|micro|samples)/(f1|precision|recall)": "{2}.{1}@{0}"}
+    ),
+    r"xcolumns .*": same("top {0}", {r"k=(\d+)/(m\w+)_(precision|recall|f1).*": "{2}.{1}"}, tolerance=2e-3)
+    | same("top {0}", {r"k=(\d+)/hamming_loss": "hamming_loss"}, tolerance=2e-3)
+    # The share of all labels, not of those with a relevant instance.
+    | {
+        r"k=(\d+)/coverage": Rule(
+            "label_coverage@{0}", "list", tolerance=2e-3, gives=lambda x, n: x * n.present / n.labels
+        )
+    },
+    r"scikit-learn [\d.]+ \(zero_division=0\)": same(
+        "set",
+        {
+            r"(macro|micro|samples|weighted)/(f1|jaccard|precision|recall)": "{1}.{0}",
+            "accuracy_score": "subset_accuracy",
+            "hamming_loss": "hamming_loss",
+        },
+    )
+    | {
+        "zero_one_loss": Rule("subset_accuracy", "set", gives=lambda x, n: 1 - x),
+        # The counts tn, fp, fn and tp, each from another pooled rate.
+        "sum .*/0": Rule(
+            "accuracy.micro", "set", gives=lambda x, n: (n.cells * (1 + x) - n.true - n.pred) / 2
+        ),
+        "sum .*/1": Rule("specificity.micro", "set", gives=lambda x, n: (1 - x) * (n.cells - n.true)),
+        "sum .*/2": Rule("recall.micro", "set", gives=lambda x, n: (1 - x) * n.true),
+        "sum .*/3": Rule("precision.micro", "set", gives=lambda x, n: x * n.pred),
+    },
+    r"scikit-learn [\d.]+": same(
+        "scores",
+        {
+            r"average_precision samples \(valid rows\)": "ap.samples",
+            r"roc_auc samples \(valid rows\)": "auc.samples",
+            "coverage_error": "coverage_error",
+            "label_ranking_average_precision_score": "lrap",
+            "label_ranking_loss": "ranking_loss",
+            r"(n?dcg)_score\(k=(\d+)\)": "{0}@{1}",
+            r"dcg_score\(k=None\)": "dcg@{labels}",
+            r"ndcg_score\(k=None\)": "ndcg",
+        },
+        conventions="sklearn",
+    ),
+    r"LIMO .*": same("scores", {"one_error": "one_error", "ranking_loss": "ranking_loss"})
+    | same("untied", {"average_precision": "lrap", "coverage": "coverage", "instance_AUC": "auc.samples"})
+    | same(
+        "set", {"hamming_loss": "hamming_loss", "(macro|micro)_F1": "f1.{0}", "instance_F1": "f1.samples"}
+    ),
+    r"Mulan .*": same(
+        "untied within 1e-6",
+        {
+            "Average Precision": "lrap",
+            "Coverage": "coverage",
+            "ErrorSetSize": "error_set_size",
+            "IsError": "is_error",
+            "OneError": "one_error",
+            "Ranking Loss": "ranking_loss",
+        },
+    )
+    | same(
+        "set",
+        {
+            "Example-Based Accuracy": "jaccard.samples",
+            "Example-Based F Measure": "f1.samples",
+            "Example-Based (Precision|Recall)": "{0}.samples",
+            "Hamming Loss": "hamming_loss",
+            "Subset Accuracy": "subset_accuracy",
+            "Micro-averaged F-Measure": "f1.micro",
+            "Micro-averaged (Precision|Recall)": "{0}.micro",
+            "(Macro|Micro)-averaged Specificity": "specificity.{0}",
+        },
+    )
+    | same(
+        "set",
+        {"Macro-averaged F-Measure": "f1.macro", "Macro-averaged (Precision|Recall)": "{0}.macro"},
+        conventions=(("labels", "seen"),),
+        gives=unseen_as_one,
+    ),
+}
+
+LATER = "arrives with the curve measures"
+INPUT = "a fact of the input, not a measure"
+EXCUSED: dict[str, dict[str, str]] = {
+    r"LIMO .*": {r"(macro|micro)_AUC": LATER + "; of equal scores the later instance goes first"},
+    r"Mulan .*": {
+        "Mean Average Precision": LATER + "; of equal scores the earlier instance goes first",
+        "Geometric Mean Average Precision": "no measure of ours is a geometric mean over labels",
+        "Example-Based Specificity": "our specificity has no average over instances",
+        "Logarithmic Loss": "no measure of ours takes scores for probabilities",
+    },
+    r"pytrec_eval.*": {"n_queries .*": INPUT + ", see test_no_row_was_left_out"},
+    r"scikit-learn [\d.]+": {
+        r"average_precision (macro \(valid labels\)|micro)": LATER,
+        r"roc_auc (macro \(valid labels\)|micro|weighted \(valid labels\))": LATER,
+        "n_valid_rows": INPUT + ", see test_no_row_was_left_out",
+        "n_valid_labels|_rows_with_tied_scores": INPUT,
+    },
+}
+
+
+# ------------------------------------------------------------------------------------------------ inputs
+
+
+def flatten(tree: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of a nested table with its path."""
+    if not isinstance(tree, (dict, list)):
+        yield path, float(tree)
+        return
+    for name, branch in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield from flatten(branch, f"{path}/{name}" if path else str(name))
+
+
+@functools.cache
+def records(dataset: str, file: str) -> list[Record]:
+    """The numbers recorded for one file."""
+    result = []
+    for evaluator, tree in EXPECTED[dataset][file].items():
+        sides = [(e, side[e]) for side in (RULES, EXCUSED) for e in side if re.fullmatch(e, evaluator)]
+        for metric, value in flatten(tree) if evaluator != "_input" else ():
+            hits = [(e, m, x, re.fullmatch(m, metric)) for e, table in sides for m, x in table.items()]
+            entries = [((e, m), x, [g.lower() for g in hit.groups()]) for e, m, x, hit in hits if hit]
+            result.append(Record(evaluator, metric, value, entries))
+    return result
+
+
+@functools.cache
+def truth(dataset: str, part: str = "test") -> Any:
+    """A 0/1 CSR matrix."""
+    return sp.load_npz(DATA / dataset / f"Y_{part}.npz")
+
+
+@functools.cache
+def propensity(dataset: str) -> Any:
+    """Inverse propensities of the training labels."""
+    return xmleval.inverse_propensity(truth(dataset, "train"), a=0.55, b=1.5)
+
+
+@functools.cache
+def prediction(dataset: str, file: str) -> Any:
+    """What a file holds: the pair (labels, scores), a CSR matrix or a dense array."""
+    path = DATA / dataset / file.split(" ")[0]  # the rest of a recorded name is a remark
+    if file.startswith("topk_"):
+        return np.load(path), np.load(path.with_name(path.name.replace("_indices", "_scores")))
+    return np.load(path)["scores"] if file.startswith("dense_") else sp.load_npz(path)
+
+
+def densified(dataset: str, file: str) -> Any:
+    """Scores of a file as a float64 array, absent ones 0."""
+    scores = prediction(dataset, file)
+    return np.asarray(scores if isinstance(scores, np.ndarray) else scores.toarray(), dtype=np.float64)
+
+
+def decisions(dataset: str, file: str) -> Any:
+    """The 0/1 sets of a file: given, or by the threshold that was recorded with the data."""
+    if file.startswith("pred_"):
+        return prediction(dataset, file)
+    scores = densified(dataset, file)
+    return scores > 0 if file.startswith("dense_svm") else scores >= 0.5
+
+
+def leading(dataset: str, file: str, k: int) -> Any:
+    """The first k labels of every list as a 0/1 CSR matrix."""
+    labels = prediction(dataset, file)[0][:, :k]
+    filled = labels >= 0
+    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)[filled]
+    return sp.csr_matrix((np.ones(filled.sum()), (rows, labels[filled])), shape=truth(dataset).shape)
+
+
+def untie(scores: Any, closer: float) -> Any:
+    """Put the larger id first among equal scores of a row, as two evaluators do before they measure.
+
+    Scores less than `closer` above the lowest of a run count as equal. Rows with equal scores become ranks,
+    the others stay as they are.
+    """
+    result = scores.copy()
+    for row in np.flatnonzero((np.diff(np.sort(scores)) <= closer).any(axis=1)):
+        order = np.argsort(scores[row], kind="stable")
+        climbing, start = scores[row, order], 0
+        while start < len(order):
+            stop = max(start + 1, int(np.searchsorted(climbing - climbing[start], closer)))
+            order[start:stop].sort()
+            start = stop
+        result[row, order] = np.arange(len(order))
+    return result
+
+
+def arguments(dataset: str, file: str, form: str) -> dict[str, Any]:
+    """Keyword arguments of `evaluate` for one form of the file."""
+    if form == "list":
+        return {"y_score": prediction(dataset, file), "propensity": propensity(dataset)}
+    if form == "set":
+        return {"y_pred": decisions(dataset, file)}
+    if form.startswith("top "):
+        return {"y_pred": leading(dataset, file, int(form[4:]))}
+    if form.startswith("untied"):
+        return {"y_score": untie(densified(dataset, file), float(form.partition(" within ")[2] or 0.0))}
+    scores = prediction(dataset, file)
+    return {"y_score": scores, "unlisted": 0.0} if sp.issparse(scores) else {"y_score": scores}
+
+
+def values(dataset: str, file: str, form: str, conventions: Any, specs: list[str]) -> Mapping[str, float]:
+    """Our values of the specs, from one call."""
+    if form == "propensity":
+        return {name: getattr(propensity(dataset), name)() for name in specs}
+    chosen = dict(conventions) if isinstance(conventions, tuple) else conventions
+    given = arguments(dataset, file, form)
+    report: Mapping[str, float] = xmleval.evaluate(truth(dataset), **given, metrics=specs, conventions=chosen)
+    return report
+
+
+def counts(dataset: str, file: str) -> Counts:
+    """The counts of one file."""
+    y_true = truth(dataset)
+    if file.startswith("topk_"):
+        width = prediction(dataset, file)[0].shape[1]
+        y_pred = leading(dataset, file, width)
+    else:
+        width = 0
+        y_pred = sp.csr_matrix(decisions(dataset, file))
+    present, seen = (len(np.unique(cells.nonzero()[1])) for cells in (y_true, y_true + y_pred))
+    return Counts(y_true.shape[1], present, seen, int(np.prod(y_true.shape)), y_true.nnz, y_pred.nnz, width)
+
+
+# ------------------------------------------------------------------------------------------------- tests
+
+
+@pytest.mark.parametrize(("dataset", "file"), FILES)
+def test_recorded_values(dataset: str, file: str) -> None:
+    """Every number with a rule follows from our values."""
+    n = counts(dataset, file)
+    groups: dict[Any, list[tuple[str, Rule, Record]]] = defaultdict(list)
+    for record in records(dataset, file):
+        for _, rule, found in record.entries:
+            if isinstance(rule, Rule):
+                spec = rule.spec.format(*found, **n._asdict())
+                groups[rule.form.format(*found), rule.conventions].append((spec, rule, record))
+    assert groups
+    wrong = []
+    for (form, conventions), wanted in groups.items():
+        ours = values(dataset, file, form, conventions, list(dict.fromkeys(spec for spec, _, _ in wanted)))
+        for spec, rule, (evaluator, metric, theirs, _) in wanted:
+            value = rule.gives(ours[spec], n)
+            if value != pytest.approx(theirs, rel=rule.tolerance, abs=rule.tolerance):
+                wrong.append(f"{evaluator}: {metric} is {theirs!r}, but {spec} ({form}) makes it {value!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_number_has_one_entry() -> None:
+    """Nothing recorded is lost or claimed twice, and no entry is idle."""
+    everything = [record for dataset, file in FILES for record in records(dataset, file)]
+    assert {(r.evaluator, r.metric): len(r.entries) for r in everything if len(r.entries) != 1} == {}
+    used = {key for record in everything for key, _, _ in record.entries}
+    assert {(e, m) for side in (RULES, EXCUSED) for e in side for m in side[e]} == used
+
+
+@pytest.mark.parametrize(("dataset", "file"), FILES)
+def test_no_row_was_left_out(dataset: str, file: str) -> None:
+    """Means compare: where an evaluator leaves out rows, there were none to leave out."""
+    n_rows = truth(dataset).shape[0]
+    for record in records(dataset, file):
+        if re.match("n_valid_rows|n_queries", record.metric):
+            assert record.value == n_rows
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_recorded_shape(dataset: str) -> None:
+    """Rows, labels and relevant cells of the truth, through the data-set statistics."""
+    n_rows, n_labels = EXPECTED[dataset]["_shape_Y_test"]
+    report = xmleval.evaluate(truth(dataset), metrics=["label_cardinality", "label_density"])
+    assert report["label_cardinality"] * n_rows == pytest.approx(EXPECTED[dataset]["_nnz_Y_test"], rel=1e-12)
+    assert report["label_cardinality"] / report["label_density"] == pytest.approx(n_labels, rel=1e-12)

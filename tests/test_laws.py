@@ -1,0 +1,230 @@
+"""Laws that every measure of the table obeys, over every form of input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests import oracle
+from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
+from xmleval import Evaluator, evaluate
+from xmleval.metrics import GROUPS, TABLE, Setting
+from xmleval.conventions import resolve_conventions
+from xmleval.spec import Spec, expand_metrics, parse_spec
+
+KS = (1, 3, 9)
+AVERAGES = ("samples", "micro", "macro", "weighted")
+BETAS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")] + ["fbeta.of_means(beta=0.5)"]
+NAMES = [str(s) for s, _ in expand_metrics(["all", *BETAS], KS)]
+SPECS = {name: parse_spec(name) for name in NAMES}
+
+every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
+law = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
+    return dict(evaluate(**problem.inputs(), **problem.settings(), metrics=NAMES, **more))
+
+
+def expected(spec: Spec, case: oracle.Case) -> float:
+    return oracle.value(spec.metric.name, case, spec.average, spec.k, **dict(spec.params))
+
+
+def same_bits(a: dict[str, float], b: dict[str, float]) -> list[str]:
+    return [n for n in a if np.float64(a[n]).tobytes() != np.float64(b[n]).tobytes()]
+
+
+def differing(a: dict[str, float], b: dict[str, float], tolerance: float = 1e-12) -> list[str]:
+    close = {n: math.isclose(a[n], b[n], rel_tol=tolerance, abs_tol=tolerance) for n in a}
+    return [f"{n}: {a[n]!r} {b[n]!r}" for n in a if not close[n] and not (a[n] != a[n] and b[n] != b[n])]
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_value_equals_oracle(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype))
+    truth = {name: expected(spec, problem.case) for name, spec in SPECS.items()}
+    assert differing(of_problem(problem), truth) == []
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype))
+    report = evaluate(**problem.inputs(), **problem.settings(), metrics=NAMES, keep_rows=True)
+    kept = report.per_row()
+    weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
+    for name, spec in SPECS.items():
+        rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.k, **dict(spec.params))
+        assert (rows is None) == (name not in kept), name
+        if rows is not None:
+            np.testing.assert_allclose(kept[name], rows, rtol=1e-12, atol=1e-12, err_msg=name)
+            defined = ~np.isnan(kept[name])
+            total = weights[defined].sum()
+            mean = float((kept[name] * weights)[defined].sum() / total) if total else math.nan
+            assert math.isclose(report[name], mean, rel_tol=1e-12, abs_tol=1e-12) or mean != mean, name
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_value_lies_in_range(form: str, dtype: str, data: st.DataObject) -> None:
+    for name, value in of_problem(data.draw(problems(form, dtype))).items():
+        low, high = SPECS[name].metric.range
+        assert value != value or low - 1e-12 <= value <= high + 1e-12, name
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype, varied=False, tie_free=True, weighted=False))
+    case = problem.case
+    q = case.propensity
+    assert q is not None
+    order = [sorted(range(case.n_labels), key=lambda j: (j not in y, -q[j])) for y in case.truth]
+    listed = [[(j, float(case.n_labels - i)) for i, j in enumerate(row)] for row in order]
+    case.listed = listed if form == "list" else [sorted(row) for row in listed]  # type: ignore[assignment, type-var]
+    case.pred = case.truth
+    case.conventions = {"zero_division": 1.0}
+    values = of_problem(problem)
+    n_relevant = np.array([len(y) for y in case.truth])
+    for name, spec in SPECS.items():
+        metric = spec.metric
+        best = metric.best
+        if best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+            continue
+        if metric.labels and n_relevant.max() > (spec.k or 0):
+            continue
+        if callable(best):
+            setting = Setting(spec.k, {}, resolve_conventions(case.conventions), case.n_labels)
+            rows = best(n_relevant, setting)
+            best = float(np.mean(rows[~np.isnan(rows)]))
+        assert math.isclose(values[name], best, abs_tol=1e-12), name
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_row_order_does_not_matter(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype))
+    order = data.draw(st.permutations(range(problem.n_rows)))
+    assert same_bits(of_problem(problem), of_problem(problem.cut(list(order)))) == []
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype))
+    problem.case.conventions["unlisted"] = "below"
+    before = of_problem(problem)
+    listed = problem.case.listed
+    assert listed is not None
+    problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
+    assert same_bits(before, of_problem(problem)) == []
+
+
+@law
+@given(data=st.data())
+def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -> None:
+    problem = data.draw(problems("csr", "float64", tie_free=True))
+    case = problem.case
+    case.conventions.pop("unlisted")
+    first = of_problem(problem)
+    for form, dtype in [("dense", "float32"), ("list", "float32"), ("list", "float64"), ("dense", "float64")]:
+        other = Problem(case, form, dtype)
+        assert same_bits(first, of_problem(other)) == [], (form, dtype)
+    new = data.draw(st.permutations(range(case.n_labels)))
+    case.truth = [{new[j] for j in y} for y in case.truth]
+    case.pred = [{new[j] for j in y} for y in case.pred or []]
+    case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]  # type: ignore[type-var]
+    case.propensity = [q for _, q in sorted(zip(new, case.propensity or [], strict=True))]
+    assert differing(first, of_problem(problem)) == []
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_cutting_merging_and_threads_do_not_matter(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype, max_rows=9))
+    whole = of_problem(problem, threads=1)
+    assert same_bits(whole, of_problem(problem, threads=2, block_rows=data.draw(st.integers(1, 4)))) == []
+    cuts = sorted(data.draw(st.sets(st.integers(0, problem.n_rows))) | {0, problem.n_rows})
+    parts = []
+    for lo, hi in zip(cuts, cuts[1:], strict=False):
+        part = Evaluator(NAMES, n_labels=problem.case.n_labels, **problem.settings())
+        part.update(**problem.cut(list(range(lo, hi))).inputs())
+        parts.append(part)
+    empty = Evaluator(NAMES, n_labels=problem.case.n_labels, **problem.settings())
+    empty.update(**problem.cut([]).inputs())
+    parts.append(empty)
+    parts = [parts[i] for i in data.draw(st.permutations(range(len(parts))))]
+    while len(parts) > 1:  # merge neighbours in any order
+        at = data.draw(st.integers(0, len(parts) - 2))
+        parts[at : at + 2] = [parts[at].merge(parts[at + 1])]
+    assert same_bits(whole, dict(parts[0].compute())) == []
+
+
+@law
+@given(data=st.data())
+def test_decisions_equal_their_sets(data: st.DataObject) -> None:
+    problem = data.draw(problems(data.draw(st.sampled_from(FORMS)), "float32", varied=False))
+    case = problem.case
+    names = [name for name, spec in SPECS.items() if spec.needs == ("sets",)]
+    if case.listed and any(s is None for row in case.listed for _, s in row):
+        return
+    inputs = problem.inputs() | {"y_pred": None}
+    for rule, pick in (
+        ("top2", lambda row: ranked(row, case)[:2]),
+        ("threshold0.25", lambda row: [j for j, s in row if s > 0.25]),
+    ):
+        sets = [set(pick(row)) for row in case.listed or []]
+        direct = evaluate(**inputs, metrics=names, decision=rule)
+        given_sets = evaluate(
+            inputs["y_true"], y_pred=indicator(sets, case.n_labels), metrics=names,
+            sample_weight=inputs["sample_weight"],
+        )  # fmt: skip
+        assert same_bits(dict(direct), dict(given_sets)) == [], rule
+
+
+def ranked(row: list[Any], case: oracle.Case) -> list[int]:
+    if case.kind == "list":
+        return [j for j, _ in sorted(row, key=lambda item: -item[1])]
+    return [j for j, _ in sorted(row, key=lambda item: (-item[1], item[0]))]
+
+
+def test_every_measure_has_an_oracle_and_is_documented() -> None:
+    for metric in TABLE:
+        for average in metric.averages or (None,):
+            for at_k in {"none": [False], "required": [True], "optional": [False, True]}[metric.cutoff]:
+                assert (metric.name, average, at_k) in oracle.MEASURES, (metric.name, average, at_k)
+        assert all([metric.title, metric.symbol, metric.formula, metric.reference, metric.family])
+        assert metric.direction in ("up", "down", "none")
+        formulas = ("terms", "rows", "counts", "labels", "combine", "distinct")
+        assert sum(getattr(metric, f) is not None for f in formulas) == 1, metric.name
+    known = {(s.metric.name, s.average, s.k is not None) for s in SPECS.values()}
+    assert known == oracle.MEASURES
+
+
+def test_names_print_and_parse_back() -> None:
+    for name, spec in SPECS.items():
+        assert str(spec) == name
+        assert parse_spec(name) == spec
+        assert parse_spec(name.upper()) == spec
+        assert spec.symbol
+        assert "{" not in spec.symbol
+    assert len({spec.symbol for spec in SPECS.values()}) == len(SPECS)
+
+
+def test_groups_name_measures() -> None:
+    for group in (*GROUPS, "all"):
+        assert expand_metrics(group)
