@@ -49,7 +49,7 @@ def combined_napkinxc(workload: Workload, form: str) -> Call:
     Of the inputs it documents, lists with a dictionary of propensities are the fastest; predictions that
     are CSR stay CSR, because ranking their rows is then part of the work.
     """
-    from napkinxc import metrics
+    from napkinxc import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     indptr, indices = workload.truth.indptr.tolist(), workload.truth.indices.tolist()
     truth = [indices[start:stop] for start, stop in pairwise(indptr)]

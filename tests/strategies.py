@@ -141,9 +141,7 @@ def problems(
     if bare and draw(st.booleans()):
         listed = [[(label, None) for label, _ in row] for row in listed]
     weigh = draw(st.booleans()) if weighted is None else weighted
-    weights = st.lists(
-        st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows
-    )
+    weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows)
     case = Case(
         truth=draw(label_sets(n_rows, n_labels)),
         n_labels=n_labels,

@@ -24,7 +24,7 @@ from xmleval.coerce.source import (
     stored_lists,
 )
 from xmleval.kernels.checking import FINE, find_duplicate
-from xmleval.kernels.ranking import count_leading, head_pointer, rank_rows, select_heads
+from xmleval.kernels.ranking import copy_heads, count_leading, falls, head_pointer, rank_rows, select_heads
 
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
@@ -70,11 +70,11 @@ def ranking_rows(
     if isinstance(value, tuple):
         if len(value) != 2:
             raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
-        return _list_rows(argument, value[0], value[1], known, unlisted)
+        return _list_rows(argument, value[0], value[1], known, unlisted, depth)
     if is_sparse(value):
         return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth)
     if n_labels is not None and isinstance(value, list):
-        return _ragged_rows(argument, value, known, unlisted)
+        return _ragged_rows(argument, value, known, unlisted, depth)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, known)
 
@@ -142,16 +142,41 @@ def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, dep
     return _with_level(ptr, labels, scores, unlisted)
 
 
-def _with_level(ptr: Ints, labels: Labels, scores: Scores | None, unlisted: float | None) -> Ranking:
-    """Find where the unlisted labels stand: behind listed ones of their own score."""
+def _with_level(
+    ptr: Ints, labels: Labels, scores: Scores | None, unlisted: float | None, depth: int | None = None
+) -> Ranking:
+    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+    if depth is not None:
+        ptr, labels, scores = cut_heads(ptr, labels, scores, depth)
     n_above = np.diff(ptr)
     if unlisted is not None and scores is not None:
         count_leading(ptr, scores, float(scores.dtype.type(unlisted)), True, n_above)
     return Ranking(ptr, labels, scores, n_above)
 
 
+def cut_heads(
+    ptr: Ints, labels: Labels, scores: Scores | None, depth: int
+) -> tuple[Ints, Labels, Scores | None]:
+    """Return the first ``depth`` entries of rows that are in order; the arrays themselves if that is all."""
+    head_ptr = head_pointer(ptr, depth)
+    if head_ptr[-1] == ptr[-1]:
+        return ptr, labels, scores
+    heads = np.empty(head_ptr[-1], labels.dtype)
+    copy_heads(ptr, labels, head_ptr, heads)
+    if scores is None:
+        return head_ptr, heads, None
+    head_scores = np.empty(head_ptr[-1], scores.dtype)
+    copy_heads(ptr, scores, head_ptr, head_scores)
+    return head_ptr, heads, head_scores
+
+
 def _list_rows(
-    argument: str, given_labels: Any, given_scores: Any, n_labels: int, unlisted: float | None
+    argument: str,
+    given_labels: Any,
+    given_scores: Any,
+    n_labels: int,
+    unlisted: float | None,
+    depth: int | None,
 ) -> Rows[Ranking]:
     labels = as_array(argument, given_labels)
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
@@ -182,7 +207,7 @@ def _list_rows(
                 )
             kept = keep_entries(Entries(ptr, flat, values), flat >= 0)
             ptr, flat, values = kept.ptr, kept.labels, kept.data
-        return _ranked_list(argument, ptr, flat, values, start, n_labels, unlisted)
+        return _ranked_list(argument, ptr, flat, values, start, n_labels, unlisted, depth)
 
     return Rows(n_rows, n_labels, 24.0 * width, block)
 
@@ -195,6 +220,7 @@ def _ranked_list(
     start: int,
     n_labels: int,
     unlisted: float | None,
+    depth: int | None,
 ) -> Ranking:
     """Check ids in range that are given best first, and order them where their scores do not fall."""
     labels = np.ascontiguousarray(ids.astype(label_dtype(n_labels), copy=False))
@@ -202,16 +228,17 @@ def _ranked_list(
     if code != FINE:
         refuse_code(argument, code, start + row, int(labels[position]), n_labels)
     if values is None:
-        return _with_level(ptr, labels, None, unlisted)
+        return _with_level(ptr, labels, None, unlisted, depth)
     scores = ordered_scores(argument, values, ptr, start)
-    rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-    if rises.size and not bool(np.isin(rises, ptr).all()):
+    if not falls(ptr, scores):
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-    return _with_level(ptr, labels, scores, unlisted)
+    return _with_level(ptr, labels, scores, unlisted, depth)
 
 
-def _ragged_rows(argument: str, lists: list[Any], n_labels: int, unlisted: float | None) -> Rows[Ranking]:
+def _ragged_rows(
+    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
+) -> Rows[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     with_scores = any(isinstance(item, tuple | list) for row in lists for item in list(row)[:1])
     ids = lists
@@ -233,6 +260,6 @@ def _ragged_rows(argument: str, lists: list[Any], n_labels: int, unlisted: float
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
-        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted)
+        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
 
     return Rows(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)

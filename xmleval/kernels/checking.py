@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from xmleval.arrays import Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
+
+FEW = 8  # ids of a row up to which comparing all pairs is cheapest
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
 
@@ -70,24 +74,30 @@ def sort_labels(ptr: Ints, labels: Labels, order: Ints) -> None:
 
 @kernel
 def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
-    """Find an id that a row of an unsorted list holds twice."""
-    spare = longest_row(ptr)
-    scratch = labels[:spare].copy()
+    """Find an id that a row of an unsorted list holds twice.
+
+    Ids of a row are thrown into buckets; only those that meet another one there are compared with
+    the ids before them.
+    """
+    bits = 4
+    while (1 << bits) < 32 * longest_row(ptr) and bits < 16:
+        bits += 1
+    visitor = np.full(1 << bits, -1, np.int32)
+    shift = np.uint64(64 - bits)
     for i in range(ptr.size - 1):
-        lo, n = ptr[i], ptr[i + 1] - ptr[i]
-        if n <= 256:
-            n_same = 0
-            for p in range(lo + 1, lo + n):
-                label = labels[p]
-                for other in range(lo, p):
-                    n_same += labels[other] == label
-            if n_same == 0:
-                continue
-        scratch[:n] = labels[lo : lo + n]
-        scratch[:n].sort()
-        for p in range(1, n):
-            if scratch[p] == scratch[p - 1]:
-                for position in range(lo, lo + n):
-                    if labels[position] == scratch[p]:
-                        return DUPLICATE, i, position
+        lo, hi = ptr[i], ptr[i + 1]
+        few = hi - lo <= FEW
+        for p in range(lo, hi):
+            label = labels[p]
+            if not few:
+                bucket = (np.uint64(label) * np.uint64(0x9E3779B97F4A7C15)) >> shift
+                met = visitor[bucket] == i
+                visitor[bucket] = i
+                if not met:
+                    continue
+            twice = False
+            for other in range(lo, p):
+                twice |= labels[other] == label
+            if twice:
+                return DUPLICATE, i, p
     return FINE, -1, -1

@@ -9,6 +9,7 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_up
 
 SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
+SHORT = 16  # lists up to this length are too short for vectors
 
 
 @kernel
@@ -25,11 +26,21 @@ def find_positions(
         lo, n = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
         first, last = true_ptr[i], true_ptr[i + 1]
         if last - first <= SCAN:
+            row = list_labels[lo : lo + n]
             for t in range(first, last):
                 label = true_labels[t]
-                place = np.int32(0)  # a branch-free sum of at most one place vectorises
-                for s in range(np.int32(n)):
-                    place += np.int32(s + 1) * np.int32(list_labels[lo + s] == label)
+                place = 0
+                if n < SHORT:
+                    for s in range(n):
+                        place = s + 1 if row[s] == label else place
+                else:
+                    listed = False  # whether it is there vectorises; where it is, seldom matters
+                    for s in range(n):
+                        listed |= row[s] == label
+                    if listed:
+                        while row[place] != label:
+                            place += 1
+                        place += 1
                 positions[t] = place
         else:
             positions[first:last] = 0

@@ -7,24 +7,96 @@ import numpy as np
 from xmleval.arrays import Floats, Ints, Labels
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import longest_row
+
+
+SPLIT_HIGH = 1.5 * 2.0**32  # adding and taking it away again rounds to a multiple of 2^-20
+SPLIT_LOW = 1.5  # the same for 2^-52
+LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
+MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
+COUNTED = 24  # relevant labels of a row up to which counting larger ones beats sorting
 
 
 @kernel
 def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
-    """Count hits by the instance's slot and rank; hits : int64 (slots, depth), added to."""
-    depth = hits.shape[1]
+    """Count hits by the instance's slot and rank.
+
+    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    hits : int64 (slots, depth + 1), added to; column 0 takes what is no hit, which spares a branch
+    """
+    depth = hits.shape[1] - 1
     for i in range(true_ptr.size - 1):
         slot = slots[true_ptr[i + 1] - true_ptr[i]]
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= depth:
-                hits[slot, ranks[t] - 1] += 1
+            rank = ranks[t]
+            rank = rank if rank <= depth else 0
+            hits[slot, rank] += 1
+
+
+@kernel
+def sum_exact_gains(
+    true_ptr: Ints,
+    true_labels: Labels,
+    ranks: Ints,
+    slots: Ints,
+    propensity: Floats,
+    gains: Floats,
+    ideals: Floats,
+) -> None:
+    """Sum hit propensities by slot and rank, and the largest propensities by slot and place.
+
+    Each term is split into multiples of 2^-20 and of 2^-52, whose sums are exact in float64: for
+    propensities of 1 or more that is the whole term, if their sum stays below `LARGEST_SUM`.
+
+    propensity : float64 (n_labels,)
+    gains : float64 (slots, depth + 1, 2), added to; column 0 takes what is no hit
+    ideals : float64 (slots, depth, 2), added to
+    """
+    n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
+    row = np.empty(longest_row(true_ptr), np.float64)
+    for i in range(true_ptr.size - 1):
+        first = true_ptr[i]
+        n = true_ptr[i + 1] - first
+        slot = slots[n]
+        for t in range(n):
+            row[t] = propensity[true_labels[first + t]]
+        for t in range(n):
+            rank = ranks[first + t]
+            rank = rank if rank <= n_hit_ranks else 0
+            high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
+            low = ((row[t] - high) + SPLIT_LOW) - SPLIT_LOW
+            gains[slot, rank, 0] += high
+            gains[slot, rank, 1] += low
+            if n <= COUNTED:
+                place = 0
+                for s in range(t):
+                    place += row[s] >= row[t]
+                for s in range(t + 1, n):
+                    place += row[s] > row[t]
+                if place < depth:
+                    ideals[slot, place, 0] += high
+                    ideals[slot, place, 1] += low
+        if n > COUNTED:
+            row[:n].sort()
+            for place in range(min(n, depth)):
+                q = row[n - 1 - place]
+                high = (q + SPLIT_HIGH) - SPLIT_HIGH
+                ideals[slot, place, 0] += high
+                ideals[slot, place, 1] += ((q - high) + SPLIT_LOW) - SPLIT_LOW
+
+
+@kernel
+def add_split_sums(sums: Floats, limbs: Ints) -> None:
+    """Add split sums, float64 (n, 2), to fixed-point sums, int64 (n, 3)."""
+    for i in range(sums.shape[0]):
+        add_term(limbs[i], sums[i, 0])
+        add_term(limbs[i], sums[i, 1])
 
 
 @kernel
 def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Ints, hits: Ints) -> None:
     """Sum instance weights by slot, and by slot and rank of a hit.
 
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
     rows : int64 (slots, 3); hits : int64 (slots, depth, 3), fixed point, added to
     """
     depth = hits.shape[1]

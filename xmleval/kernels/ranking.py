@@ -31,6 +31,26 @@ def head_pointer(ptr: Ints, depth: int) -> Ints:
 
 
 @kernel
+def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None:
+    """Copy the leading entries of each row; heads : (head_ptr[-1],), written."""
+    for i in range(ptr.size - 1):
+        for p in range(head_ptr[i + 1] - head_ptr[i]):
+            heads[head_ptr[i] + p] = values[ptr[i] + p]
+
+
+@kernel
+def falls(ptr: Ints, scores: Scores) -> bool:
+    """Tell whether no row's scores rise."""
+    for i in range(ptr.size - 1):
+        rises = False
+        for p in range(ptr[i] + 1, ptr[i + 1]):
+            rises |= scores[p] > scores[p - 1]
+        if rises:
+            return False
+    return True
+
+
+@kernel
 def select_heads(
     ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, head_labels: Labels, head_scores: Scores
 ) -> None:

@@ -8,7 +8,17 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry
-from xmleval.kernels.profiles import count_hits, keep_hits, sum_gains, sum_hits, sum_ideals
+from xmleval.kernels.profiles import (
+    LARGEST_SUM,
+    MOST_TERMS,
+    add_split_sums,
+    count_hits,
+    keep_hits,
+    sum_exact_gains,
+    sum_gains,
+    sum_hits,
+    sum_ideals,
+)
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import NO_WEIGHT, as_floats
 
@@ -60,6 +70,9 @@ class RankProfile:
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
         self.kept: list[tuple[int, Profile]] = []
+        self._q_range = (
+            (0.0, 0.0) if propensity is None else (float(propensity.min()), float(propensity.max()))
+        )
 
     def update(self, facts: Facts) -> None:
         """Count a block."""
@@ -71,22 +84,36 @@ class RankProfile:
         slots[present] = np.arange(present.size)
         width = min(self.depth, int(facts.ranks.max(initial=0)))
         found = {"rows": per_size[present][:, None]}
-        found["hits"] = np.zeros((present.size, width), np.int64)
         if self.weighted:
             found["rows"] = np.zeros((present.size, 1, LIMBS), np.int64)
             found["hits"] = np.zeros((present.size, width, LIMBS), np.int64)
             sum_hits(ptr, facts.ranks, slots, weight, found["rows"][:, 0], found["hits"])
         else:
-            count_hits(ptr, facts.ranks, slots, found["hits"])
+            hits = np.zeros((present.size, width + 1), np.int64)
+            count_hits(ptr, facts.ranks, slots, hits)
+            found["hits"] = hits[:, 1:]
         if self.propensity is not None:
             found["gains"] = np.zeros((present.size, width, LIMBS), np.int64)
             widest = min(self.depth, int(present.max(initial=0)))
             found["ideals"] = np.zeros((present.size, widest, LIMBS), np.int64)
-            sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
-            sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
+            if self._splits(facts.n_rows):
+                gains = np.zeros((present.size, width + 1, 2))
+                ideals = np.zeros((present.size, widest, 2))
+                sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity, gains, ideals)
+                for name, sums in (("gains", gains[:, 1:]), ("ideals", ideals)):
+                    add_split_sums(sums.reshape(-1, 2), found[name].reshape(-1, LIMBS))
+            else:
+                sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
+                sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
         self._add(present, found)
         if self.keep and facts.n_rows:
             self.kept.append((facts.block.first_row, self._own(facts)))
+
+    def _splits(self, n_rows: int) -> bool:
+        """Tell whether the faster sums of gains are exact for so many rows."""
+        if self.weighted or self.propensity is None or self._q_range[0] < 1.0:
+            return False
+        return n_rows < MOST_TERMS and n_rows * self._q_range[1] < LARGEST_SUM
 
     def merge(self, other: RankProfile) -> None:
         """Add another state of the same depth and propensities."""
