@@ -41,6 +41,10 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # of a zip version
         raise ValueError(str(error)) from None
+    except zipfile.BadZipFile:
+        with open(path, "rb") as file:
+            cut = file.read(2) == b"PK"
+        raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
     with archive:
         members = archive.infolist()
         if sum(info.compress_size for info in members) > path.stat().st_size:

@@ -10,13 +10,20 @@ from typing import Any
 import numpy as np
 
 from xmleval.arrays import Block, Floats, Ranking, Truth
-from xmleval.blocks import count_blocks
-from xmleval.coerce import InputError, Rows, check_propensity, check_weight, ranking_rows, set_rows
-from xmleval.coerce.source import check_n_labels
+from xmleval.blocks import available_processors, count_blocks
+from xmleval.coerce import (
+    InputError,
+    Rows,
+    check_propensity,
+    check_weight,
+    positive_integer,
+    ranking_rows,
+    set_rows,
+)
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.plan import Plan, States
 from xmleval.report import Report
-from xmleval.spec import DEFAULT_K, Spec, expand_metrics, parse_decision
+from xmleval.spec import DEFAULT_K, Spec, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
 from xmleval.store import Saved, load_state, save_state
 
@@ -85,23 +92,15 @@ class Evaluator:
         threads: int | None = None,
         block_rows: int | None = None,
     ) -> None:
-        self.n_labels = check_n_labels(n_labels)
+        self.n_labels = positive_integer("n_labels", n_labels)
         self.asked = expand_metrics(metrics, k)
         self.conventions = resolve_conventions(conventions, unlisted)
         self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels)
         self.constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
         self.decision = parse_decision(decision)
-        score = self.conventions.unlisted_score
-        if self.decision and self.decision.kind == "threshold" and score is not None:
-            if score > self.decision.value:
-                raise ValueError(
-                    f"decision={self.decision} with unlisted={score:g} would predict every unlisted label"
-                )
-        for name, value in (("threads", threads), ("block_rows", block_rows)):
-            if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
-                raise ValueError(f"{name}={value!r} is not a positive integer")
-        self.threads = threads or _available_processors()
-        self.block_rows = block_rows
+        check_decision(self.decision, self.conventions)
+        self.threads = available_processors() if threads is None else positive_integer("threads", threads)
+        self.block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
         self.keep_rows = keep_rows
         self.n_rows = 0
         self.plan: Plan | None = None  # settled by the first update: what is given, decides
@@ -231,10 +230,9 @@ class Evaluator:
             self.states = States(other.plan)
         elif self.given != other.given:
             raise ValueError(f"merge: input differs: {sorted(self.given)} here, {sorted(other.given)} there")
-        unlisted = self.conventions.unlisted_score is not None
-        if unlisted and None not in (self.score_dtype, other.score_dtype):
-            if self.score_dtype != other.score_dtype:
-                raise ValueError(f"merge: scores are {self.score_dtype} here, {other.score_dtype} there")
+        dtypes = {self.score_dtype, other.score_dtype} - {None}
+        if self.conventions.unlisted_score is not None and len(dtypes) > 1:
+            raise ValueError(f"merge: scores are {self.score_dtype} here, {other.score_dtype} there")
         for span in other.spans:
             self._check_span(*span)
         assert self.states is not None
@@ -400,12 +398,6 @@ class Evaluator:
 
 def _missing(spec: Spec, inputs: set[str]) -> list[str]:
     return [need for need in spec.needs if need not in inputs]
-
-
-def _available_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _brief(value: object) -> str:

@@ -173,7 +173,8 @@ class States:
             assert spec.metric.combine
             return spec.metric.combine([self.value(parse_spec(p)) for p in spec.metric.parts], setting)
         if kind == "sets":
-            assert self.sets and spec.metric.distinct
+            assert self.sets
+            assert spec.metric.distinct
             return spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
         counts = self.totals[plan.decide(spec)].counts()
         if spec.metric.labels:
@@ -194,7 +195,8 @@ def profile_terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     """Return the sum of the row values of each group, NaN where rows are left out."""
     metric = spec.metric
     table = profile.hits if metric.table == "hits" else profile.gains
-    assert metric.terms and table is not None
+    assert metric.terms
+    assert table is not None
     terms = metric.terms(table, profile, setting)
     return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
 
@@ -203,7 +205,8 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
     """Return a mean over rows, or a ratio of sums over rows."""
     terms = profile_terms(spec, profile, setting)
     if spec.metric.table == "gains/ideals":
-        assert spec.metric.terms and profile.ideals is not None
+        assert spec.metric.terms
+        assert profile.ideals is not None
         over = math.fsum(spec.metric.terms(profile.ideals, profile, setting))
     else:
         over = math.fsum(profile.weight[~np.isnan(terms)])

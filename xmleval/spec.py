@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from xmleval.coerce import positive_integer
+from xmleval.conventions import Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.states import Decision
 
@@ -142,7 +144,7 @@ def expand_metrics(
         If a name does not parse or a cutoff is not a positive integer.
     """
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    cutoffs = [_check_k(k) for k in ks]
+    cutoffs = [positive_integer("k", k) for k in ks]
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     found: dict[str, tuple[Spec, bool]] = {}
@@ -154,12 +156,6 @@ def expand_metrics(
             known = found.get(str(spec))
             found[str(spec)] = (spec, explicit or (known is not None and known[1]))
     return list(found.values())
-
-
-def _check_k(k: object) -> int:
-    if isinstance(k, bool) or not hasattr(k, "__index__") or int(k.__index__()) <= 0:
-        raise ValueError(f"k={k!r} is not a positive integer")
-    return int(k.__index__())
 
 
 def _named(text: str, ks: list[int]) -> list[Spec]:
@@ -211,3 +207,11 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     except ValueError:
         raise ValueError(f"decision={rule!r} is neither topK (top3) nor thresholdT (threshold0.5)") from None
     return Decision(found[1], value)
+
+
+def check_decision(decision: Decision | None, conventions: Conventions) -> None:
+    """Refuse a threshold that every unlisted label would pass."""
+    score = conventions.unlisted_score
+    if decision is None or decision.kind != "threshold" or score is None or score <= decision.value:
+        return
+    raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")

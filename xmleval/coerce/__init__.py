@@ -6,10 +6,18 @@ written; what must be reordered is copied first.
 
 from __future__ import annotations
 
-from xmleval.coerce.errors import InputError
+from xmleval.coerce.errors import InputError, positive_integer
 from xmleval.coerce.scores import ranking_rows
 from xmleval.coerce.sets import set_rows
 from xmleval.coerce.source import Rows
 from xmleval.coerce.weights import check_propensity, check_weight
 
-__all__ = ["InputError", "Rows", "check_propensity", "check_weight", "ranking_rows", "set_rows"]
+__all__ = [
+    "InputError",
+    "Rows",
+    "check_propensity",
+    "check_weight",
+    "positive_integer",
+    "ranking_rows",
+    "set_rows",
+]

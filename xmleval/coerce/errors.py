@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE
 
@@ -14,6 +14,13 @@ class InputError(ValueError):
         super().__init__(f"{argument}: {text}")
         self.argument = argument
         self.text = text
+
+
+def positive_integer(argument: str, value: Any) -> int:
+    """Return a whole number of 1 or more, or refuse it."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+        raise InputError(argument, f"{value!r} is not a positive integer")
+    return int(value)
 
 
 def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:

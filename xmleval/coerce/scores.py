@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.arrays import Ints, Labels, Ranking, Scores, label_dtype
-from xmleval.coerce.errors import InputError, refuse_code
+from xmleval.coerce.errors import InputError, positive_integer, refuse_code
 from xmleval.coerce.source import (
     Entries,
     Rows,
     Stored,
     as_array,
-    check_n_labels,
     check_shape,
     cut_entries,
     is_sparse,
@@ -64,7 +63,7 @@ def ranking_rows(
         If a score is NaN, ids are out of range or doubled in a row, or shapes disagree.
     """
     if n_labels is not None:
-        check_n_labels(n_labels)
+        positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
     if isinstance(value, tuple):

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.arrays import Truth, label_dtype
-from xmleval.coerce.errors import InputError
+from xmleval.coerce.errors import InputError, positive_integer
 from xmleval.coerce.source import (
     Entries,
     Rows,
     Stored,
     as_array,
-    check_n_labels,
     check_shape,
     cut_entries,
     is_sparse,
@@ -49,7 +48,7 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         If anything but 0 and 1 is stored, ids are out of range or doubled, or shapes disagree.
     """
     if n_labels is not None:
-        n_labels = check_n_labels(n_labels)
+        n_labels = positive_integer("n_labels", n_labels)
     expected = n_labels if n_labels is not None else known
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected))

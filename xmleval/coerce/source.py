@@ -48,13 +48,6 @@ class Entries(NamedTuple):
     data: NDArray[Any] | None
 
 
-def check_n_labels(n_labels: object) -> int:
-    """Return a number of labels, or refuse it."""
-    if isinstance(n_labels, bool) or not isinstance(n_labels, int | np.integer) or n_labels < 1:
-        raise InputError("n_labels", f"{n_labels!r} is not a positive integer")
-    return int(n_labels)
-
-
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:

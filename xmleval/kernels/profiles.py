@@ -9,7 +9,6 @@ from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
 
-
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and taking it away again rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, rankings, sets, statistics
+from xmleval.metrics import at_k, propensity_scored, rankings, sets, statistics
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     at_k.P,
     at_k.NDCG_AT_K,
-    at_k.PSP,
-    at_k.PSNDCG,
+    propensity_scored.PSP,
+    propensity_scored.PSNDCG,
     at_k.R,
     at_k.RCAP,
     at_k.DCG,
@@ -19,12 +19,12 @@ TABLE: tuple[Metric, ...] = (
     at_k.MAP_R,
     at_k.RPREC,
     at_k.LABEL_COVERAGE,
-    at_k.PSR,
-    at_k.PSDCG,
-    at_k.PSP_RAW,
-    at_k.PSR_RAW,
-    at_k.PSDCG_RAW,
-    at_k.PSNDCG_RAW,
+    propensity_scored.PSR,
+    propensity_scored.PSDCG,
+    propensity_scored.PSP_RAW,
+    propensity_scored.PSR_RAW,
+    propensity_scored.PSDCG_RAW,
+    propensity_scored.PSNDCG_RAW,
     rankings.ONE_ERROR,
     rankings.COVERAGE,
     rankings.COVERAGE_ERROR,

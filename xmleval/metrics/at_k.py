@@ -1,4 +1,4 @@
-"""Measures at k: hits and discounted gains, plain and propensity-scored."""
+"""Measures at k: hits and discounted gains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from xmleval.states.facts import cumulated_discounts
 
 JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
 MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
-JAIN = "Jain, Prabhu & Varma 2016 (KDD)"
 
 
 def within(table: Floats, k: int) -> Floats:
@@ -134,105 +133,147 @@ def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 P = Metric(
-    name="p", title="precision at k", symbol="P@{k}", family="at k", formula="hits in first k / k",
-    reference=MANNING, terms=precision, best=most_hits, cutoff="required", empty="zero", conventions=("empty", "unlisted"),
-)  # fmt: skip
+    name="p",
+    title="precision at k",
+    symbol="P@{k}",
+    family="at k",
+    formula="hits in first k / k",
+    reference=MANNING,
+    terms=precision,
+    best=most_hits,
+    cutoff="required",
+    empty="zero",
+    conventions=("empty", "unlisted"),
+)
 R = Metric(
-    name="r", title="recall at k", symbol="R@{k}", family="at k", formula="hits in first k / R",
-    reference=MANNING, terms=recall, best=reachable_share, cutoff="required", empty="undefined",
+    name="r",
+    title="recall at k",
+    symbol="R@{k}",
+    family="at k",
+    formula="hits in first k / R",
+    reference=MANNING,
+    terms=recall,
+    best=reachable_share,
+    cutoff="required",
+    empty="undefined",
     conventions=("empty", "unlisted"),
-)  # fmt: skip
+)
 RCAP = Metric(
-    name="rcap", title="recall at k capped at what k slots can hold", symbol="Rcap@{k}", family="at k",
-    formula="hits in first k / min(k, R)", reference="Thakur et al. 2021 (BEIR, NeurIPS)",
-    terms=capped_recall, best=has_relevant, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
-)  # fmt: skip
+    name="rcap",
+    title="recall at k capped at what k slots can hold",
+    symbol="Rcap@{k}",
+    family="at k",
+    formula="hits in first k / min(k, R)",
+    reference="Thakur et al. 2021 (BEIR, NeurIPS)",
+    terms=capped_recall,
+    best=has_relevant,
+    cutoff="required",
+    empty="undefined",
+    conventions=("empty", "unlisted"),
+)
 NDCG_AT_K = Metric(
-    name="ndcg", title="normalised discounted cumulative gain at k", symbol="nDCG@{k}", family="at k",
-    formula="sum of hits / log2(1 + rank) over the same of the best ranking", reference=JARVELIN,
-    terms=ndcg, tied_rows=tied_ndcg, best=has_relevant, cutoff="required", empty="undefined",
+    name="ndcg",
+    title="normalised discounted cumulative gain at k",
+    symbol="nDCG@{k}",
+    family="at k",
+    formula="sum of hits / log2(1 + rank) over the same of the best ranking",
+    reference=JARVELIN,
+    terms=ndcg,
+    tied_rows=tied_ndcg,
+    best=has_relevant,
+    cutoff="required",
+    empty="undefined",
     conventions=("ndcg_ties", "empty", "unlisted"),
-)  # fmt: skip
+)
 DCG = Metric(
-    name="dcg", title="discounted cumulative gain at k", symbol="DCG@{k}", family="at k",
-    formula="sum of hits / log2(1 + rank)", reference=JARVELIN, terms=dcg, tied_rows=tied_dcg, best=ideal_dcg,
-    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("ndcg_ties", "empty", "unlisted"),
-)  # fmt: skip
+    name="dcg",
+    title="discounted cumulative gain at k",
+    symbol="DCG@{k}",
+    family="at k",
+    formula="sum of hits / log2(1 + rank)",
+    reference=JARVELIN,
+    terms=dcg,
+    tied_rows=tied_dcg,
+    best=ideal_dcg,
+    cutoff="required",
+    empty="zero",
+    range=(0.0, np.inf),
+    conventions=("ndcg_ties", "empty", "unlisted"),
+)
 HIT = Metric(
-    name="hit", title="hit rate at k", symbol="Hit@{k}", family="at k", formula="[any hit in first k]",
-    reference=MANNING, rows=hit, best=has_relevant, cutoff="required", empty="zero",
+    name="hit",
+    title="hit rate at k",
+    symbol="Hit@{k}",
+    family="at k",
+    formula="[any hit in first k]",
+    reference=MANNING,
+    rows=hit,
+    best=has_relevant,
+    cutoff="required",
+    empty="zero",
     conventions=("empty", "unlisted"),
-)  # fmt: skip
+)
 MRR = Metric(
-    name="mrr", title="mean reciprocal rank at k", symbol="MRR@{k}", family="at k",
-    formula="1 / rank of the first hit within k", reference="Voorhees 1999 (TREC-8)",
-    rows=reciprocal_rank, best=has_relevant, cutoff="required", empty="zero",
+    name="mrr",
+    title="mean reciprocal rank at k",
+    symbol="MRR@{k}",
+    family="at k",
+    formula="1 / rank of the first hit within k",
+    reference="Voorhees 1999 (TREC-8)",
+    rows=reciprocal_rank,
+    best=has_relevant,
+    cutoff="required",
+    empty="zero",
     conventions=("empty", "unlisted"),
-)  # fmt: skip
+)
 MAP = Metric(
-    name="map", title="mean average precision at k, over min(k, R)", symbol="MAP@{k}", family="at k",
-    formula="sum of P@rank at hits in first k / min(k, R)", reference=MANNING, rows=average_precision,
-    best=has_relevant, cutoff="required", empty="undefined", conventions=("empty", "unlisted"),
-)  # fmt: skip
+    name="map",
+    title="mean average precision at k, over min(k, R)",
+    symbol="MAP@{k}",
+    family="at k",
+    formula="sum of P@rank at hits in first k / min(k, R)",
+    reference=MANNING,
+    rows=average_precision,
+    best=has_relevant,
+    cutoff="required",
+    empty="undefined",
+    conventions=("empty", "unlisted"),
+)
 MAP_R = Metric(
-    name="map_r", title="mean average precision at k, over R", symbol="MAP_R@{k}", family="at k",
-    formula="sum of P@rank at hits in first k / R", reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
-    rows=average_precision_of_all, best=reachable_share, cutoff="required", empty="undefined",
+    name="map_r",
+    title="mean average precision at k, over R",
+    symbol="MAP_R@{k}",
+    family="at k",
+    formula="sum of P@rank at hits in first k / R",
+    reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
+    rows=average_precision_of_all,
+    best=reachable_share,
+    cutoff="required",
+    empty="undefined",
     conventions=("empty", "unlisted"),
-)  # fmt: skip
+)
 RPREC = Metric(
-    name="rprec", title="R-precision", symbol="R-Prec", family="at k", formula="hits in first R / R",
-    reference=MANNING, rows=r_precision, best=has_relevant, empty="undefined", whole=True,
+    name="rprec",
+    title="R-precision",
+    symbol="R-Prec",
+    family="at k",
+    formula="hits in first R / R",
+    reference=MANNING,
+    rows=r_precision,
+    best=has_relevant,
+    empty="undefined",
+    whole=True,
     conventions=("empty", "unlisted"),
-)  # fmt: skip
+)
 LABEL_COVERAGE = Metric(
-    name="label_coverage", title="labels hit by some first k over labels that occur",
-    symbol="Label coverage@{k}", family="at k", formula="#{j: tp_j > 0} / #{j: R_j > 0}",
-    reference="Jain, Prabhu & Varma 2016 (KDD)", labels=label_coverage, best=1.0, cutoff="required",
+    name="label_coverage",
+    title="labels hit by some first k over labels that occur",
+    symbol="Label coverage@{k}",
+    family="at k",
+    formula="#{j: tp_j > 0} / #{j: R_j > 0}",
+    reference="Schultheis et al. 2023 (NeurIPS)",
+    labels=label_coverage,
+    best=1.0,
+    cutoff="required",
     conventions=("unlisted",),
-)  # fmt: skip
-
-PSP = Metric(
-    name="psp", title="propensity-scored precision at k", symbol="PSP@{k}", family="propensity",
-    formula="sum of hit q / sum of the k largest q of relevant labels, both over all rows",
-    reference=JAIN, terms=precision, table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
-)  # fmt: skip
-PSR = Metric(
-    name="psr", title="propensity-scored recall at k", symbol="PSR@{k}", family="propensity",
-    formula="sum of (hit q) / R over the best possible sum", reference=JAIN, terms=recall,
-    table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
-)  # fmt: skip
-PSDCG = Metric(
-    name="psdcg", title="propensity-scored DCG at k (PSnDCG of the repository's tools)",
-    symbol="PSDCG@{k}", family="propensity",
-    formula="sum of hit q / log2(1 + rank) over the best possible sum", reference=JAIN, terms=dcg,
-    table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
-)  # fmt: skip
-PSNDCG = Metric(
-    name="psndcg", title="propensity-scored nDCG at k, rows divided by their unit ideal",
-    symbol="PSnDCG@{k}", family="propensity",
-    formula="psdcg with both terms of a row over its ideal DCG for min(k, R)", reference=JAIN,
-    terms=ndcg, table="gains/ideals", best=1.0, cutoff="required", conventions=("unlisted",),
-)  # fmt: skip
-PSP_RAW = Metric(
-    name="psp_raw", title="propensity-scored precision at k, not normalised", symbol="PSP_raw@{k}",
-    family="propensity", formula="sum of hit q / k", reference=JAIN, terms=precision, table="gains",
-    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("empty", "unlisted"),
-)  # fmt: skip
-PSR_RAW = Metric(
-    name="psr_raw", title="propensity-scored recall at k, not normalised", symbol="PSR_raw@{k}",
-    family="propensity", formula="sum of hit q / R", reference=JAIN, terms=recall, table="gains",
-    cutoff="required", empty="zero", range=(0.0, np.inf), conventions=("empty", "unlisted"),
-)  # fmt: skip
-PSDCG_RAW = Metric(
-    name="psdcg_raw", title="propensity-scored DCG at k, not normalised", symbol="PSDCG_raw@{k}",
-    family="propensity", formula="sum of hit q / log2(1 + rank)", reference=JAIN, terms=dcg,
-    table="gains", cutoff="required", empty="zero", range=(0.0, np.inf),
-    conventions=("empty", "unlisted"),
-)  # fmt: skip
-PSNDCG_RAW = Metric(
-    name="psndcg_raw", title="propensity-scored nDCG at k, not normalised", symbol="PSnDCG_raw@{k}",
-    family="propensity", formula="sum of hit q / log2(1 + rank), over the row's ideal DCG",
-    reference=JAIN, terms=ndcg, table="gains", cutoff="required", empty="zero", range=(0.0, np.inf),
-    conventions=("empty", "unlisted"),
-)  # fmt: skip
+)

@@ -95,60 +95,140 @@ def least_coverage(n_relevant: Ints, setting: Setting) -> Floats:
 
 
 def always_wrong(n_relevant: Ints, setting: Setting) -> Floats:
-    """An error where nothing is relevant."""
+    """Count an error where nothing is relevant."""
     wrong: Floats = (n_relevant == 0).astype(np.float64)
     return wrong
 
 
 ONE_ERROR = Metric(
-    name="one_error", title="one-error", symbol="One-error", family="ranking",
-    formula="[first label not in Y]", reference=SS00, rows=one_error, best=always_wrong,
-    direction="down", conventions=("unlisted",),
-)  # fmt: skip
-COVERAGE = Metric(
-    name="coverage", title="coverage", symbol="Coverage", family="ranking",
-    formula="largest rank over Y, less 1", reference=SS00, rows=coverage, best=least_coverage,
-    whole=True, direction="down", range=(0.0, np.inf), conventions=("no_pairs", "unlisted"),
-)  # fmt: skip
-COVERAGE_ERROR = Metric(
-    name="coverage_error", title="coverage error (scikit-learn)", symbol="Coverage error",
-    family="ranking", formula="largest rank over Y", reference="Tsoumakas, Katakis & Vlahavas 2010",
-    rows=coverage_error, best=fewest_ranks, whole=True, direction="down", range=(0.0, np.inf),
+    name="one_error",
+    title="one-error",
+    symbol="One-error",
+    family="ranking",
+    formula="[first label not in Y]",
+    reference=SS00,
+    rows=one_error,
+    best=always_wrong,
+    direction="down",
     conventions=("unlisted",),
-)  # fmt: skip
+)
+COVERAGE = Metric(
+    name="coverage",
+    title="coverage",
+    symbol="Coverage",
+    family="ranking",
+    formula="largest rank over Y, less 1",
+    reference=SS00,
+    rows=coverage,
+    best=least_coverage,
+    whole=True,
+    direction="down",
+    range=(0.0, np.inf),
+    conventions=("no_pairs", "unlisted"),
+)
+COVERAGE_ERROR = Metric(
+    name="coverage_error",
+    title="coverage error (scikit-learn)",
+    symbol="Coverage error",
+    family="ranking",
+    formula="largest rank over Y",
+    reference="Tsoumakas, Katakis & Vlahavas 2010",
+    rows=coverage_error,
+    best=fewest_ranks,
+    whole=True,
+    direction="down",
+    range=(0.0, np.inf),
+    conventions=("unlisted",),
+)
 RANKING_LOSS = Metric(
-    name="ranking_loss", title="ranking loss", symbol="Ranking loss", family="ranking",
-    formula="bad pairs / (R (l - R))", reference=f"{SS00}; {WZ17}", rows=ranking_loss, best=0.0,
-    whole=True, direction="down", conventions=("loss_ties", "no_pairs", "unlisted"),
-)  # fmt: skip
+    name="ranking_loss",
+    title="ranking loss",
+    symbol="Ranking loss",
+    family="ranking",
+    formula="bad pairs / (R (l - R))",
+    reference=f"{SS00}; {WZ17}",
+    rows=ranking_loss,
+    best=0.0,
+    whole=True,
+    direction="down",
+    conventions=("loss_ties", "no_pairs", "unlisted"),
+)
 LRAP = Metric(
-    name="lrap", title="label ranking average precision", symbol="Average precision", family="ranking",
-    formula="mean over Y of (relevant at or above) / rank", reference=SS00, rows=lrap, best=1.0,
-    whole=True, conventions=("no_pairs", "unlisted"),
-)  # fmt: skip
+    name="lrap",
+    title="label ranking average precision",
+    symbol="Average precision",
+    family="ranking",
+    formula="mean over Y of (relevant at or above) / rank",
+    reference=SS00,
+    rows=lrap,
+    best=1.0,
+    whole=True,
+    conventions=("no_pairs", "unlisted"),
+)
 AUC = Metric(
-    name="auc", title="area under the ROC curve", symbol="AUC {average}", family="ranking",
-    formula="good pairs / (R (l - R))", reference=WZ17, rows=instance_auc, best=1.0, whole=True,
-    averages=("samples",), conventions=("auc_ties", "no_pairs", "unlisted"),
-)  # fmt: skip
+    name="auc",
+    title="area under the ROC curve",
+    symbol="AUC {average}",
+    family="ranking",
+    formula="good pairs / (R (l - R))",
+    reference=WZ17,
+    rows=instance_auc,
+    best=1.0,
+    whole=True,
+    averages=("samples",),
+    conventions=("auc_ties", "no_pairs", "unlisted"),
+)
 IS_ERROR = Metric(
-    name="is_error", title="is-error", symbol="Is-error", family="ranking", formula="[any bad pair]",
-    reference="Crammer & Singer 2003 (JMLR 3)", rows=is_error, best=0.0, whole=True, direction="down",
+    name="is_error",
+    title="is-error",
+    symbol="Is-error",
+    family="ranking",
+    formula="[any bad pair]",
+    reference="Crammer & Singer 2003 (JMLR 3)",
+    rows=is_error,
+    best=0.0,
+    whole=True,
+    direction="down",
     conventions=("loss_ties", "unlisted"),
-)  # fmt: skip
+)
 ERROR_SET_SIZE = Metric(
-    name="error_set_size", title="error-set size", symbol="Error-set size", family="ranking",
-    formula="number of bad pairs", reference="Crammer & Singer 2003 (JMLR 3)", rows=bad_pairs,
-    best=0.0, whole=True, direction="down", range=(0.0, np.inf), conventions=("loss_ties", "unlisted"),
-)  # fmt: skip
+    name="error_set_size",
+    title="error-set size",
+    symbol="Error-set size",
+    family="ranking",
+    formula="number of bad pairs",
+    reference="Crammer & Singer 2003 (JMLR 3)",
+    rows=bad_pairs,
+    best=0.0,
+    whole=True,
+    direction="down",
+    range=(0.0, np.inf),
+    conventions=("loss_ties", "unlisted"),
+)
 NDCG = Metric(
-    name="ndcg", title="normalised discounted cumulative gain of the whole ranking", symbol="nDCG",
-    family="ranking", formula="DCG over that of the best ranking", reference=JARVELIN, rows=full_ndcg,
-    tied_rows=tied_ndcg, best=has_relevant, empty="undefined", whole=True,
+    name="ndcg",
+    title="normalised discounted cumulative gain of the whole ranking",
+    symbol="nDCG",
+    family="ranking",
+    formula="DCG over that of the best ranking",
+    reference=JARVELIN,
+    rows=full_ndcg,
+    tied_rows=tied_ndcg,
+    best=has_relevant,
+    empty="undefined",
+    whole=True,
     conventions=("ndcg_ties", "empty", "unlisted"),
-)  # fmt: skip
+)
 PEAK_F1 = Metric(
-    name="peak_f1", title="largest F1 over cuts of the ranking", symbol="Peak F1 {average}",
-    family="ranking", formula="max over tie-group ends of 2 tp / (rank + R)", reference=ZZ14,
-    rows=peak_f1, best=has_relevant, whole=True, averages=("samples",), conventions=("unlisted",),
-)  # fmt: skip
+    name="peak_f1",
+    title="largest F1 over cuts of the ranking",
+    symbol="Peak F1 {average}",
+    family="ranking",
+    formula="max over tie-group ends of 2 tp / (rank + R)",
+    reference=ZZ14,
+    rows=peak_f1,
+    best=has_relevant,
+    whole=True,
+    averages=("samples",),
+    conventions=("unlisted",),
+)

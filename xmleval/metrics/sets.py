@@ -103,80 +103,192 @@ def fbeta_of_two(parts: list[float], setting: Setting) -> float:
 
 
 SUBSET_ACCURACY = Metric(
-    name="subset_accuracy", title="subset accuracy", symbol="Subset accuracy", family="sets",
-    formula="[h = Y]", reference=ZZ14, rows=subset_accuracy, best=1.0, conventions=("unlisted",),
-)  # fmt: skip
-HAMMING_LOSS = Metric(
-    name="hamming_loss", title="Hamming loss", symbol="Hamming loss", family="sets",
-    formula="|h xor Y| / l", reference=ZZ14, rows=hamming_loss, best=0.0, direction="down",
+    name="subset_accuracy",
+    title="subset accuracy",
+    symbol="Subset accuracy",
+    family="sets",
+    formula="[h = Y]",
+    reference=ZZ14,
+    rows=subset_accuracy,
+    best=1.0,
     conventions=("unlisted",),
-)  # fmt: skip
+)
+HAMMING_LOSS = Metric(
+    name="hamming_loss",
+    title="Hamming loss",
+    symbol="Hamming loss",
+    family="sets",
+    formula="|h xor Y| / l",
+    reference=ZZ14,
+    rows=hamming_loss,
+    best=0.0,
+    direction="down",
+    conventions=("unlisted",),
+)
 JACCARD = Metric(
-    name="jaccard", title="Jaccard index (ZZ14's accuracy)", symbol="Jaccard {average}", family="sets",
-    formula="tp / (tp + fp + fn)", reference=ZZ14, counts=jaccard, best=1.0, averages=BY_ROW_AND_LABEL,
-    cutoff="optional", conventions=CONVENTIONS,
-)  # fmt: skip
+    name="jaccard",
+    title="Jaccard index (ZZ14's accuracy)",
+    symbol="Jaccard {average}",
+    family="sets",
+    formula="tp / (tp + fp + fn)",
+    reference=ZZ14,
+    counts=jaccard,
+    best=1.0,
+    averages=BY_ROW_AND_LABEL,
+    cutoff="optional",
+    conventions=CONVENTIONS,
+)
 PRECISION = Metric(
-    name="precision", title="precision of the predicted set", symbol="Precision {average}",
-    family="sets", formula="tp / (tp + fp)", reference=ZZ14, counts=precision, best=1.0,
-    averages=BY_ROW_AND_LABEL, cutoff="optional", conventions=CONVENTIONS,
-)  # fmt: skip
+    name="precision",
+    title="precision of the predicted set",
+    symbol="Precision {average}",
+    family="sets",
+    formula="tp / (tp + fp)",
+    reference=ZZ14,
+    counts=precision,
+    best=1.0,
+    averages=BY_ROW_AND_LABEL,
+    cutoff="optional",
+    conventions=CONVENTIONS,
+)
 RECALL = Metric(
-    name="recall", title="recall of the predicted set", symbol="Recall {average}", family="sets",
-    formula="tp / (tp + fn)", reference=ZZ14, counts=recall, best=1.0, averages=BY_ROW_AND_LABEL,
-    cutoff="optional", conventions=CONVENTIONS,
-)  # fmt: skip
+    name="recall",
+    title="recall of the predicted set",
+    symbol="Recall {average}",
+    family="sets",
+    formula="tp / (tp + fn)",
+    reference=ZZ14,
+    counts=recall,
+    best=1.0,
+    averages=BY_ROW_AND_LABEL,
+    cutoff="optional",
+    conventions=CONVENTIONS,
+)
 F1 = Metric(
-    name="f1", title="F1 of the predicted set", symbol="F1 {average}", family="sets",
-    formula="2 tp / (2 tp + fp + fn)", reference=WZ17, counts=fbeta, best=1.0, averages=BY_ROW_AND_LABEL,
-    cutoff="optional", conventions=CONVENTIONS,
-)  # fmt: skip
+    name="f1",
+    title="F1 of the predicted set",
+    symbol="F1 {average}",
+    family="sets",
+    formula="2 tp / (2 tp + fp + fn)",
+    reference=WZ17,
+    counts=fbeta,
+    best=1.0,
+    averages=BY_ROW_AND_LABEL,
+    cutoff="optional",
+    conventions=CONVENTIONS,
+)
 FBETA = Metric(
-    name="fbeta", title="F-beta of the predicted set", symbol="F{beta} {average}", family="sets",
-    formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)", reference=ZZ14, counts=fbeta, best=1.0,
-    averages=BY_ROW_AND_LABEL, params=("beta",), cutoff="optional", conventions=CONVENTIONS,
-)  # fmt: skip
+    name="fbeta",
+    title="F-beta of the predicted set",
+    symbol="F{beta} {average}",
+    family="sets",
+    formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)",
+    reference=ZZ14,
+    counts=fbeta,
+    best=1.0,
+    averages=BY_ROW_AND_LABEL,
+    params=("beta",),
+    cutoff="optional",
+    conventions=CONVENTIONS,
+)
 F1_OF_MEANS = Metric(
-    name="f1", title="F1 of mean row precision and mean row recall", symbol="F1 of means",
-    family="sets", formula="2 P R / (P + R) of the row means", reference=ZZ14, combine=fbeta_of_two, best=1.0,
-    parts=("precision.samples", "recall.samples"), averages=("of_means",),
+    name="f1",
+    title="F1 of mean row precision and mean row recall",
+    symbol="F1 of means",
+    family="sets",
+    formula="2 P R / (P + R) of the row means",
+    reference=ZZ14,
+    combine=fbeta_of_two,
+    best=1.0,
+    parts=("precision.samples", "recall.samples"),
+    averages=("of_means",),
     conventions=("zero_division", "unlisted"),
-)  # fmt: skip
+)
 FBETA_OF_MEANS = Metric(
-    name="fbeta", title="F-beta of mean row precision and mean row recall", symbol="F{beta} of means",
-    family="sets", formula="(1 + b^2) P R / (b^2 P + R) of the row means", reference=ZZ14,
-    combine=fbeta_of_two, best=1.0, parts=("precision.samples", "recall.samples"), averages=("of_means",),
-    params=("beta",), conventions=("zero_division", "unlisted"),
-)  # fmt: skip
+    name="fbeta",
+    title="F-beta of mean row precision and mean row recall",
+    symbol="F{beta} of means",
+    family="sets",
+    formula="(1 + b^2) P R / (b^2 P + R) of the row means",
+    reference=ZZ14,
+    combine=fbeta_of_two,
+    best=1.0,
+    parts=("precision.samples", "recall.samples"),
+    averages=("of_means",),
+    params=("beta",),
+    conventions=("zero_division", "unlisted"),
+)
 F1_OF_MACROS = Metric(
-    name="f1", title="F1 of macro precision and macro recall", symbol="F1 of macros", family="sets",
-    formula="2 P R / (P + R) of the macro averages", reference="Opitz & Burst 2019 (arXiv:1911.03347)",
-    combine=fbeta_of_two, best=1.0, parts=("precision.macro", "recall.macro"), averages=("of_macros",),
+    name="f1",
+    title="F1 of macro precision and macro recall",
+    symbol="F1 of macros",
+    family="sets",
+    formula="2 P R / (P + R) of the macro averages",
+    reference="Opitz & Burst 2019 (arXiv:1911.03347)",
+    combine=fbeta_of_two,
+    best=1.0,
+    parts=("precision.macro", "recall.macro"),
+    averages=("of_macros",),
     conventions=CONVENTIONS,
-)  # fmt: skip
+)
 ACCURACY = Metric(
-    name="accuracy", title="accuracy of each label's yes or no", symbol="Accuracy {average}",
-    family="sets", formula="(tp + tn) / m", reference=ZZ14, counts=accuracy, best=1.0, averages=BY_LABEL,
+    name="accuracy",
+    title="accuracy of each label's yes or no",
+    symbol="Accuracy {average}",
+    family="sets",
+    formula="(tp + tn) / m",
+    reference=ZZ14,
+    counts=accuracy,
+    best=1.0,
+    averages=BY_LABEL,
     conventions=CONVENTIONS,
-)  # fmt: skip
+)
 SPECIFICITY = Metric(
-    name="specificity", title="specificity", symbol="Specificity {average}", family="sets",
-    formula="tn / (tn + fp)", reference="Sokolova & Lapalme 2009 (IPM 45(4))", counts=specificity, best=1.0,
-    averages=BY_LABEL, conventions=CONVENTIONS,
-)  # fmt: skip
-BALANCED_ACCURACY = Metric(
-    name="balanced_accuracy", title="balanced accuracy", symbol="Balanced accuracy {average}",
-    family="sets", formula="(recall + specificity) / 2", reference="Brodersen et al. 2010 (ICPR)",
-    counts=balanced_accuracy, best=1.0, averages=BY_LABEL, conventions=CONVENTIONS,
-)  # fmt: skip
-MCC = Metric(
-    name="mcc", title="Matthews correlation coefficient", symbol="MCC {average}", family="sets",
-    formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
-    reference="Matthews 1975 (BBA 405(2))", counts=mcc, best=1.0, averages=BY_LABEL, range=(-1.0, 1.0),
+    name="specificity",
+    title="specificity",
+    symbol="Specificity {average}",
+    family="sets",
+    formula="tn / (tn + fp)",
+    reference="Sokolova & Lapalme 2009 (IPM 45(4))",
+    counts=specificity,
+    best=1.0,
+    averages=BY_LABEL,
     conventions=CONVENTIONS,
-)  # fmt: skip
+)
+BALANCED_ACCURACY = Metric(
+    name="balanced_accuracy",
+    title="balanced accuracy",
+    symbol="Balanced accuracy {average}",
+    family="sets",
+    formula="(recall + specificity) / 2",
+    reference="Brodersen et al. 2010 (ICPR)",
+    counts=balanced_accuracy,
+    best=1.0,
+    averages=BY_LABEL,
+    conventions=CONVENTIONS,
+)
+MCC = Metric(
+    name="mcc",
+    title="Matthews correlation coefficient",
+    symbol="MCC {average}",
+    family="sets",
+    formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
+    reference="Matthews 1975 (BBA 405(2))",
+    counts=mcc,
+    best=1.0,
+    averages=BY_LABEL,
+    range=(-1.0, 1.0),
+    conventions=CONVENTIONS,
+)
 GMEAN = Metric(
-    name="gmean", title="geometric mean of recall and specificity", symbol="G-mean {average}",
-    family="sets", formula="sqrt(recall specificity)", reference="Kubat & Matwin 1997 (ICML)",
-    counts=gmean, best=1.0, averages=BY_LABEL, conventions=CONVENTIONS,
-)  # fmt: skip
+    name="gmean",
+    title="geometric mean of recall and specificity",
+    symbol="G-mean {average}",
+    family="sets",
+    formula="sqrt(recall specificity)",
+    reference="Kubat & Matwin 1997 (ICML)",
+    counts=gmean,
+    best=1.0,
+    averages=BY_LABEL,
+    conventions=CONVENTIONS,
+)

@@ -31,20 +31,44 @@ def proportional_diversity(n_distinct: int, n_rows: int) -> float:
 
 
 LABEL_CARDINALITY = Metric(
-    name="label_cardinality", title="label cardinality", symbol="Label cardinality",
-    family="statistics", formula="mean R", reference=ZZ14, rows=cardinality, direction="none",
+    name="label_cardinality",
+    title="label cardinality",
+    symbol="Label cardinality",
+    family="statistics",
+    formula="mean R",
+    reference=ZZ14,
+    rows=cardinality,
+    direction="none",
     range=(0.0, np.inf),
-)  # fmt: skip
+)
 LABEL_DENSITY = Metric(
-    name="label_density", title="label density", symbol="Label density", family="statistics",
-    formula="mean R / l", reference=ZZ14, rows=density, direction="none",
-)  # fmt: skip
+    name="label_density",
+    title="label density",
+    symbol="Label density",
+    family="statistics",
+    formula="mean R / l",
+    reference=ZZ14,
+    rows=density,
+    direction="none",
+)
 LABEL_DIVERSITY = Metric(
-    name="label_diversity", title="distinct label sets", symbol="Label diversity", family="statistics",
-    formula="#{Y_i}", reference=ZZ14, distinct=diversity, direction="none", range=(0.0, np.inf),
-)  # fmt: skip
+    name="label_diversity",
+    title="distinct label sets",
+    symbol="Label diversity",
+    family="statistics",
+    formula="#{Y_i}",
+    reference=ZZ14,
+    distinct=diversity,
+    direction="none",
+    range=(0.0, np.inf),
+)
 PROPORTIONAL_DIVERSITY = Metric(
-    name="proportional_diversity", title="distinct label sets over instances",
-    symbol="Proportional diversity", family="statistics", formula="#{Y_i} / m", reference=ZZ14,
-    distinct=proportional_diversity, direction="none",
-)  # fmt: skip
+    name="proportional_diversity",
+    title="distinct label sets over instances",
+    symbol="Proportional diversity",
+    family="statistics",
+    formula="#{Y_i} / m",
+    reference=ZZ14,
+    distinct=proportional_diversity,
+    direction="none",
+)

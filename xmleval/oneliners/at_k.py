@@ -150,7 +150,7 @@ def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> float
     --------
     >>> import numpy as np
     >>> from xmleval import psp_at_k
-    >>> psp_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2.0, 3.0, 4.0]))
+    >>> psp_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psp@{k}"
@@ -189,7 +189,7 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> fl
     --------
     >>> import numpy as np
     >>> from xmleval import psndcg_at_k
-    >>> psndcg_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2.0, 3.0, 4.0]))
+    >>> psndcg_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psndcg@{k}"

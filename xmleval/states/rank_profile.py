@@ -193,7 +193,10 @@ class RankProfile:
                 stem = name.removesuffix("n_relevant")
                 gains = arrays.get(stem + "gains")
                 own = Profile(
-                    n_relevant.astype(np.int64), np.ones(n_relevant.size), arrays[stem + "hits"].astype(np.float64),
-                    None if gains is None else gains.astype(np.float64), None,
-                )  # fmt: skip
+                    n_relevant=n_relevant.astype(np.int64),
+                    weight=np.ones(n_relevant.size),
+                    hits=arrays[stem + "hits"].astype(np.float64),
+                    gains=None if gains is None else gains.astype(np.float64),
+                    ideals=None,
+                )
                 self.kept.append((int(stem.split(".")[1]), own))
