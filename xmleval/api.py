@@ -19,7 +19,7 @@ def evaluate(
     *,
     y_pred: Any = None,
     metrics: str | Iterable[str] | None = None,
-    k: Iterable[int] = DEFAULT_K,
+    k: int | Iterable[int] = DEFAULT_K,
     n_labels: int | None = None,
     propensity: Any = None,
     decision: str | Decision | None = None,
@@ -44,7 +44,7 @@ def evaluate(
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
         default), ``paper``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
-    k : iterable of int, default (1, 3, 5)
+    k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k that are named without one.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.

@@ -21,15 +21,14 @@ from xmleval.coerce import (
     set_rows,
 )
 from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.plan import Plan, States
+from xmleval.plan import Plan, States, missing_input
 from xmleval.report import Report
-from xmleval.spec import DEFAULT_K, Spec, check_decision, expand_metrics, parse_decision
+from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
 from xmleval.store import Saved, load_state, save_state
 
 BLOCK_BYTES = 8 << 20  # what a block may take: a few cache-friendly megabytes
 MOST_ROWS = 16384
-MISSING = {"scores": "y_score=", "sets": "y_pred= or decision=", "propensity": "propensity="}
 
 
 class Evaluator:
@@ -44,7 +43,7 @@ class Evaluator:
         Names such as ``"p@5"`` or ``"f1.macro"``, and groups such as ``"xmc"`` (the default).
     n_labels : int
         Number of labels. Nested lists in `update` are lists of label ids.
-    k : iterable of int, default (1, 3, 5)
+    k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k that are named without one.
     propensity : array of shape (n_labels,), optional
         Inverse propensities q, see `inverse_propensity`.
@@ -83,7 +82,7 @@ class Evaluator:
         metrics: str | Iterable[str] | None = None,
         *,
         n_labels: int,
-        k: Iterable[int] = DEFAULT_K,
+        k: int | Iterable[int] = DEFAULT_K,
         propensity: Any = None,
         decision: str | Decision | None = None,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
@@ -259,9 +258,7 @@ class Evaluator:
         if plan is None or states is None:
             raise ValueError("nothing was counted yet: call update or merge first")
         inputs = self._inputs(self.given)
-        left_out = {
-            str(spec): MISSING[_missing(spec, inputs)[0]] for spec, _ in self.asked if _missing(spec, inputs)
-        }
+        left_out = {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
         rows_left_out = {
             key: self.n_rows - int(n) for key, n in zip(states.rows.keys, states.rows.n_defined, strict=True)
         }
@@ -367,11 +364,11 @@ class Evaluator:
             raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
         inputs = self._inputs(given)
         for spec, explicit in self.asked:
-            missing = _missing(spec, inputs)
-            if explicit and missing:
-                raise ValueError(f"{spec} needs {MISSING[missing[0]]}")
+            needed = missing_input(spec, inputs)
+            if explicit and needed:
+                raise ValueError(f"{spec} needs {needed}")
         return Plan(
-            specs=tuple(spec for spec, _ in self.asked if not _missing(spec, inputs)),
+            specs=tuple(spec for spec, _ in self.asked if not missing_input(spec, inputs)),
             n_labels=self.n_labels,
             conventions=self.conventions,
             propensity=self.propensity,
@@ -394,10 +391,6 @@ class Evaluator:
                     f"rows {max(lo, start)}..{min(hi, stop) - 1} are kept already; give each "
                     "shard the number of its first row",
                 )
-
-
-def _missing(spec: Spec, inputs: set[str]) -> list[str]:
-    return [need for need in spec.needs if need not in inputs]
 
 
 def _brief(value: object) -> str:

@@ -24,6 +24,13 @@ from xmleval.states import (
     RowSums,
 )
 
+GIVEN_AS = {"scores": "y_score=", "sets": "y_pred= or decision=", "propensity": "propensity="}
+
+
+def missing_input(spec: Spec, inputs: set[str]) -> str | None:
+    """Return the argument that a spec needs and nobody gave, or None."""
+    return next((GIVEN_AS[need] for need in spec.needs if need not in inputs), None)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -122,7 +122,7 @@ def _parse_params(
 
 
 def expand_metrics(
-    metrics: str | Iterable[str] | None, ks: Iterable[int] = DEFAULT_K
+    metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
     """Turn names and groups into specs, in order and without repeats.
 
@@ -130,7 +130,7 @@ def expand_metrics(
     ----------
     metrics : str, iterable of str, or None
         Names of measures and of groups; None for the group ``xmc``.
-    ks : iterable of int
+    ks : int or iterable of int
         Cutoffs of measures at k that are named without one.
 
     Returns
@@ -144,7 +144,7 @@ def expand_metrics(
         If a name does not parse or a cutoff is not a positive integer.
     """
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    cutoffs = [positive_integer("k", k) for k in ks]
+    cutoffs = [positive_integer("k", k) for k in (ks if isinstance(ks, Iterable) else [ks])]
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     found: dict[str, tuple[Spec, bool]] = {}
