@@ -9,26 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Block, Floats, Ranking, Truth
+from xmleval.arrays import Floats, Truth
 from xmleval.blocks import available_processors, count_blocks
 from xmleval.coerce import (
     InputError,
     Rows,
     check_propensity,
-    check_weight,
     positive_integer,
-    ranking_rows,
     set_rows,
 )
 from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.inputs import join_inputs
 from xmleval.plan import Plan, States, missing_input
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
 from xmleval.store import Saved, load_state, save_state
-
-BLOCK_BYTES = 8 << 20  # what a block may take: a few cache-friendly megabytes
-MOST_ROWS = 16384
 
 
 class Evaluator:
@@ -160,40 +156,17 @@ class Evaluator:
                 changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
             )
         plan = self.plan or self._settle(given)
-        scores: Rows[Ranking] | None = None
-        if y_score is not None:
-            scores = ranking_rows(
-                "y_score", y_score, n_labels, self.n_labels, self.conventions.unlisted_score, plan.depth
-            )
-        pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, self.n_labels)
-        for argument, rows in (("y_score", scores), ("y_pred", pred)):
-            if rows is not None and rows.n_rows != truth.n_rows:
-                raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
-        weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
         start = self.n_rows if first_row is None else first_row
         self._check_span(start, start + truth.n_rows)
         dtypes: set[str] = set() if self.score_dtype is None else {self.score_dtype}
-
-        def block(lo: int, hi: int) -> Block:
-            ranking = None if scores is None else scores.block(lo, hi)
-            if ranking is not None and ranking.scores is not None and hi > lo:
-                dtypes.add(ranking.scores.dtype.name)
-                if len(dtypes) > 1 and self.conventions.unlisted_score is not None:
-                    raise InputError(
-                        "y_score",
-                        f"scores are {ranking.scores.dtype} where earlier ones were not; "
-                        "unlisted= is rounded to their type, so a stream must keep to one",
-                    )
-            return Block(
-                truth.block(lo, hi), ranking, None if pred is None else pred.block(lo, hi),
-                None if weight is None else weight[lo:hi], start + lo,
-            )  # fmt: skip
-
-        per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
-        size = self.block_rows or max(1, min(MOST_ROWS, int(BLOCK_BYTES // (per_row + 1))))
-        found = count_blocks(plan, block, truth.n_rows, size, self.threads, self.states)
-        self.plan, self.states, self.given = plan, found, given
-        self.n_rows += truth.n_rows
+        rows = join_inputs(
+            plan, truth, y_score, y_pred, sample_weight,
+            n_labels=n_labels, first_row=start, score_dtypes=dtypes,
+        )  # fmt: skip
+        size = self.block_rows or rows.block_rows
+        self.states = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self.states)
+        self.plan, self.given = plan, given
+        self.n_rows += rows.n_rows
         self.score_dtype = next(iter(dtypes), None)
         if self.keep_rows:
             self.spans.append((start, start + truth.n_rows))

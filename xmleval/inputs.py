@@ -1,0 +1,70 @@
+"""The arguments of one update, joined into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xmleval.arrays import Block, Ranking, Truth
+from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, set_rows
+from xmleval.plan import Plan
+
+BLOCK_BYTES = 8 << 20  # what a block may take: a few cache-friendly megabytes
+MOST_ROWS = 16384
+
+
+class Inputs(NamedTuple):
+    """Rows to count: how many, how many at a time by default, and a function that gives a block."""
+
+    n_rows: int
+    block_rows: int
+    block: Callable[[int, int], Block]
+
+
+def join_inputs(
+    plan: Plan,
+    truth: Rows[Truth],
+    y_score: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    *,
+    n_labels: int | None,
+    first_row: int,
+    score_dtypes: set[str],
+) -> Inputs:
+    """Accept the arguments of an update.
+
+    ``n_labels`` as the caller gave it; ``score_dtypes`` holds the types of scores seen so far, and takes
+    those of these rows as blocks are asked for.
+    """
+    unlisted = plan.conventions.unlisted_score
+    scores: Rows[Ranking] | None = None
+    if y_score is not None:
+        scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth)
+    pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
+    for argument, rows in (("y_score", scores), ("y_pred", pred)):
+        if rows is not None and rows.n_rows != truth.n_rows:
+            raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
+    weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+
+    def block(start: int, stop: int) -> Block:
+        relevant = truth.block(start, stop)  # first, so that its faults are named first
+        ranking = None if scores is None else scores.block(start, stop)
+        if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
+            score_dtypes.add(ranking.scores.dtype.name)
+            if len(score_dtypes) > 1:
+                raise InputError(
+                    "y_score",
+                    f"scores are {ranking.scores.dtype} where earlier ones were not; unlisted= is rounded "
+                    "to their type, so a stream must keep to one",
+                )
+        return Block(
+            truth=relevant,
+            ranking=ranking,
+            pred=None if pred is None else pred.block(start, stop),
+            weight=None if weight is None else weight[start:stop],
+            first_row=first_row + start,
+        )
+
+    per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
+    return Inputs(truth.n_rows, max(1, min(MOST_ROWS, int(BLOCK_BYTES // (per_row + 1)))), block)
