@@ -1,0 +1,112 @@
+"""The house keeps its floors: imports only downwards, small files, one place for each thing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "xmleval"
+ROOT = PACKAGE.parent
+FLOORS = {
+    "version": 0,
+    "arrays": 0,
+    "conventions": 0,
+    "kernels": 1,
+    "coerce": 2,
+    "propensity": 2,
+    "states": 3,
+    "metrics": 4,
+    "spec": 5,
+    "plan": 6,
+    "blocks": 6,
+    "inputs": 6,
+    "archive": 6,
+    "store": 6,
+    "report": 6,
+    "evaluator": 6,
+    "io": 6,
+    "api": 7,
+    "oneliners": 7,
+    "truth_statistics": 7,
+    "demo": 7,
+    "cli": 8,
+    "__init__": 9,
+}
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Return each imported module, and whether it is imported at the top of the file."""
+    tree = ast.parse(path.read_text())
+    found = []
+    for node in ast.walk(tree):
+        top = node in tree.body
+        if isinstance(node, ast.Import):
+            found += [(alias.name, top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [(name, top) for name in (inner if node.module == "xmleval" else [node.module])]
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_downwards(path: Path) -> None:
+    for module, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] == "xmleval" and len(parts) > 1 and parts[1] in FLOORS and room(path) != "__init__":
+            assert FLOORS[parts[1]] <= FLOORS[room(path)], module
+        if parts[0] == "numba":
+            assert room(path) == "kernels"
+        if parts[0] == "scipy":
+            assert room(path) not in ("kernels", "states", "metrics")
+        if parts[0] in ("click", "rich", "typer"):
+            assert room(path) == "cli"
+        assert parts[0] not in ("pickle", "sklearn", "pandas", "torch")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_finalisers_see_no_kernels_and_files_stay_small(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 400
+    assert path.name != "utils.py"
+    for forbidden in ("prange", "parallel=True", "fastmath", "allow_pickle=True", "eval(", "exec("):
+        assert forbidden not in text
+    if room(path) in ("metrics", "spec", "report"):
+        assert not [m for m, _ in imports(path) if m.startswith("xmleval.kernels")]
+    if FLOORS[room(path)] < 8:
+        assert "print(" not in text.replace(">>> print(", "")
+    if FLOORS[room(path)] < 6:
+        assert "open(" not in text
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(path) for path in SOURCES} == set(FLOORS)
+
+
+def test_top_level_holds_nothing_else() -> None:
+    allowed = {"pyproject.toml", "README.md", "LICENSE", "xmleval", "tests", "benchmarks", "scripts"}
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = {line.split("/")[0] for line in tracked.stdout.splitlines()}
+    assert {name for name in names if not name.startswith(".")} <= allowed
+
+
+def test_import_compiles_nothing_and_loads_no_command_line() -> None:
+    code = """
+import sys, xmleval
+from numba.core import event
+bad = {"click", "rich", "matplotlib", "pyarrow", "sklearn", "pandas"} & set(sys.modules)
+from xmleval.kernels import checking, fixed, labels, matching, profiles, ranking, rows, sorting
+compiled = [n for m in (checking, fixed, labels, matching, profiles, ranking, rows, sorting)
+            for n, f in vars(m).items() if hasattr(f, "signatures") and f.signatures]
+print(sorted(bad), compiled)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] []"

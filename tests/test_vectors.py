@@ -1,0 +1,141 @@
+"""Worked vectors, checked by hand and against other software."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xmleval import evaluate, inverse_propensity
+
+V1_TRUTH = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]])
+V1_SETS = np.array([[0, 1, 1, 0, 0], [1, 1, 0, 0, 0]])
+V1_SCORES = np.array([[0.3, 0.4, 0.5, 0.1, 0.15], [0.4, 0.5, 0.7, 0.2, 0.6]])
+
+V1_OF_SETS = {
+    "hamming_loss": 1 / 2,
+    "subset_accuracy": 0,
+    "jaccard.samples": 7 / 24,
+    "precision.samples": 1 / 2,
+    "recall.samples": 5 / 12,
+    "f1.of_means": 5 / 11,
+    "f1.samples": 9 / 20,
+    "fbeta.of_means(beta=0.5)": 25 / 52,
+    "fbeta.of_means(beta=2)": 25 / 58,
+    "fbeta.samples(beta=0.5)": 21 / 44,
+    "fbeta.samples(beta=2)": 3 / 7,
+    "precision.micro": 1 / 2,
+    "recall.micro": 2 / 5,
+    "f1.micro": 4 / 9,
+    "precision.macro": 2 / 5,
+    "recall.macro": 1 / 5,
+    "f1.macro": 4 / 15,
+    "jaccard.macro": 1 / 5,
+    "label_cardinality": 2.5,
+    "label_density": 0.5,
+    "label_diversity": 2,
+    "proportional_diversity": 1,
+}
+V1_OF_SCORES = {
+    "one_error": 0,
+    "coverage": 2.5,
+    "ranking_loss": 1 / 6,
+    "auc.samples": 5 / 6,
+    "lrap": 7 / 8,
+    "ndcg": 0.9435943864,
+}
+
+
+def check(report: Any, expected: dict[str, float], tolerance: float = 1e-12) -> None:
+    for name, value in expected.items():
+        assert report[name] == pytest.approx(value, abs=tolerance), name
+
+
+def test_v1_sets() -> None:
+    check(evaluate(V1_TRUTH, y_pred=V1_SETS, metrics=list(V1_OF_SETS)), V1_OF_SETS)
+
+
+@pytest.mark.parametrize(("labels", "f1"), [("seen", 1 / 3), ("present", 4 / 9)])
+def test_v1_macro_f1_over_some_labels(labels: str, f1: float) -> None:
+    report = evaluate(V1_TRUTH, y_pred=V1_SETS, metrics=["f1.macro"], conventions={"labels": labels})
+    assert report["f1.macro"] == pytest.approx(f1, abs=1e-12)
+
+
+def test_v1_scores() -> None:
+    report = evaluate(V1_TRUTH, V1_SCORES, metrics=[*V1_OF_SCORES, "peak_f1.samples"], keep_rows=True)
+    check(report, V1_OF_SCORES, 1e-10)  # nDCG is given to ten digits
+    assert report.per_row()["peak_f1.samples"] == pytest.approx([4 / 5, 6 / 7], abs=1e-12)
+
+
+def test_v1_micro_accuracy_and_hamming_loss_add_to_one() -> None:
+    report = evaluate(V1_TRUTH, y_pred=V1_SETS, metrics=["accuracy.micro", "hamming_loss"])
+    assert report["accuracy.micro"] + report["hamming_loss"] == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("truth", "name", "value"),
+    [([1, 0, 1, 1, 0], "coverage", 3), ([1, 1, 0, 1, 1], "ranking_loss", 1 / 2)],
+)
+def test_v2_rankings(truth: list[int], name: str, value: float) -> None:
+    scores = np.array([[0.8, 0.7, 0.6, 0.5, 0.4]])
+    assert evaluate(np.array([truth]), scores, metrics=[name])[name] == value
+
+
+def test_v2_jaccard() -> None:
+    truth, sets = np.array([[1, 1, 1, 1, 1, 0, 0]]), np.array([[1, 1, 0, 0, 0, 1, 1]])
+    assert evaluate(truth, y_pred=sets, metrics=["jaccard.samples"])["jaccard.samples"] == 2 / 7
+
+
+@pytest.mark.parametrize(
+    ("ties", "loss", "auc"), [("full", 3 / 4, 3 / 4), ("half", 1 / 2, 1 / 2), ("none", 1 / 4, 1 / 4)]
+)
+def test_v3_ties(ties: str, loss: float, auc: float) -> None:
+    truth, scores = np.array([[1, 0, 0, 1]]), np.array([[0.5, 0.5, 0.2, 0.2]])
+    names = ["ranking_loss", "auc.samples", "coverage", "lrap"]
+    report = evaluate(truth, scores, metrics=names, conventions={"loss_ties": ties, "auc_ties": ties})
+    check(report, {"ranking_loss": loss, "auc.samples": auc, "coverage": 3, "lrap": 1 / 2})
+
+
+def test_v3_constant_scores() -> None:
+    truth, scores = np.array([[1, 0, 0, 1]]), np.full((1, 4), 0.5)
+    for ties, auc in (("full", 1), ("half", 1 / 2)):
+        report = evaluate(
+            truth, scores, metrics=["ranking_loss", "auc.samples"], conventions={"auc_ties": ties}
+        )
+        check(report, {"ranking_loss": 1, "auc.samples": auc})
+
+
+def test_v4_macro_f1() -> None:
+    truth, sets = (
+        np.array([[1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]]),
+        np.array([[1, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]]),
+    )
+    names = ["f1.macro", "f1.micro", "f1.samples"]
+    report = evaluate(truth, y_pred=sets, metrics=names)
+    check(report, {"f1.macro": 0.2777778, "f1.micro": 2 / 3, "f1.samples": 0.75}, 5e-8)
+    seen = evaluate(truth, y_pred=sets, metrics=names, conventions={"labels": "seen"})
+    check(seen, {"f1.macro": 0.5555556}, 5e-8)
+
+
+def test_v5_two_forms_of_psndcg() -> None:
+    truth = np.array([[1, 0, 0, 0, 0], [0, 1, 1, 1, 0]])
+    scores = np.array([[0.1, 0.9, 0.8, 0.7, 0.05], [0.9, 0.8, 0.1, 0.05, 0.7]])
+    report = evaluate(
+        truth, scores, metrics=["psndcg_repo", "psndcg"], k=(1, 2, 3, 4), propensity=np.array([5, 2, 3, 4, 1])
+    )
+    for k, repository, per_row in [
+        (1, 0, 0),
+        (2, 0.1158436, 0.0898284),
+        (3, 0.1061029, 0.0719113),
+        (4, 0.3958089, 0.4070450),
+    ]:
+        check(report, {f"psndcg_repo@{k}": repository, f"psndcg@{k}": per_row}, 5e-8)
+
+
+@pytest.mark.parametrize("a", [0.3, 0.55, 0.6])
+def test_v6_propensities(a: float) -> None:
+    q = inverse_propensity(label_counts=[0, 1], n_instances=15511, a=a)
+    assert q[1] == pytest.approx(9.6493, abs=5e-5)
+    if a == 0.55:
+        assert q[0] == pytest.approx(12.4551, abs=5e-5)
+        assert (q[0] - 1) * 1.5**0.55 == pytest.approx(14.3169, abs=5e-5)
