@@ -7,13 +7,27 @@ import numpy as np
 from xmleval.arrays import Floats, Ints, Labels
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.sorting import longest_row
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and taking it away again rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
-COUNTED = 24  # relevant labels of a row up to which counting larger ones beats sorting
+COUNTED = 24  # relevant labels of a row up to which counting larger ones beats keeping the largest
+
+
+@kernel
+def insert_best(best: Floats, held: int, value: float) -> int:
+    """Insert a value among the largest so far, falling; return how many are held then."""
+    if held == best.size:
+        if held == 0 or value <= best[held - 1]:
+            return held
+        held -= 1
+    j = held
+    while j > 0 and best[j - 1] < value:
+        best[j] = best[j - 1]
+        j -= 1
+    best[j] = value
+    return held + 1
 
 
 @kernel
@@ -52,21 +66,22 @@ def sum_exact_gains(
     ideals : float64 (slots, depth, 2), added to
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
-    row = np.empty(longest_row(true_ptr), np.float64)
+    row = np.empty(COUNTED, np.float64)
+    best = np.empty(depth, np.float64)
     for i in range(true_ptr.size - 1):
         first = true_ptr[i]
         n = true_ptr[i + 1] - first
         slot = slots[n]
-        for t in range(n):
-            row[t] = propensity[true_labels[first + t]]
-        for t in range(n):
-            rank = ranks[first + t]
-            rank = rank if rank <= n_hit_ranks else 0
-            high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
-            low = ((row[t] - high) + SPLIT_LOW) - SPLIT_LOW
-            gains[slot, rank, 0] += high
-            gains[slot, rank, 1] += low
-            if n <= COUNTED:
+        if n <= COUNTED:
+            for t in range(n):
+                row[t] = propensity[true_labels[first + t]]
+            for t in range(n):
+                rank = ranks[first + t]
+                rank = rank if rank <= n_hit_ranks else 0
+                high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
+                low = ((row[t] - high) + SPLIT_LOW) - SPLIT_LOW
+                gains[slot, rank, 0] += high
+                gains[slot, rank, 1] += low
                 place = 0
                 for s in range(t):
                     place += row[s] >= row[t]
@@ -75,13 +90,19 @@ def sum_exact_gains(
                 if place < depth:
                     ideals[slot, place, 0] += high
                     ideals[slot, place, 1] += low
-        if n > COUNTED:
-            row[:n].sort()
-            for place in range(min(n, depth)):
-                q = row[n - 1 - place]
+            continue
+        held = 0
+        for t in range(first, first + n):
+            q = propensity[true_labels[t]]
+            if 0 < ranks[t] <= n_hit_ranks:
                 high = (q + SPLIT_HIGH) - SPLIT_HIGH
-                ideals[slot, place, 0] += high
-                ideals[slot, place, 1] += ((q - high) + SPLIT_LOW) - SPLIT_LOW
+                gains[slot, ranks[t], 0] += high
+                gains[slot, ranks[t], 1] += ((q - high) + SPLIT_LOW) - SPLIT_LOW
+            held = insert_best(best, held, q)
+        for place in range(held):
+            high = (best[place] + SPLIT_HIGH) - SPLIT_HIGH
+            ideals[slot, place, 0] += high
+            ideals[slot, place, 1] += ((best[place] - high) + SPLIT_LOW) - SPLIT_LOW
 
 
 @kernel
@@ -145,17 +166,7 @@ def sum_ideals(
         slot = slots[true_ptr[i + 1] - true_ptr[i]]
         held = 0
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            q = propensity[true_labels[t]]
-            if held == depth:
-                if q <= best[depth - 1]:
-                    continue
-                held -= 1
-            j = held
-            while j > 0 and best[j - 1] < q:
-                best[j] = best[j - 1]
-                j -= 1
-            best[j] = q
-            held += 1
+            held = insert_best(best, held, propensity[true_labels[t]])
         unit = weight[i] if weight.size else 1.0
         for r in range(held):
             add_term(ideals[slot, r], best[r] * unit)
