@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
+
 from tests.oracle import Case
 
 LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
@@ -58,14 +59,14 @@ class Problem:
             bare = any(score is None for row in listed for _, score in row)
             return labels, None if bare else scores
         rows = [i for i, row in enumerate(listed) for _ in row]
-        labels = [label for row in listed for label, _ in row]
+        columns = [label for row in listed for label, _ in row]
         values = np.array([score for row in listed for _, score in row], self.dtype)
         if self.form == "dense":
             dense = np.zeros(shape, self.dtype)
-            dense[rows, labels] = values
+            dense[rows, columns] = values
             return dense
         ptr = np.concatenate(([0], np.cumsum([len(row) for row in listed], dtype=int)))
-        return sp.csr_array((values, np.array(labels, np.int32), ptr), shape=shape)
+        return sp.csr_array((values, np.array(columns, np.int32), ptr), shape=shape)
 
     def inputs(self) -> dict[str, Any]:
         """Return the data as keyword arguments of `evaluate` and `Evaluator.update`."""
@@ -128,7 +129,7 @@ def problems(
     """Draw a problem; ``varied`` draws conventions, ``tie_free`` lists every label at a score of its own."""
     n_rows, n_labels = draw(st.integers(1, max_rows)), draw(st.integers(1, 7))
     chosen = draw(conventions(form)) if varied else {}
-    listed = []
+    listed: list[list[tuple[int, float | None]]] = []
     for _ in range(n_rows):
         order = draw(st.permutations(range(n_labels)))
         if tie_free:
@@ -136,7 +137,7 @@ def problems(
         else:
             kept = order if form == "dense" else order[: draw(st.integers(0, n_labels))]
             row = [(label, draw(st.sampled_from(LEVELS))) for label in kept]
-        listed.append(sorted(row) if form != "list" else row)
+        listed.append([*(sorted(row) if form != "list" else row)])
     bare = form == "list" and not tie_free and chosen.get("unlisted", "below") == "below"
     if bare and draw(st.booleans()):
         listed = [[(label, None) for label, _ in row] for row in listed]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from xmleval import Evaluator, evaluate
 
 N_ROWS, N_LABELS = 240, 90
@@ -52,7 +54,7 @@ def test_values_do_not_depend_on_cutting(weighted: bool, form: str, n_cuttings: 
     for _ in range(n_cuttings):
         cuts = [0, *sorted(rng.integers(0, N_ROWS + 1, rng.integers(1, 6))), N_ROWS]
         parts = []
-        for lo, hi in zip(cuts, cuts[1:], strict=False):
+        for lo, hi in itertools.pairwise(cuts):
             one = Evaluator(
                 **settings,
                 n_labels=N_LABELS,

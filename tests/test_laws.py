@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests import oracle
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
-from xmleval.metrics import GROUPS, TABLE, Setting
 from xmleval.conventions import resolve_conventions
+from xmleval.metrics import GROUPS, TABLE, Setting
 from xmleval.spec import Spec, expand_metrics, parse_spec
 
 KS = (1, 3, 9)
@@ -92,7 +94,7 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     assert q is not None
     order = [sorted(range(case.n_labels), key=lambda j: (j not in y, -q[j])) for y in case.truth]
     listed = [[(j, float(case.n_labels - i)) for i, j in enumerate(row)] for row in order]
-    case.listed = listed if form == "list" else [sorted(row) for row in listed]  # type: ignore[assignment, type-var]
+    case.listed = [[*(row if form == "list" else sorted(row))] for row in listed]
     case.pred = case.truth
     case.conventions = {"zero_division": 1.0}
     values = of_problem(problem)
@@ -146,7 +148,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
     new = data.draw(st.permutations(range(case.n_labels)))
     case.truth = [{new[j] for j in y} for y in case.truth]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
-    case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]  # type: ignore[type-var]
+    case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
     case.propensity = [q for _, q in sorted(zip(new, case.propensity or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 
@@ -160,7 +162,7 @@ def test_cutting_merging_and_threads_do_not_matter(form: str, dtype: str, data: 
     assert same_bits(whole, of_problem(problem, threads=2, block_rows=data.draw(st.integers(1, 4)))) == []
     cuts = sorted(data.draw(st.sets(st.integers(0, problem.n_rows))) | {0, problem.n_rows})
     parts = []
-    for lo, hi in zip(cuts, cuts[1:], strict=False):
+    for lo, hi in itertools.pairwise(cuts):
         part = Evaluator(NAMES, n_labels=problem.case.n_labels, **problem.settings())
         part.update(**problem.cut(list(range(lo, hi))).inputs())
         parts.append(part)

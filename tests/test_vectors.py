@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from xmleval import evaluate, inverse_propensity
 
 V1_TRUTH = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]])

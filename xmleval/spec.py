@@ -83,7 +83,7 @@ def parse_spec(text: str) -> Spec:
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         known = ", ".join(averages)
-        said = f"{name!r} needs an average" if average is None else f"{name!r} has no average {average!r}"
+        said = f"no average {average!r}" if average else "needs an average"
         raise ValueError(f"{text!r}: {said}; " + (f"choose from {known}" if known else "it takes none"))
     if k is not None and k <= 0:
         raise ValueError(f"{text!r}: k={k} is not positive")

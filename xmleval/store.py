@@ -28,6 +28,8 @@ class Saved(NamedTuple):
 @contextlib.contextmanager
 def replacing(path: Path) -> Any:
     """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} exists and is no regular file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -104,7 +104,7 @@ def r_precision(facts: Facts, setting: Setting) -> Floats:
 def label_coverage(counts: Counts, setting: Setting) -> float:
     """Labels that are hit somewhere over labels that occur."""
     n_present = np.count_nonzero(counts.tp + counts.fn > 0)
-    return np.count_nonzero(counts.tp > 0) / n_present if n_present else float("nan")
+    return float(np.count_nonzero(counts.tp > 0) / n_present) if n_present else float("nan")
 
 
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:

@@ -1,0 +1,1 @@
+"""Helpers of the repository, not part of the package."""

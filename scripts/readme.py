@@ -1,0 +1,92 @@
+"""Keep README.md true: write its table of measures and the output of its shell examples, or list commands.
+
+python scripts/readme.py write              rewrite table and outputs
+python scripts/readme.py command test       print the first command that installs and tests
+python scripts/readme.py command demo       print the first command that installs and runs
+python scripts/readme.py shell              print every other shell command, one a line
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- measures: written by scripts/readme.py -->", "<!-- end of measures -->"
+CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
+INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
+
+
+def measures_table() -> str:
+    """Return the table of measures as Markdown."""
+    from xmleval.metrics import TABLE
+
+    arrows = {"up": "↑", "down": "↓", "none": ""}
+    lines = ["| name | measure | | range | formula | source |", "|---|---|---|---|---|---|"]
+    for metric in TABLE:
+        averages = "." + "\\|".join(metric.averages) if metric.averages else ""
+        params = f"({metric.params[0]}=2)" if metric.params else ""
+        cutoff = {"none": "", "required": "@k", "optional": "[@k]"}[metric.cutoff]
+        low, high = (f"{v:g}".replace("inf", "∞") for v in metric.range)
+        formula = metric.formula.replace("|", "\\|")
+        lines.append(
+            f"| `{metric.name}{averages}{params}{cutoff}` | {metric.title} | {arrows[metric.direction]} "
+            f"| {low}..{high} | {formula} | {metric.reference} |"
+        )
+    return "\n".join(lines)
+
+
+def with_table(text: str) -> str:
+    """Return the text with the table written anew."""
+    head, rest = text.split(BEGIN)
+    return f"{head}{BEGIN}\n{measures_table()}\n{END}{rest.split(END)[1]}"
+
+
+def with_outputs(text: str) -> str:
+    """Return the text with the output of every `$ xmleval ...` line of its console blocks written anew."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(block: re.Match[str]) -> str:
+            commands = [line[2:] for line in block[1].splitlines() if line.startswith("$ ")]
+            return "```console\n" + "".join(f"$ {c}\n{output(c, folder)}" for c in commands) + "```"
+
+        return CONSOLE.sub(run, text)
+
+
+def output(command: str, folder: str) -> str:
+    """Return what a command prints, standard error included."""
+    words = command.replace("xmleval", f"{sys.executable} -m xmleval", 1)
+    done = subprocess.run(words, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    return "".join(f"{line.rstrip()}\n" for line in (done.stdout + done.stderr).splitlines())
+
+
+def shell_commands(text: str) -> list[str]:
+    """Return the commands of the console blocks."""
+    return [line[2:] for block in CONSOLE.findall(text) for line in block.splitlines() if line[:2] == "$ "]
+
+
+def install_command(text: str, kind: str) -> str:
+    """Return the first command that installs and runs the demo, or installs and tests."""
+    word = {"demo": "xmleval demo", "test": "pytest"}[kind]
+    commands: list[str] = INSTALL.findall(text)
+    return next(line for line in commands if word in line)
+
+
+def main(arguments: list[str]) -> None:
+    """Run one of the commands above."""
+    text = README.read_text()
+    if arguments == ["write"]:
+        README.write_text(with_outputs(with_table(text)))
+    elif arguments == ["shell"]:
+        print("\n".join(shell_commands(text)))
+    elif arguments[:1] == ["command"]:
+        print(install_command(text, arguments[1]))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

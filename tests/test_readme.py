@@ -1,0 +1,37 @@
+"""README.md says what the program does: its examples run, its table is the table of measures."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+from scripts.readme import README, install_command, measures_table, with_outputs, with_table
+
+
+def test_python_examples_run() -> None:
+    failed, tried = doctest.testfile(str(README), module_relative=False)
+    assert tried > 10
+    assert failed == 0
+
+
+def test_table_of_measures_is_current() -> None:
+    text = README.read_text()
+    assert measures_table() in text
+    assert with_table(text) == text
+
+
+def test_shell_examples_print_what_is_shown() -> None:
+    text = README.read_text()
+    assert with_outputs(text) == text
+
+
+def test_first_screen_installs_and_runs() -> None:
+    text = README.read_text()
+    first_screen = "\n".join(text.splitlines()[:30])
+    for kind in ("demo", "test"):
+        command = install_command(first_screen, kind)
+        assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
+
+
+def test_license_is_there() -> None:
+    assert "BSD 3-Clause" in (Path(README).parent / "LICENSE").read_text()

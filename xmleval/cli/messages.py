@@ -1,0 +1,60 @@
+"""Errors in the words of the command line: files and options, never arguments of functions."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+
+import click
+
+from xmleval.coerce import InputError
+
+# Keywords of the Python interface that messages mention as NAME= or NAME=value, as they are called here.
+KEYWORDS = {
+    "y_score": "SCORES",
+    "y_pred": "--pred",
+    "propensity": "--train or --propensity",
+    "decision": "--decision",
+    "unlisted": "--unlisted",
+    "conventions": "--conventions",
+    "threads": "--threads",
+}
+LONGEST = 600  # a damaged header may be quoted whole
+
+
+def one_line(error: BaseException) -> str:
+    """Return what went wrong as one printable line."""
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "xmleval"
+        text = f"{error.format_message().rstrip('.')}; see `{where} --help`"
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        text = f"not enough memory: {error}"
+    else:
+        text = str(error)
+    text = re.sub(r"\s*[\t\r\n]+\s*", " ", text)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 100]} ... {text[-95:]}"
+
+
+def spell_options(text: str) -> str:
+    """Replace keywords of the Python interface, ``decision=top3``, by options, ``--decision top3``."""
+    return re.sub(
+        rf"\b({'|'.join(KEYWORDS)})=(\S?)",
+        lambda found: f"{KEYWORDS[found[1]]} {found[2]}" if found[2] else KEYWORDS[found[1]],
+        text,
+    )
+
+
+@contextlib.contextmanager
+def naming_files(files: Mapping[str, object]) -> Iterator[None]:
+    """Raise errors about arguments as errors about the files, or options, that they came from."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"\by_\w+\b(?!=)", lambda found: str(files.get(found[0], found[0])), error.text)
+        raise ValueError(f"{files.get(error.argument, error.argument)}: {spell_options(text)}") from None
+    except ValueError as error:
+        raise ValueError(spell_options(str(error))) from None

@@ -1,0 +1,76 @@
+"""Where results go: stdout, or a file that is written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from xmleval.io import FORMATS
+from xmleval.store import replacing
+
+WIDE = 200  # columns where no terminal sets them
+
+
+def check_output(path: Path | None, inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse an output file that cannot be written, before anything is computed."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if path.exists() and any(given and _holds(given, path) for given in inputs):
+        raise ValueError(f"{path}: is an input; expected another file for the output")
+
+
+def write_result(text: str, path: Path | None) -> None:
+    """Write a result, ending in one newline."""
+    text = text.rstrip("\n") + "\n"
+    if path is None:
+        _print(text)
+        return
+    try:
+        if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
+            path.write_bytes(text.encode())
+            return
+        with replacing(path.resolve()) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def _holds(given: Path, path: Path) -> bool:
+    """Tell whether a file is an input, or one of the files that an input's name stands for."""
+    whole, stem = str(path.resolve()), _stem(path)
+    return whole == str(given.resolve()) or stem == _stem(given) != whole
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without the ending of a known format."""
+    whole = str(path.resolve())
+    endings = (ending for known in FORMATS for ending in known.extensions)
+    return next((whole.removesuffix(ending) for ending in endings if whole.endswith(ending)), whole)
+
+
+def show(*parts: RenderableType) -> None:
+    """Print text as it stands, and tables in the width of the terminal."""
+    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
+    _print("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:  # closed by whoever started the process
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
+    sys.stdout.write(text)

@@ -1,0 +1,127 @@
+"""A small data set with two models that disagree, for a first look without any files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from xmleval.api import evaluate
+from xmleval.arrays import Floats
+from xmleval.propensity import inverse_propensity
+from xmleval.report import Report
+from xmleval.store import replacing
+
+N_TRAIN, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1500, 20
+MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
+# How much a model prefers labels that are frequent in training, and how well it knows relevant ones
+BIAS = {"head": 0.8, "tail": -0.3}
+SIGNAL = {"head": 6.0, "tail": 7.0}
+
+
+class Demo(NamedTuple):
+    """Labels of training and test instances, and the top-k lists of two models."""
+
+    y_train: scipy.sparse.csr_array
+    y_test: scipy.sparse.csr_array
+    models: dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+
+
+def make_demo(seed: int = 0) -> Demo:
+    """Draw labels by a power law, and two models: one better at the head, one at the tail.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the generator; the same seed gives the same data.
+
+    Returns
+    -------
+    Demo
+
+    Examples
+    --------
+    >>> from xmleval.demo import make_demo
+    >>> make_demo().y_test.shape
+    (1000, 1500)
+    """
+    rng = np.random.default_rng(seed)
+    log_frequency = -np.log(np.arange(1.0, N_LABELS + 1))
+    rng.shuffle(log_frequency)
+    y_train = _draw_labels(rng, N_TRAIN, log_frequency)
+    y_test = _draw_labels(rng, N_TEST, log_frequency)
+    prior = np.log1p(np.bincount(y_train.indices, minlength=N_LABELS))
+    relevant = y_test.toarray()
+    models = {}
+    for name, bias in BIAS.items():
+        noise = rng.gumbel(size=relevant.shape)
+        models[name] = _top(SIGNAL[name] * relevant + bias * prior + noise)
+    return Demo(y_train, y_test, models)
+
+
+def evaluate_demo(demo: Demo) -> dict[str, Report]:
+    """Evaluate both models with propensities from the training labels."""
+    q = inverse_propensity(demo.y_train)
+    return {
+        name: evaluate(demo.y_test, ranked, metrics=MEASURES, propensity=q)
+        for name, ranked in demo.models.items()
+    }
+
+
+def save_demo(demo: Demo, folder: Path) -> list[Path]:
+    """Write the demo's files into a folder of its own, each whole or not at all.
+
+    Parameters
+    ----------
+    demo : Demo
+        What to write.
+    folder : Path
+        New folder, or one that holds nothing but the files of an earlier demo.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    ValueError
+        If the folder holds other files, which might be someone's data.
+    """
+    arrays: dict[str, NDArray[np.int32] | NDArray[np.float32]] = {}
+    for name, (labels, scores) in demo.models.items():
+        arrays[f"model_{name}_indices.npy"] = labels
+        arrays[f"model_{name}_scores.npy"] = scores
+    matrices = {"Y_train.npz": demo.y_train, "Y_test.npz": demo.y_test}
+    folder.mkdir(parents=True, exist_ok=True)
+    others = sorted(path.name for path in folder.iterdir() if path.name not in {*arrays, *matrices})
+    if others:
+        raise ValueError(f"{folder}: holds {others[0]!r}; expected a new folder, or that of an earlier demo")
+    for file_name, matrix in matrices.items():
+        with replacing(folder / file_name) as file:
+            scipy.sparse.save_npz(file, matrix)
+    for file_name, array in arrays.items():
+        with replacing(folder / file_name) as file:
+            np.save(file, array)
+    return [folder / file_name for file_name in (*matrices, *arrays)]
+
+
+def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -> scipy.sparse.csr_array:
+    """Draw one to a few distinct labels for every row: the largest of log frequency plus Gumbel noise."""
+    sizes = 1 + rng.poisson(2.0, n_rows)
+    order = np.argsort(-(log_frequency + rng.gumbel(size=(n_rows, log_frequency.size))), axis=1)
+    chosen = np.arange(log_frequency.size) < sizes[:, None]
+    rows = np.repeat(np.arange(n_rows), sizes)
+    ones = np.ones(rows.size, np.float32)
+    return scipy.sparse.csr_array((ones, (rows, order[chosen])), shape=(n_rows, log_frequency.size))
+
+
+def _top(scores: Floats) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the best labels of every row with their scores, best first."""
+    labels = np.argsort(-scores, axis=1)[:, :DEPTH]
+    return labels.astype(np.int32), np.take_along_axis(scores, labels, axis=1).astype(np.float32)

@@ -1,0 +1,65 @@
+"""The record that declares a file format, and the errors that all readers share."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One file format: what its files are called, and how they are read.
+
+    Parameters
+    ----------
+    name : str
+        Name that people give to choose it.
+    title : str
+        What its files hold, for messages and help.
+    files : str
+        What they are called, likewise.
+    extensions : tuple of str
+        Endings of its files' names; a name without them is completed in this order.
+    truth, scores : callable, optional
+        Readers of relevant labels (or predicted sets) and of scores, into what `evaluate` takes;
+        None where the format cannot hold them.
+    """
+
+    name: str
+    title: str
+    files: str
+    extensions: tuple[str, ...]
+    truth: Callable[[Path], Any] | None = None
+    scores: Callable[[Path], Any] | None = None
+
+
+@contextlib.contextmanager
+def naming(path: Path, expected: str) -> Iterator[None]:
+    """Name the file, and what was expected of it, in whatever goes wrong inside."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise ValueError(f"{path}: {error}; expected {expected}") from None
+        raise type(error)(error.errno, f"{error.strerror}; expected {expected}", str(path)) from None
+    except (ValueError, OverflowError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: {error}; expected {expected}") from None
+
+
+def file_size(path: Path) -> int:
+    """Return the size of a file that holds something."""
+    found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("not a regular file")
+    if not found.st_size:
+        raise ValueError("the file is empty")
+    return found.st_size

@@ -1,0 +1,61 @@
+"""NumPy's .npy files: top-k lists in pairs of them, and vectors."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.archive import read_header
+from xmleval.io.format import Format, file_size, naming
+
+LABELS, SCORES = "_indices.npy", "_scores.npy"
+
+
+def map_array(path: Path, expected: str) -> NDArray[Any]:
+    """Map an array of real numbers from a file into memory, read-only, after its header is checked."""
+    with naming(path, expected):
+        size = file_size(path)
+        with open(path, "rb") as file:
+            shape, fortran, dtype = read_header(file)
+            offset = file.tell()
+        if dtype.kind not in "biuf":
+            raise ValueError(f"dtype {dtype} does not hold real numbers")
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if size - offset != n_bytes:
+            raise ValueError(f"{size - offset} bytes of data where the header promises {n_bytes}")
+        if not n_bytes:
+            return np.empty(shape, dtype)
+        return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
+
+
+def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Map the labels of a top-k list and, where they are there, its scores."""
+    stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
+    pair = Path(stem + LABELS), Path(stem + SCORES)
+    labels_path = pair[0] if path in pair else path  # a file of another name holds labels alone
+    labels = map_array(labels_path, "labels of a top-k list, integers of shape (instances, k)")
+    with naming(labels_path, "labels of a top-k list, integers of shape (instances, k)"):
+        if labels.ndim != 2 or labels.dtype.kind not in "iu":
+            raise ValueError(f"{labels.dtype} of shape {labels.shape}")
+    if path not in pair or not os.path.lexists(pair[1]):
+        return labels, None
+    expected = f"scores of the labels in {labels_path.name}, of shape {labels.shape}"
+    scores = map_array(pair[1], expected)
+    with naming(pair[1], expected):
+        if scores.shape != labels.shape or scores.dtype.kind == "b":
+            raise ValueError(f"{scores.dtype} of shape {scores.shape}")
+    return labels, scores
+
+
+NPY = Format(
+    name="npy",
+    title="top-k list",
+    files=f"NAME{LABELS}, with NAME{SCORES} or without",
+    extensions=(LABELS, SCORES),
+    scores=read_list,
+)

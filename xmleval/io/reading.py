@@ -1,0 +1,135 @@
+"""The registry of file formats, and the readers that choose among them by a file's name."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+from xmleval.io.format import Format, file_size, naming
+from xmleval.io.npy import NPY
+from xmleval.io.npz import NPZ
+
+FORMATS: tuple[Format, ...] = (NPZ, NPY)
+
+
+def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
+    """Read relevant labels, or predicted sets, from a file.
+
+    Parameters
+    ----------
+    path : path
+        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it.
+    format : str, optional
+        Name of the format, ``"npz"``; default by the file's name.
+
+    Returns
+    -------
+    sparse array of shape (m, l)
+        What `xmleval.evaluate` takes as ``y_true`` or ``y_pred``; it checks the values.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not of a known format, is damaged, or promises more than it holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse
+    >>> from xmleval.io import read_truth
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Y_test.npz"
+    ...     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
+    ...     read_truth(path).shape
+    (2, 3)
+    """
+    found, completed = find_format(Path(path), format)
+    if found.truth is None:
+        raise ValueError(f"{path}: a {found.title} holds no truth; expected a {_titles('truth')}")
+    return found.truth(completed)
+
+
+def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
+    """Read scores or a top-k list from a file.
+
+    Parameters
+    ----------
+    path : path
+        A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
+        ``NAME_scores.npy`` beside it or not. Either of the two or ``NAME`` stands for both.
+    format : str, optional
+        Name of the format, ``"npz"`` or ``"npy"``; default by the file's name.
+
+    Returns
+    -------
+    sparse array of shape (m, l), or (labels, scores) arrays of shape (m, k)
+        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Lists are mapped into memory,
+        not read; the scores of one without scores are None.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If it is not of a known format, is damaged, or promises more than it holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from xmleval.io import read_scores
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "model_indices.npy", np.array([[4, 2], [0, -1]]))
+    ...     labels, scores = read_scores(Path(folder) / "model")
+    ...     labels.tolist(), scores
+    ([[4, 2], [0, -1]], None)
+    """
+    found, completed = find_format(Path(path), format)
+    if found.scores is None:
+        raise ValueError(f"{path}: a {found.title} holds no scores; expected a {_titles('scores')}")
+    return found.scores(completed)
+
+
+def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
+    """Return the format of a file, by the given name or by the file's, and the file's whole name."""
+    if name is not None:
+        by_name = {known.name: known for known in FORMATS}
+        if name not in by_name:
+            raise ValueError(f"format={name!r} is not one of {', '.join(by_name)}")
+        return by_name[name], _completed(path, by_name[name]) or path
+    for known in FORMATS:
+        if path.name.lower().endswith(known.extensions):
+            return known, path
+    found = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
+    if len(found) > 1:
+        shown = ", ".join(str(whole) for _, whole in found)
+        raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
+    if found:
+        return found[0]
+    endings = ", ".join(ending for known in FORMATS for ending in known.extensions)
+    if not os.path.lexists(path):
+        nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}"
+        raise FileNotFoundError(errno.ENOENT, nothing, str(path))
+    with naming(path, f"a file whose name ends in {endings}"):
+        file_size(path)
+    raise ValueError(
+        f"{path}: its name does not tell its format; expected one that ends in {endings}, or format="
+    )
+
+
+def _completed(path: Path, known: Format) -> Path | None:
+    """Return the file that a name without its ending stands for."""
+    if not path.name or (os.path.lexists(path) and not path.is_dir()):
+        return None
+    names = (path.with_name(path.name + ending) for ending in known.extensions)
+    return next((whole for whole in names if os.path.lexists(whole)), None)
+
+
+def _titles(kind: str) -> str:
+    return " or ".join(f"{known.title} ({known.files})" for known in FORMATS if getattr(known, kind))

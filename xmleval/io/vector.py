@@ -1,0 +1,65 @@
+"""One number per label: inverse propensities from a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.io.format import file_size, naming
+from xmleval.io.npy import map_array
+
+EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
+
+
+def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
+    r"""Read inverse propensities from a file.
+
+    Parameters
+    ----------
+    path : path
+        A vector in an .npy file, or a text file with one number on each line.
+
+    Returns
+    -------
+    array of shape (l,)
+        What `xmleval.evaluate` takes as ``propensity``; it checks the values.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it holds anything else, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from xmleval.io import read_propensity
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "inv_prop.txt"
+    ...     _ = path.write_text("12.46\n9.65\n")
+    ...     read_propensity(path).tolist()
+    [12.46, 9.65]
+    """
+    path = Path(path)
+    with naming(path, EXPECTED):
+        file_size(path)
+    if path.name.lower().endswith(".npy"):
+        vector = map_array(path, EXPECTED)
+        with naming(path, EXPECTED):
+            if vector.ndim != 1:
+                raise ValueError(f"an array of shape {vector.shape}")
+        return vector
+    numbers = []
+    with naming(path, EXPECTED), open(path, encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                numbers.append(float(line))
+            except ValueError:
+                raise ValueError(f"line {number}: {line.strip()[:40]!r} is not a number") from None
+    return np.array(numbers)
