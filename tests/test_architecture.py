@@ -114,3 +114,30 @@ print(sorted(bad), compiled)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] []"
+
+
+def test_kernels_run_where_no_cache_can_be_written() -> None:
+    code = """
+import numba.core.caching as caching
+def refuse(self):
+    raise OSError("read-only")
+caching._CacheLocator.ensure_cache_path = refuse
+import numpy as np, xmleval
+print(xmleval.precision_at_k(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]), k=1))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.0"
+
+
+def test_values_survive_a_fork() -> None:
+    code = """
+import os, numpy as np, xmleval
+truth, scores = np.eye(300, dtype=int), np.random.default_rng(0).random((300, 300))
+once = xmleval.evaluate(truth, scores, threads=2, block_rows=10).to_json()
+child = os.fork()
+if child == 0:
+    os._exit(xmleval.evaluate(truth, scores, threads=2, block_rows=10).to_json() != once)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from xmleval.arrays import Block
+from xmleval.coerce import InputError
 from xmleval.plan import Plan, States
 
 
@@ -40,7 +41,7 @@ def count_blocks(
     States
     """
     if n_rows <= size:
-        rows = block(0, n_rows)
+        rows = checked(block, 0, n_rows)
         states = states or States(plan)
         states.update(rows)
         return states
@@ -53,7 +54,7 @@ def count_blocks(
         found = States(plan)
         while not stop.is_set() and (number := next(turn)) < n_blocks:
             try:
-                found.update(block(number * size, min((number + 1) * size, n_rows)))
+                found.update(checked(block, number * size, min((number + 1) * size, n_rows)))
             except BaseException as error:
                 refused.append((number, error))
                 stop.set()
@@ -76,6 +77,23 @@ def count_blocks(
     for part in parts[1:]:
         parts[0].merge(part)
     return parts[0]
+
+
+def checked(block: Callable[[int, int], Block], start: int, stop: int) -> Block:
+    """Return a block, or refuse its first offending row: whole blocks are checked fault by fault."""
+    try:
+        return block(start, stop)
+    except InputError:
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            try:
+                block(start, middle)
+            except InputError:
+                stop = middle
+            else:
+                start = middle
+        block(start, stop)
+        raise
 
 
 def available_processors() -> int:

@@ -24,7 +24,7 @@ from xmleval.plan import Plan, States, missing_input
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
-from xmleval.store import Saved, load_state, save_state
+from xmleval.store import Saved, load_state, naming_damage, save_state
 
 
 class Evaluator:
@@ -90,7 +90,7 @@ class Evaluator:
         self.n_labels = positive_integer("n_labels", n_labels)
         self.asked = expand_metrics(metrics, k)
         self.conventions = resolve_conventions(conventions, unlisted)
-        self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels)
+        self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels).copy()
         self.constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
         self.decision = parse_decision(decision)
         check_decision(self.decision, self.conventions)
@@ -156,7 +156,7 @@ class Evaluator:
                 changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
             )
         plan = self.plan or self._settle(given)
-        start = self.n_rows if first_row is None else first_row
+        start = self.n_rows if first_row is None else positive_integer("first_row", first_row, least=0)
         self._check_span(start, start + truth.n_rows)
         dtypes: set[str] = set() if self.score_dtype is None else {self.score_dtype}
         rows = join_inputs(
@@ -232,10 +232,6 @@ class Evaluator:
             raise ValueError("nothing was counted yet: call update or merge first")
         inputs = self._inputs(self.given)
         left_out = {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
-        rows_left_out = {
-            key: self.n_rows - int(n) for key, n in zip(states.rows.keys, states.rows.n_defined, strict=True)
-        }
-        names = {str(spec) for spec in plan.specs}
         return Report(
             values_by_name={str(spec): states.value(spec) for spec in plan.specs},
             specs=plan.specs,
@@ -245,7 +241,9 @@ class Evaluator:
             decision=None if plan.decision is None else str(plan.decision),
             constants=self.constants,
             left_out=left_out,
-            rows_left_out={key: n for key, n in rows_left_out.items() if n and key in names},
+            rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
+            weighted=plan.weighted,
+            with_propensity=self.propensity is not None,
             rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,
         )
 
@@ -291,27 +289,27 @@ class Evaluator:
         ValueError
             If it is not such a file, is damaged, or is of another version.
         """
-        saved = load_state(Path(path))
-        meta, arrays = saved
-        settings = meta["settings"]
-        found = cls(
-            [name for name, _ in settings["metrics"]],
-            n_labels=settings["n_labels"],
-            propensity=arrays.pop("propensity", None),
-            decision=settings["decision"],
-            conventions=settings["conventions"],
-            keep_rows=settings["keep_rows"],
-        )
-        by_name = dict(settings["metrics"])
-        found.asked = [(spec, by_name[str(spec)]) for spec, _ in found.asked]
-        found.constants = meta["constants"]
-        if meta["updated"]:
-            found.given = frozenset(meta["given"])
-            found.plan = found._settle(found.given)
-            found.states = States(found.plan)
-            found.states.restore(arrays)
-        found.n_rows, found.score_dtype = meta["n_rows"], meta["score_dtype"]
-        found.spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
+        meta, arrays = load_state(Path(path))
+        with naming_damage(Path(path)):
+            settings = meta["settings"]
+            found = cls(
+                [name for name, _ in settings["metrics"]],
+                n_labels=settings["n_labels"],
+                propensity=arrays.pop("propensity", None),
+                decision=settings["decision"],
+                conventions=settings["conventions"],
+                keep_rows=settings["keep_rows"],
+            )
+            by_name = dict(settings["metrics"])
+            found.asked = [(spec, by_name[str(spec)]) for spec, _ in found.asked]
+            found.constants = meta["constants"]
+            if meta["updated"]:
+                found.given = frozenset(meta["given"])
+                found.plan = found._settle(found.given)
+                found.states = States(found.plan)
+                found.states.restore(arrays)
+            found.n_rows, found.score_dtype = meta["n_rows"], meta["score_dtype"]
+            found.spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
         return found
 
     def settings(self) -> dict[str, Any]:
@@ -355,8 +353,6 @@ class Evaluator:
 
     def _check_span(self, start: int, stop: int) -> None:
         """Refuse kept rows that are there already."""
-        if start < 0:
-            raise InputError("first_row", f"{start} is negative")
         for lo, hi in self.spans if self.keep_rows else []:
             if start < hi and lo < stop:
                 raise InputError(

@@ -88,7 +88,7 @@ class Plan:
             return None
         if self.decision is not None and self.decision.kind == "top":
             at_k.append(int(self.decision.value))
-        return max([1, *at_k])  # one-error looks at the first label
+        return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
 
     def row_values(self, spec: Spec) -> Callable[[Facts], Floats]:
         """Return the function from a block's facts to a spec's row values."""
@@ -187,6 +187,14 @@ class States:
         if spec.metric.labels:
             return spec.metric.labels(counts, setting)
         return label_average(spec, counts, setting)
+
+    def n_left_out(self, spec: Spec) -> int:
+        """Return how many rows the mean of a spec leaves out because it is undefined there."""
+        kind = self.plan.reads(spec)
+        if kind == "rows":
+            return self.rows.n_rows - int(self.rows.n_defined[self.rows.keys.index(str(spec))])
+        skipped = kind == "profile" and spec.metric.empty and self.plan.conventions.empty == "skip"
+        return self.profile.n_empty if skipped and self.profile else 0
 
     def row_values(self, spec: Spec) -> Floats | None:
         """Return the kept row values of one spec, NaN where a row is left out; None if it has none."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.arrays import Ints
-from xmleval.coerce import InputError, Rows, set_rows
+from xmleval.coerce import InputError, Rows, positive_integer, set_rows
 from xmleval.coerce.source import as_array
 
 # (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
@@ -30,8 +31,20 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     constants: dict[str, float]
 
     def __array_finalize__(self, source: Any) -> None:
-        """Carry the constants over to views."""
+        """Carry the constants over to views and copies."""
         self.constants = getattr(source, "constants", {})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Compute with plain arrays: what was changed no longer follows the model."""
+        out = options.get("out", ())
+        for array in out:
+            if isinstance(array, InversePropensity):
+                array.constants = {}
+        plain = [a.view(np.ndarray) if isinstance(a, InversePropensity) else a for a in (*inputs, *out)]
+        if out:
+            options["out"] = tuple(plain[len(inputs) :])
+        result = getattr(ufunc, method)(*plain[: len(inputs)], **options)
+        return out[0] if len(out) == 1 else result
 
 
 def inverse_propensity(
@@ -72,7 +85,8 @@ def inverse_propensity(
     Raises
     ------
     ValueError
-        If N is 2 or less (q would fall below 1), counts are negative or exceed N, or b <= -1.
+        If N is 2 or less (q would fall below 1), a count is no whole number within 0..N, or a or b is out
+        of the model's range.
 
     References
     ----------
@@ -92,16 +106,20 @@ def inverse_propensity(
     if (y_train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
     if y_train is not None:
+        if n_instances is not None:
+            raise InputError("n_instances", "goes with label_counts; y_train has its own number of rows")
         truth = set_rows("y_train", y_train, n_labels)
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
-        counts = as_array("label_counts", label_counts).astype(np.int64)
+        counts = _whole_counts(as_array("label_counts", label_counts))
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
+        n_instances = positive_integer("n_instances", n_instances)
     if n_instances <= 2:
         raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
-    if not a >= 0 or not b > -1 or (b <= 0 and (counts + b <= 0).any()):
-        raise InputError("b" if a >= 0 else "a", f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
+    for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((counts + b > 0).all()))):
+        if not fine:
+            raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
     bad = np.flatnonzero((counts < 0) | (counts > n_instances))
     if bad.size:
         raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
@@ -109,6 +127,16 @@ def inverse_propensity(
     found: InversePropensity = (1.0 + scale * (counts + b) ** -a).view(InversePropensity)
     found.constants = {"a": a, "b": b, "n": float(n_instances)}
     return found
+
+
+def _whole_counts(given: NDArray[Any]) -> Ints:
+    counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # a matrix' column sums
+    if counts.ndim != 1:
+        raise InputError("label_counts", f"shape {given.shape} is not one count per label")
+    bad = np.flatnonzero(~np.isfinite(counts) | (counts != np.floor(counts)))
+    if bad.size:
+        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not a whole number")
+    return counts.astype(np.int64)
 
 
 def count_labels_of(truth: Rows[Any]) -> Ints:

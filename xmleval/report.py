@@ -46,6 +46,8 @@ class Report(Mapping[str, float]):
         Rows that a mean leaves out because its measure is undefined there.
     rows : dict of str to ndarray or None
         Kept row values.
+    weighted, with_propensity : bool
+        Whether instances had weights, and whether propensities were given.
 
     Examples
     --------
@@ -66,11 +68,15 @@ class Report(Mapping[str, float]):
     left_out: dict[str, str] = field(default_factory=dict)
     rows_left_out: dict[str, int] = field(default_factory=dict)
     rows: dict[str, Floats | None] | None = None
+    weighted: bool = False
+    with_propensity: bool = False
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
         if name in self.values_by_name:
             return self.values_by_name[name]
+        if not isinstance(name, str):
+            raise KeyError(name)
         try:
             return self.values_by_name[str(parse_spec(name))]
         except ValueError as error:
@@ -83,6 +89,10 @@ class Report(Mapping[str, float]):
     def __len__(self) -> int:
         """Return the number of values."""
         return len(self.values_by_name)
+
+    def __repr__(self) -> str:
+        """Return what was computed, in a few words."""
+        return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
 
     def per_row(self) -> dict[str, Floats]:
         """Return the values of every row, in row order.
@@ -117,6 +127,8 @@ class Report(Mapping[str, float]):
         if any("propensity" in spec.needs for spec in self.specs):
             constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
             parts.append(f"propensity=({constants or 'given'})")
+        if self.weighted:
+            parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
 
     def _matters(self, spec: Spec, name: str) -> bool:
@@ -182,7 +194,8 @@ class Report(Mapping[str, float]):
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
-            "propensity": self.constants or None,
+            "propensity": self.constants or ("given" if self.with_propensity else None),
+            "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,
             "not_computed": self.left_out,
             "version": __version__,

@@ -12,7 +12,7 @@ from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.states import Decision
 
 GRAMMAR = re.compile(
-    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?\d+))?"
+    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]{1,18}))?"
 )
 DEFAULT_K = (1, 3, 5)
 
@@ -107,6 +107,8 @@ def _parse_params(
     found: dict[str, float] = {}
     for item in (given or "").split(",") if given else []:
         name, _, value = item.partition("=")
+        if name in found:
+            raise ValueError(f"{text!r}: {name} is given twice")
         if name not in metric.params:
             raise ValueError(f"{text!r}: {metric.name} has no parameter {name!r}")
         try:
@@ -143,6 +145,8 @@ def expand_metrics(
     ValueError
         If a name does not parse or a cutoff is not a positive integer.
     """
+    if not (metrics is None or isinstance(metrics, Iterable)):
+        raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     cutoffs = [positive_integer("k", k) for k in (ks if isinstance(ks, Iterable) else [ks])]
     if not asked or not cutoffs:
@@ -197,7 +201,8 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     """
     if rule is None or isinstance(rule, Decision):
         return rule
-    found = re.fullmatch(r"(top|threshold)(.+)", rule.strip().lower()) if isinstance(rule, str) else None
+    text = rule.strip().lower() if isinstance(rule, str) else ""
+    found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
     try:
         if found is None:
             raise ValueError

@@ -7,8 +7,9 @@ import json
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from xmleval.archive import read_archive
 
 FORMAT = "xmleval state"
 VERSION = 1
+DAMAGE = (
+    zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError
+)  # fmt: skip
 
 
 class Saved(NamedTuple):
@@ -26,7 +30,7 @@ class Saved(NamedTuple):
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Any:
+def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is no regular file")
@@ -48,20 +52,36 @@ def replacing(path: Path) -> Any:
 
 def save_state(path: Path, saved: Saved) -> None:
     """Write a saved evaluator to a temporary name and rename it."""
-    meta = json.dumps({"format": FORMAT, "version": VERSION, **saved.meta}).encode()
+    meta = json.dumps(
+        {"format": FORMAT, "version": VERSION, "arrays": sorted(saved.arrays), **saved.meta}
+    ).encode()
     with replacing(path) as file:
         np.savez(file, meta=np.frombuffer(meta, np.uint8), **saved.arrays)
 
 
 def load_state(path: Path) -> Saved:
     """Read a saved evaluator, or say why the file is none."""
-    try:
+    with naming_damage(path):
         arrays = read_archive(path)
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["format"] != FORMAT:
             raise KeyError("format")
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
-    if meta["version"] != VERSION:
-        raise ValueError(f"{path}: saved as version {meta['version']}; this program reads version {VERSION}")
+        version = meta["version"]
+        if version == VERSION and sorted(arrays) != meta["arrays"]:
+            raise KeyError("arrays")
+    if version != VERSION:
+        raise ValueError(f"{path}: saved as version {version}; this program reads version {VERSION}")
     return Saved(meta, arrays)
+
+
+@contextlib.contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Turn whatever a foreign or damaged file leads to into one message that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
+    except DAMAGE as error:
+        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None

@@ -16,10 +16,10 @@ class InputError(ValueError):
         self.text = text
 
 
-def positive_integer(argument: str, value: Any) -> int:
-    """Return a whole number of 1 or more, or refuse it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-        raise InputError(argument, f"{value!r} is not a positive integer")
+def positive_integer(argument: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of 1 (or ``least``) or more, or refuse it."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise InputError(argument, f"{value!r} is not a {'positive' if least else 'non-negative'} integer")
     return int(value)
 
 

@@ -14,6 +14,7 @@ from xmleval.coerce.source import (
     Rows,
     Stored,
     as_array,
+    as_list,
     check_shape,
     cut_entries,
     is_sparse,
@@ -239,21 +240,16 @@ def _ragged_rows(
     argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
 ) -> Rows[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
-    with_scores = any(isinstance(item, tuple | list) for row in lists for item in list(row)[:1])
-    ids = lists
+    rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
+    with_scores = any(isinstance(item, tuple | list | np.ndarray) for items in rows for item in items[:1])
+    if not with_scores and unlisted is not None:
+        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
     scores: list[float] = []
     if with_scores:
-        ids = []
-        for row, pairs in enumerate(lists):
-            for pair in pairs:
-                if not isinstance(pair, tuple | list) or len(pair) != 2:
-                    raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
-            ids.append([pair[0] for pair in pairs])
-            scores.extend(pair[1] for pair in pairs)
-    elif unlisted is not None:
-        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
-    stored = stored_lists(argument, ids, n_labels)
-    data = as_array(argument, np.array(scores, np.float64)) if with_scores else None
+        scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
+        rows = [[pair[0] for pair in pairs] for pairs in rows]
+    stored = stored_lists(argument, rows, n_labels)
+    data = np.array(scores, np.float64) if with_scores else None
 
     def block(start: int, stop: int) -> Ranking:
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
@@ -262,3 +258,17 @@ def _ragged_rows(
         return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
 
     return Rows(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
+
+
+def _score_of(argument: str, row: int, pair: Any) -> float:
+    """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
+    if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+        raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
+    try:
+        score = float(pair[1])
+        lost = score != pair[1] and score == score
+    except (TypeError, ValueError):
+        raise InputError(argument, f"row {row}: score {pair[1]!r} is not a number") from None
+    if lost or isinstance(pair[1], str):
+        raise InputError(argument, f"row {row}: score {pair[1]!r} is not exact in float64")
+    return score

@@ -49,6 +49,7 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
     """
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
+        check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected))

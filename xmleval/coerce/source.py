@@ -20,6 +20,7 @@ from xmleval.kernels.checking import (
 )
 
 T = TypeVar("T")
+MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
 class Rows(NamedTuple, Generic[T]):
@@ -54,8 +55,8 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels)")
     if n_labels is not None and shape[1] != n_labels:
         raise InputError(argument, f"shape {shape} has {shape[1]} labels; {n_labels} were expected")
-    if shape[1] < 1:
-        raise InputError(argument, f"shape {shape} has no labels")
+    if not 1 <= shape[1] <= MOST_LABELS:
+        raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]
 
 
@@ -65,12 +66,19 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
         raise InputError(argument, "masked arrays are not supported; fill or drop the masked cells")
     try:
         array = np.asarray(value)
+    except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
+        raise InputError(argument, f"cannot be read as an array: {error}") from None
     except ValueError as error:
         raise InputError(
             argument, f"not a rectangular array ({error}); ragged lists of label ids need n_labels="
         ) from None
     if array.dtype.kind not in "biuf":
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers")
+    return native(array)
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in native byte order, itself where it is."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -87,7 +95,7 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
         across, along = n_rows // tall, n_labels // wide
         if matrix.format == "csc":
             across, along = along, across
-        ptr, labels = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+        ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
         n_stored = min(labels.shape[0], matrix.data.shape[0])
         if ptr.shape != (across + 1,):
             raise InputError(argument, f"indptr has {ptr.size} entries; {across + 1} were expected")
@@ -117,15 +125,22 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
     return Stored(ptr, labels[order], np.asarray(matrix.data)[order], n_labels)
 
 
+def as_list(argument: str, row: int, items: Any) -> list[Any]:
+    """Return one row of nested lists, or refuse it."""
+    if isinstance(items, str):
+        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids")
+    try:
+        return list(items)
+    except TypeError:
+        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids") from None
+
+
 def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
     """Return the CSR arrays of one list of label ids per instance."""
     sizes = np.zeros(len(lists), np.int64)
     flat: list[int] = []
-    for row, ids in enumerate(lists):
-        try:
-            ids = list(ids)
-        except TypeError:
-            raise InputError(argument, f"row {row}: {ids!r} is not a list of label ids") from None
+    for row, items in enumerate(lists):
+        ids = as_list(argument, row, items)
         for label in ids:
             if isinstance(label, bool) or not isinstance(label, int | np.integer):
                 raise InputError(argument, f"row {row}: {label!r} is not a label id (an integer)")
@@ -150,7 +165,7 @@ def cut_entries(argument: str, stored: Stored, start: int, stop: int) -> Entries
     labels = given
     if labels.dtype.kind not in "iu":
         raise InputError(argument, f"label ids of dtype {labels.dtype} are not integers")
-    if labels.dtype not in (np.int32, np.int64) or not labels.dtype.isnative:
+    if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
     data = None if stored.data is None else stored.data[lo:hi]
     code, row, position = check_labels(ptr, labels, stored.n_labels)

@@ -8,7 +8,7 @@ from xmleval.arrays import Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
-FEW = 8  # ids of a row up to which comparing all pairs is cheapest
+FEW, MANY = 8, 2048  # ids of a row up to which comparing all pairs is cheapest, and buckets stay few
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
 
@@ -77,23 +77,37 @@ def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
     """Find an id that a row of an unsorted list holds twice.
 
     Ids of a row are thrown into buckets; only those that meet another one there are compared with
-    the ids before them.
+    the ids before them. Rows too long for the buckets are sorted on a copy.
     """
+    longest = longest_row(ptr)
     bits = 4
-    while (1 << bits) < 32 * longest_row(ptr) and bits < 16:
+    while (1 << bits) < 32 * min(longest, MANY):
         bits += 1
     visitor = np.full(1 << bits, -1, np.int32)
     shift = np.uint64(64 - bits)
+    scratch = np.empty(longest if longest > MANY else 0, labels.dtype)
     for i in range(ptr.size - 1):
         lo, hi = ptr[i], ptr[i + 1]
-        few = hi - lo <= FEW
+        n = hi - lo
+        if n > MANY:
+            scratch[:n] = labels[lo:hi]
+            scratch[:n].sort()
+            n_same = 0
+            for p in range(1, n):
+                n_same += scratch[p] == scratch[p - 1]
+            if n_same == 0:
+                continue
         for p in range(lo, hi):
             label = labels[p]
-            if not few:
+            if FEW < n <= MANY:
                 bucket = (np.uint64(label) * np.uint64(0x9E3779B97F4A7C15)) >> shift
                 met = visitor[bucket] == i
                 visitor[bucket] = i
                 if not met:
+                    continue
+            elif n > MANY:
+                at = np.searchsorted(scratch[:n], label)
+                if at + 1 == n or scratch[at + 1] != label:
                     continue
             twice = False
             for other in range(lo, p):

@@ -30,7 +30,9 @@ class Decision(NamedTuple):
 
     def __str__(self) -> str:
         """Print what `parse_decision` reads."""
-        return self.kind if self.kind == "pred" else f"{self.kind}{self.value:.17g}"
+        if self.kind == "pred":
+            return self.kind
+        return f"{self.kind}{int(self.value) if self.value.is_integer() else self.value!r}"
 
 
 class Predicted(NamedTuple):
@@ -193,7 +195,8 @@ class Facts:
             if ranking.scores is None:
                 raise InputError("y_score", f"decision {decision} needs scores; this list has none")
             cut = np.empty_like(n_listed)
-            count_leading(ranking.ptr, ranking.scores, decision.value, False, cut)
+            threshold = float(ranking.scores.dtype.type(decision.value))  # as `scores > threshold` compares
+            count_leading(ranking.ptr, ranking.scores, threshold, False, cut)
             return Predicted(self.ranks, cut, ranking.ptr, ranking.labels)
         k = int(decision.value)
         if self.unlisted is None:

@@ -69,6 +69,7 @@ class RankProfile:
         if propensity is not None:
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
+        self.n_empty = 0  # rows without relevant labels, whatever they weigh
         self.kept: list[tuple[int, Profile]] = []
         self._q_range = (
             (0.0, 0.0) if propensity is None else (float(propensity.min()), float(propensity.max()))
@@ -106,6 +107,7 @@ class RankProfile:
                 sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
                 sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
         self._add(present, found)
+        self.n_empty += int(per_size[0])
         if self.keep and facts.n_rows:
             self.kept.append((facts.block.first_row, self._own(facts)))
 
@@ -118,6 +120,7 @@ class RankProfile:
     def merge(self, other: RankProfile) -> None:
         """Add another state of the same depth and propensities."""
         self._add(other.n_relevant, other.tables)
+        self.n_empty += other.n_empty
         self.kept += other.kept
 
     def _add(self, n_relevant: Ints, found: dict[str, Ints]) -> None:
@@ -176,6 +179,7 @@ class RankProfile:
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
         out: dict[str, Ints | Floats] = {"n_relevant": self.n_relevant, **self.tables}
+        out["n_empty"] = np.array([self.n_empty])
         for number, (first_row, own) in enumerate(self.kept):
             out[f"kept{number}.{first_row}.n_relevant"] = own.n_relevant
             out[f"kept{number}.{first_row}.hits"] = own.hits
@@ -187,6 +191,7 @@ class RankProfile:
         """Take over what `arrays` gave."""
         self.n_relevant = arrays["n_relevant"].astype(np.int64)
         self.tables = {name: arrays[name].astype(np.int64) for name in self.tables}
+        self.n_empty = int(arrays["n_empty"][0])
         self.kept = []
         for name, n_relevant in arrays.items():
             if name.startswith("kept") and name.endswith(".n_relevant"):

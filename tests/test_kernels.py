@@ -1,0 +1,400 @@
+"""Every kernel against plain Python, compiled or (with NUMBA_DISABLE_JIT=1) as it is written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
+from xmleval.kernels import checking, fixed, jit, labels, matching, profiles, ranking, rows, sorting
+from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
+from xmleval.kernels.fixed import BITS
+from xmleval.kernels.matching import SCAN
+from xmleval.kernels.profiles import LARGEST_SUM
+from xmleval.kernels.sorting import RUN
+
+BIG = 2**31 + 7
+
+sizes = st.lists(st.sampled_from(SIZES), max_size=4)
+
+
+def find_positions(case: Case) -> Any:
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    out = np.full(true_labels.size, -9, np.int64)
+    matching.find_positions(list_ptr, list_labels, true_ptr, true_labels, out)
+    return out
+
+
+@given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3), kind=st.integers(0, 4))
+def test_sort_down_is_stable_and_stays_in_its_range(seed: int, size: int, before: int, kind: int) -> None:
+    rng = np.random.default_rng(seed)
+    keys = rng.choice(LEVELS, size + 2 * before)
+    inside = slice(before, before + size)
+    keys[inside] = [keys[inside], np.sort(keys[inside]), -np.sort(-keys[inside]), 1.0, rng.random(size)][kind]
+    want, payload = keys.tolist(), np.arange(keys.size, dtype=np.int32)
+    places = payload.tolist()
+    places[inside] = sorted(places[inside], key=lambda p: -want[p])
+    sorting.sort_down(keys, payload, before, before + size, np.empty(size), np.empty(size, np.int32))
+    assert payload.tolist() == places
+    assert keys.tobytes() == np.array([want[p] for p in places]).tobytes()  # -0.0 moves with its payload
+
+
+@given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3))
+def test_sort_up(seed: int, size: int, before: int) -> None:
+    values = np.random.default_rng(seed).integers(-5, 5 if seed % 2 else 2**62, size + 2 * before)
+    want = values.tolist()
+    want[before : before + size] = sorted(want[before : before + size])
+    sorting.sort_up(values, before, before + size)
+    assert values.tolist() == want
+
+
+@given(sizes=sizes, seed=seeds, float_type=float_types, int_type=int_types)
+def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_type: Any) -> None:
+    rng = np.random.default_rng(seed)
+    ptr, ids = csr([rng.permutation(200)[:size].tolist() for size in sizes], int_type)
+    scores = rng.choice(LEVELS, ids.size).astype(float_type)
+    want = [
+        sorted(zip(*row, strict=True), key=lambda item: -item[1])
+        for row in zip(cut(ptr, ids), cut(ptr, scores), strict=True)
+    ]
+    steps = itertools.chain.from_iterable(map(itertools.pairwise, cut(ptr, scores)))
+    assert ranking.falls(ptr, scores) == all(a >= b for a, b in steps)
+    assert sorting.longest_row(ptr) == max(sizes, default=0)
+    for depth in (0, 1, RUN, 500):
+        head_ptr = ranking.head_pointer(ptr, depth)
+        assert np.diff(head_ptr).tolist() == [min(depth, size) for size in sizes]
+        heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
+        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores)
+        assert cut(head_ptr, heads) == [[j for j, _ in row[:depth]] for row in want]
+        assert cut(head_ptr, head_scores) == [[s for _, s in row[:depth]] for row in want]
+        ranking.copy_heads(ptr, ids, head_ptr, heads)
+        assert cut(head_ptr, heads) == [row[:depth] for row in cut(ptr, ids)]
+    ranking.rank_rows(ptr, ids, scores)
+    assert cut(ptr, ids) == [[j for j, _ in row] for row in want]
+    assert cut(ptr, scores) == [[s for _, s in row] for row in want]
+    assert ranking.falls(ptr, scores)
+    for value in LEVELS:
+        for with_equal in (False, True):
+            passes = operator.ge if with_equal else operator.gt
+            out = np.full(len(sizes), -9)
+            ranking.count_leading(ptr, scores, value, with_equal, out)
+            assert out.tolist() == [sum(passes(s, value) for _, s in row) for row in want]
+
+
+@given(case=cases(), data=st.data())
+def test_fill_heads(case: Case, data: st.DataObject) -> None:
+    wanted = [min(data.draw(st.sampled_from([0, 1, 17, 999])), case.n_labels) for _ in range(case.n)]
+    head_ptr = np.cumsum([0, *wanted])
+    heads = np.full(head_ptr[-1], -9, case.dtype)
+    _, _, list_ptr, list_labels, _ = case.arrays()
+    ranking.fill_heads(list_ptr, list_labels, case.levels()[1], case.n_labels, head_ptr, heads)
+    assert cut(head_ptr, heads) == [case.order(i)[:want] for i, want in enumerate(wanted)]
+
+
+@given(case=cases())
+def test_positions_and_ranks(case: Case) -> None:
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    positions = find_positions(case)
+    places = [{j: s + 1 for s, j in enumerate(row)} for row in case.listed]
+    assert cut(true_ptr, positions) == [[places[i].get(j, 0) for j in y] for i, y in enumerate(case.truth)]
+    n_above = case.levels()[1]
+    ranks = np.full(true_labels.size, -9, np.int64)
+    matching.rank_positions(positions, true_ptr, list_ptr, n_above, case.n_labels, ranks)
+    assert ((ranks == -9) == (positions == 0)).all()
+    matching.rank_unlisted(positions, true_ptr, true_labels, list_ptr, list_labels, n_above, ranks)
+    want = [[case.order(i).index(j) + 1 for j in y] for i, y in enumerate(case.truth)]
+    assert cut(true_ptr, ranks) == want
+    matching.sort_ranks(true_ptr, ranks)
+    assert cut(true_ptr, ranks) == [sorted(row) for row in want]
+
+
+def find_ties(case: Case) -> tuple[Any, Any]:
+    true_ptr, true_labels, list_ptr, _, scores = case.arrays()
+    above, tied = np.full(true_labels.size, -9, np.int64), np.full(true_labels.size, -9, np.int64)
+    matching.find_ties(
+        find_positions(case), true_ptr, list_ptr, scores, *case.levels(), case.n_labels, above, tied
+    )
+    return above, tied
+
+
+@given(case=cases())
+def test_ties_and_what_follows(case: Case) -> None:
+    true_ptr, (above, tied) = case.arrays()[0], find_ties(case)
+    found: list[Any] = [np.empty(case.n, np.float64 if number > 2 else np.int64) for number in range(5)]
+    placed: list[list[tuple[int, int]]] = []
+    for i, relevant in enumerate(case.truth):
+        keys = case.keys(i)
+        placed.append([(sum(k > keys[j] for k in keys), keys.count(keys[j])) for j in relevant])
+    assert cut(true_ptr, above) == [[a for a, _ in row] for row in placed]
+    assert cut(true_ptr, tied) == [[t for _, t in row] for row in placed]
+    rows.sort_ties(true_ptr, above, tied)
+    both = np.stack([above, tied], axis=1)
+    assert cut(true_ptr, both) == [[list(x) for x in sorted(row, reverse=True)] for row in placed]
+    rows.summarise_ties(true_ptr, above, tied, *found)
+    for i, relevant in enumerate(case.truth):
+        keys = case.keys(i)
+        good, bad = [keys[j] for j in relevant], [k for j, k in enumerate(keys) if j not in set(relevant)]
+        ends = [(sum(k >= key for k in good), sum(k >= key for k in keys)) for key in good]
+        assert [column[i] for column in found[:3]] == [
+            max([0, *(rank for _, rank in ends)]),
+            sum(u < v for u in good for v in bad),
+            sum(u == v for u in good for v in bad),
+        ]
+        assert found[3][i] == pytest.approx(math.fsum(hits / rank for hits, rank in ends), rel=1e-13)
+        assert found[4][i] == max([0.0, *(2.0 * hits / (rank + len(good)) for hits, rank in ends)])
+    for deepest in (0, 3, 70, case.n_labels):
+        n_credited = case.rng.choice([0, 1, case.n_labels], case.n)
+        discounts = [1.0 / math.log2(2.0 + r) for r in range(deepest)] + [0.0] * case.n_labels
+        cumulated = np.cumsum([0.0, *discounts[:deepest]])
+        gain = np.full(case.n, -9.0)
+        rows.sum_tied_discounts(true_ptr, above, tied, n_credited, cumulated, gain)
+        for i, row in enumerate(placed):
+            want = math.fsum(sum(discounts[a : a + t]) / t for a, t in row if a < n_credited[i])
+            assert gain[i] == pytest.approx(want, rel=1e-12, abs=1e-13)
+
+
+@given(case=cases(), k=st.sampled_from([1, 5, 200]))
+def test_summaries_of_ranks(case: Case, k: int) -> None:
+    true_ptr, ranks = case.arrays()[0], find_positions(case)
+    matching.sort_ranks(true_ptr, ranks)
+    by_row, ints, floats = cut(true_ptr, ranks), np.full((2, case.n), -9), np.full((2, case.n), -9.0)
+    rows.summarise_ranks(true_ptr, ranks, *ints)
+    assert ints[0].tolist() == [min([r for r in row if r], default=0) for row in by_row]
+    assert ints[1].tolist() == [sum(0 < r <= len(row) for r in row) for row in by_row]
+    rows.count_within(true_ptr, ranks, np.full(case.n, k), ints[0])
+    assert ints[0].tolist() == [sum(0 < r <= k for r in row) for row in by_row]
+    rows.sum_precisions(true_ptr, ranks, k, floats[0])
+    credited = [[r for r in row if 0 < r <= k] for row in by_row]
+    assert floats[0].tolist() == [sum((h + 1) / r for h, r in enumerate(row)) for row in credited]
+    rows.sum_discounts(true_ptr, ranks + 1, floats[1])
+    assert floats[1].tolist() == [sum(1.0 / math.log2(2.0 + r) for r in row) for row in by_row]
+
+
+@pytest.mark.parametrize("n_extra", [0, SCAN])
+def test_ids_beyond_32_bits(n_extra: int) -> None:
+    relevant = [3, BIG, *range(BIG + 2, BIG + 2 + n_extra), 2**40]
+    listed = [BIG + 1, BIG, 0, 2**40 + 1]
+    rng, scores = np.random.default_rng(0), [3.0, 2.0, 0.0, -1.0]
+    case = Case(2**41, np.int64, np.float64, [relevant], [listed], [scores], 1.0, False, rng)
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    positions, ranks = find_positions(case), np.zeros(len(relevant), np.int64)
+    assert positions.tolist() == [2 if j == BIG else 0 for j in relevant]
+    two = np.array([2])
+    matching.rank_positions(positions, true_ptr, list_ptr, two, 2**41, ranks)
+    matching.rank_unlisted(positions, true_ptr, true_labels, list_ptr, list_labels, two, ranks)
+    assert ranks.tolist() == [2 if j == BIG else 3 + j - sum(s < j for s in listed) for j in relevant]
+    above, tied = find_ties(case)
+    assert above.tolist() == [1 if j == BIG else 2 for j in relevant]
+    assert tied.tolist() == [1 if j == BIG else 2**41 - 4 for j in relevant]
+    heads = np.empty(5, np.int64)
+    ranking.fill_heads(list_ptr, list_labels, two, 2**41, np.array([0, 5]), heads)
+    assert heads.tolist() == [BIG + 1, BIG, 1, 2, 3]
+
+
+@given(case=cases(), weigh=st.booleans())
+def test_label_totals(case: Case, weigh: bool) -> None:
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    sets = (true_ptr, true_labels, find_positions(case))
+    cuts = np.array([case.rng.integers(0, len(row) + 1) for row in case.listed], np.int64)
+    weight: Any = 2.0 ** case.rng.integers(-50, 20, case.n) if weigh else np.ones(case.n)
+    want = [[Fraction(0)] * case.n_labels for _ in range(3)]
+    for i, relevant in enumerate(case.truth):
+        predicted = set(case.listed[i][: cuts[i]])
+        for total, members in zip(want, (set(relevant) & predicted, predicted, relevant), strict=True):
+            for j in members:
+                total[j] += Fraction(float(weight[i]))
+    if weigh:
+        totals = np.zeros((3, case.n_labels, 3), np.int64)
+        labels.weigh_labels(*sets, cuts, list_ptr, list_labels, weight, totals)
+        assert [[exact(x) for x in row] for row in totals] == want
+    else:
+        counts = np.zeros((3, case.n_labels), np.int64)
+        labels.count_labels(*sets, cuts, list_ptr, list_labels, counts)
+        assert counts.tolist() == want
+
+
+def by_slot(case: Case, slots: Any, terms: Any) -> dict[tuple[int, int], Fraction]:
+    """Sum (row, place, term) by the row's slot and the place."""
+    found: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for i, place, term in terms:
+        found[int(slots[len(case.truth[i])]), place] += Fraction(float(term))
+    return {key: total for key, total in found.items() if total}
+
+
+def nonzero(table: Any, value: Any) -> dict[tuple[int, int], Fraction]:
+    found = {(s, r): value(x) for s, row in enumerate(table) for r, x in enumerate(row)}
+    return {key: total for key, total in found.items() if total}
+
+
+def fraction_of_pair(pair: Any) -> Fraction:
+    return Fraction(float(pair[0])) + Fraction(float(pair[1]))
+
+
+@given(case=cases(), depth=st.sampled_from([0, 1, 3, 24, 200]), large=st.booleans())
+def test_profiles(case: Case, depth: int, large: bool) -> None:
+    true_ptr, true_labels, *_ = case.arrays()
+    ranks, slots = find_positions(case), case.rng.integers(0, 3, case.n_labels + 1)
+    some = [1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**29 + 0.3 if large else 2.5]
+    q = case.rng.choice(some, case.n_labels)
+    weight: Any = 1.1 * 2.0 ** case.rng.integers(-50, 20, case.n)
+    hits, best = [], []
+    for i, y in enumerate(case.truth):
+        places = [case.listed[i].index(j) if j in case.listed[i] else depth for j in y]
+        hits += [(i, r, j) for r, j in zip(places, y, strict=True) if r < depth]
+        best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
+
+    counts = np.zeros((3, depth + 1), np.int64)
+    profiles.count_hits(true_ptr, ranks, slots, counts)
+    assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
+    assert counts.sum() == ranks.size
+    weights, weighted = np.zeros((3, 3), np.int64), np.zeros((3, depth, 3), np.int64)
+    profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
+    assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
+    assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
+
+    none = np.empty(0)
+    for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
+        gains, ideals = np.zeros((2, 3, depth, 3), np.int64)
+        profiles.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
+        assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
+        profiles.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
+        assert nonzero(ideals, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in best])
+
+    split_gains, split_ideals = np.zeros((3, depth + 1, 2)), np.zeros((3, depth, 2))
+    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
+    profiles.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
+    profiles.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
+    for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
+        assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
+        normal = np.zeros((3 * depth, 3), np.int64)
+        profiles.add_split_sums(split.reshape(-1, 2), normal)
+        assert normal.tobytes() == limbs.tobytes()
+
+    own, own_gains = np.zeros((2, case.n, depth))
+    profiles.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
+    assert not own_gains.any()
+    profiles.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
+    assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
+    assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
+    assert own.sum() == np.count_nonzero(own_gains) == len(hits)
+
+
+def test_split_sums_at_their_limits() -> None:
+    ptr, ids, ranks, slots = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, int), np.zeros(2, int)
+    for q in (1.0, 1.5 - 2.0**-52, 2.0 - 2.0**-21, 2.0**30 - 2.0**-22, 2.0**30):
+        gains = np.array([[[0.0, 0.0], [LARGEST_SUM - q - 1, 1.0 - 2.0**-21 - 2.0**-52]]])
+        ideals, before = gains[:, 1:].copy(), fraction_of_pair(gains[0, 1])
+        profiles.sum_exact_gains(ptr, ids, ranks, slots, np.array([q]), gains, ideals)
+        assert fraction_of_pair(gains[0, 1]) == fraction_of_pair(ideals[0, 0]) == before + Fraction(q)
+
+
+# below 1, what is taken off a negative term is rounded to 2^-53: only such negative terms are exact
+terms = st.builds(math.ldexp, st.integers(0, 2**53 - 1), st.integers(-104, -13))
+negative = st.builds(math.ldexp, st.integers(-(2**52), 0), st.integers(-52, -12))
+
+
+@given(values=st.lists(terms | negative | st.floats(2.0**-50, 2.0**40), max_size=30), data=st.data())
+def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -> None:
+    def total(some: list[float]) -> Any:
+        limbs = np.zeros(3, np.int64)
+        for term in some:
+            fixed.add_term(limbs, term)
+        return limbs
+
+    whole = total(values)
+    assert exact(whole) * 4**BITS == sum(math.floor(Fraction(v) * 4**BITS) for v in values)
+    assert total(data.draw(st.permutations(values))).tobytes() == whole.tobytes()
+    at = data.draw(st.integers(0, len(values)))
+    parts = np.stack([total(values[:at]) + total(values[at:]), whole - total(values[:at])])
+    fixed.carry(parts)
+    assert parts.tobytes() == np.stack([whole, total(values[at:])]).tobytes()
+    weights = np.array([data.draw(st.sampled_from([0.0, 0.5, 3.0])) for _ in values])
+    some = np.where(weights == 3.0, np.nan, values)
+    for weight in (np.empty(0), weights):
+        sums = np.zeros((2, 3), np.int64)
+        kept = [(v, w) for v, w in zip(some.tolist(), weights.tolist(), strict=True) if v == v]
+        assert fixed.sum_terms(some, weight, sums[0], sums[1]) == len(kept)
+        assert sums[0].tobytes() == total([v * w if weight.size else v for v, w in kept]).tobytes()
+        assert sums[1].tobytes() == total([w for _, w in kept] if weight.size else []).tobytes()
+
+
+@given(ptr=st.lists(st.integers(-2, 6), min_size=1, max_size=6), rising=st.booleans(), dtype=int_types)
+def test_check_pointer_names_the_first_offence(ptr: list[int], rising: bool, dtype: Any) -> None:
+    ptr = sorted(ptr) if rising else ptr
+    offences = [i for i in range(len(ptr) - 1) if ptr[i + 1] < ptr[i] or ptr[i + 1] > 5]
+    want = (BAD_POINTER, offences[0], offences[0] + 1) if offences else (FINE, -1, -1)
+    assert checking.check_pointer(np.array(ptr, dtype), 5) == ((BAD_POINTER, 0, 0) if ptr[0] else want)
+
+
+id_rows = st.lists(st.lists(st.integers(-1, 7), max_size=5), max_size=5)
+
+
+@example(lists=[[1], [3, 1]], tidy=False, dtype=np.dtype(np.int64))
+@example(lists=[[2, 3], [], [1], [], []], tidy=False, dtype=np.dtype(np.int32))
+@given(lists=id_rows | id_rows.map(lambda r: [sorted(x) for x in r]), tidy=st.booleans(), dtype=int_types)
+def test_check_and_sort_labels(lists: list[list[int]], tidy: bool, dtype: Any) -> None:
+    lists = [sorted({abs(j) % 6 for j in row}) for row in lists] if tidy else lists
+    ptr, ids = csr(lists, dtype)
+    cells = [(i, int(ptr[i]) + s, row[:s], j) for i, row in enumerate(lists) for s, j in enumerate(row)]
+    outside = [(BAD_LABEL, i, p) for i, p, _, j in cells if not 0 <= j < 7]
+    level = [(DUPLICATE, i, p) for i, p, before, j in cells if before and before[-1] == j]
+    found = checking.check_labels(ptr, ids, 7)
+    if not outside and any(before and before[-1] > j for *_, before, j in cells):
+        assert found in [(UNSORTED, -1, -1), *level]  # to be sorted, and then checked again
+    else:
+        assert found == (outside or level or [(FINE, -1, -1)])[0]
+    twice = [(DUPLICATE, i, p) for i, p, before, j in cells if j in before]
+    if not outside:
+        assert checking.find_duplicate(ptr, ids) == (twice or [(FINE, -1, -1)])[0]
+        given_ids, order = ids.copy(), np.arange(ids.size)
+        checking.sort_labels(ptr, ids, order)
+        assert cut(ptr, ids) == [sorted(row) for row in lists]
+        assert given_ids[order].tolist() == ids.tolist()
+
+
+long_rows = st.lists(st.sampled_from([*SIZES, MANY - 1, MANY, MANY + 1, 3000]), min_size=1, max_size=3)
+
+
+@given(sizes=long_rows, seed=seeds, dtype=int_types)
+def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: Any) -> None:
+    rng, base = np.random.default_rng(seed), (BIG if dtype == np.int64 else 0)
+    ptr, ids = csr([(base + rng.permutation(3000)[:size]).tolist() for size in sizes], dtype)
+    assert checking.find_duplicate(ptr, ids) == (FINE, -1, -1)
+    ordered = ids.copy()
+    checking.sort_labels(ptr, ordered, np.arange(ids.size))
+    assert checking.check_labels(ptr, ordered, base + 3000) == (FINE, -1, -1)
+    if sizes[row := int(rng.integers(len(sizes)))] > 1:
+        first, second = sorted(int(ptr[row]) + rng.permutation(sizes[row])[:2])
+        ids[second] = ids[first]
+        assert checking.find_duplicate(ptr, ids) == (DUPLICATE, row, second)
+
+
+@given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))
+def test_fingerprints_tell_sets_apart(lists: list[list[int]]) -> None:
+    found = []
+    for dtype in (np.int32, np.int64):
+        ptr, ids = csr([*lists, *lists, [], [0], [1], [0, 1]], dtype)
+        found.append(np.zeros((ptr.size - 1, 2), np.int64))
+        rows.hash_rows(ptr, ids, found[-1])
+    assert found[0].tobytes() == found[1].tobytes()
+    distinct = len({tuple(row) for row in [*lists, [], [0], [1], [0, 1]]})
+    assert [len(np.unique(column)) for column in found[0].T] == [distinct, distinct]
+
+
+def test_kernels_compile_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def njit(*, cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("no locator available")
+        return lambda function: function
+
+    monkeypatch.setattr(jit, "njit", njit)
+    assert jit.kernel(math.floor) is math.floor

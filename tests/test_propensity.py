@@ -1,0 +1,200 @@
+"""Inverse propensities, and what tables of data sets say, against plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmleval import evaluate, inverse_propensity, label_statistics
+from xmleval.propensity import PUBLISHED
+
+TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
+COUNTS = [3, 1, 1, 0]
+
+
+def plain(count: int, n: int, a: float, b: float) -> float:
+    scale: float = (math.log(n) - 1.0) * (b + 1.0) ** a
+    return 1.0 + scale * math.exp(-a * math.log(count + b))
+
+
+def test_worked_vector() -> None:
+    q = inverse_propensity(label_counts=[0, 1, 15511], n_instances=15511)
+    assert (math.log(15511) - 1) * 2.5**0.55 == pytest.approx(14.3169, abs=5e-5)
+    assert q[0] == pytest.approx(12.4551, abs=5e-5)
+    assert q[1] == pytest.approx(9.6493, abs=5e-5) == math.log(15511)
+    assert 1.0 < q[2] < q[1]
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=1, max_size=6), st.integers(10**6, 10**9),
+    st.floats(0, 3), st.floats(1e-3, 50),
+)  # fmt: skip
+def test_formula(counts: list[int], n: int, a: float, b: float) -> None:
+    q = inverse_propensity(label_counts=counts, n_instances=n, a=a, b=b)
+    assert q.tolist() == pytest.approx([plain(count, n, a, b) for count in counts], rel=1e-12)
+    assert inverse_propensity(label_counts=[1], n_instances=n, a=a, b=b)[0] == pytest.approx(math.log(n))
+    assert bool((q >= 1).all())
+
+
+def test_published_constants() -> None:
+    assert PUBLISHED == {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+    for dataset, (a, b) in PUBLISHED.items():
+        q = inverse_propensity(label_counts=COUNTS, n_instances=40, dataset=dataset)
+        assert q.tolist() == pytest.approx([plain(count, 40, a, b) for count in COUNTS], rel=1e-15)
+        assert q.constants == {"a": a, "b": b, "n": 40.0}
+    one = inverse_propensity(label_counts=COUNTS, n_instances=40, dataset="amazon", a=0.5)
+    assert one.constants == {"a": 0.5, "b": 2.6, "n": 40.0}
+
+
+@pytest.mark.parametrize("form", ["array", "csr_array", "csc_matrix", "coo_array", "bool", "lists"])
+def test_training_labels_of_every_form(form: str) -> None:
+    ids = [np.flatnonzero(row).tolist() for row in TRAIN]
+    forms: dict[str, Any] = {"array": TRAIN, "bool": TRAIN.astype(bool), "lists": ids}
+    y_train = forms[form] if form in forms else getattr(sp, form)(TRAIN)
+    q = inverse_propensity(y_train, n_labels=4)
+    np.testing.assert_array_equal(q, inverse_propensity(label_counts=COUNTS, n_instances=4))
+    np.testing.assert_array_equal(q, inverse_propensity(y_train, 0.55, 1.5, n_labels=4))
+    assert q.dtype == np.float64
+    assert q.shape == (4,)
+
+
+@pytest.mark.parametrize("counts", [np.array(COUNTS, "f4"), np.array(COUNTS, ">u2"), COUNTS, (3.0, 1, 1, 0)])
+def test_counts_of_every_form(counts: Any) -> None:
+    n: Any = np.int64(9)
+    expected = inverse_propensity(label_counts=COUNTS, n_instances=9)
+    np.testing.assert_array_equal(inverse_propensity(label_counts=counts, n_instances=n), expected)
+
+
+def test_column_sums_of_a_matrix_are_counts() -> None:
+    sums = sp.csr_matrix(TRAIN).sum(axis=0)  # SciPy gives a matrix of one row
+    try:
+        q = inverse_propensity(label_counts=sums, n_instances=4)
+    except ValueError as error:
+        assert str(error).startswith("label_counts: shape (1, 4)")  # noqa: PT017
+    else:
+        assert q.shape == (4,)
+
+
+def test_constants_are_reported_while_they_are_true() -> None:
+    q = inverse_propensity(TRAIN)
+    for values, constants in (
+        (q, q.constants),
+        (q.copy(), q.constants),
+        (q.tolist(), "given"),
+        (q * 2, "given"),
+    ):
+        report = evaluate(TRAIN, TRAIN, metrics=["psp@1"], propensity=values)
+        assert json.loads(report.to_json())["propensity"] == constants
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "y_train: give either y_train or label_counts with n_instances"),
+        ({"y_train": TRAIN, "label_counts": COUNTS}, "y_train: give either y_train or label_counts"),
+        ({"label_counts": COUNTS}, "n_instances: needed with label_counts"),
+        ({"label_counts": [1, 0], "n_instances": 2}, "n_instances: 2 training instances; the model needs 3"),
+        ({"label_counts": [0], "n_instances": 0}, "n_instances: 0"),
+        ({"label_counts": [0], "n_instances": -5}, "n_instances: -5"),
+        ({"label_counts": [0], "n_instances": 3.5}, "n_instances: 3.5"),
+        ({"label_counts": [0], "n_instances": "9"}, "n_instances: '9'"),
+        ({"y_train": TRAIN[:2]}, "n_instances: 2 training instances; the model needs 3 or more"),
+        ({"y_train": TRAIN, "n_instances": 9}, "n_instances"),
+        ({"y_train": TRAIN * 2}, "y_train: row 0: value 2 is neither 0 nor 1 in a label set"),
+        ({"y_train": [[0], [5], [1]], "n_labels": 4}, "y_train: row 1: label id 5 is not in 0..3"),
+        ({"label_counts": [3, -1], "n_instances": 9}, "label_counts: label 1: count -1 is not in 0..9"),
+        ({"label_counts": [3, 10], "n_instances": 9}, "label_counts: label 1: count 10 is not in 0..9"),
+        ({"label_counts": [3, 0.5], "n_instances": 9}, "label_counts: label 1: count 0.5"),
+        ({"label_counts": [3, np.nan], "n_instances": 9}, "label_counts: label 1: count nan"),
+        ({"label_counts": [3, 2**70], "n_instances": 9}, "label_counts: dtype object does not hold real"),
+        ({"label_counts": ["3"], "n_instances": 9}, "label_counts: dtype <U1 does not hold real numbers"),
+        ({"y_train": TRAIN, "a": -0.1}, "a: a=-0.1, b=1.5: the model needs a >= 0"),
+        ({"y_train": TRAIN, "a": np.nan}, "a: a=nan, b=1.5: the model needs"),
+        ({"y_train": TRAIN, "a": np.inf}, "a: a=inf, b=1.5: the model needs"),
+        ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
+        ({"y_train": TRAIN, "b": -1.0}, "b: a=0.55, b=-1: the model needs"),
+        ({"y_train": TRAIN, "b": 0.0}, "b: a=0.55, b=0: the model needs a >= 0, N_j + b > 0"),
+        ({"y_train": TRAIN, "dataset": "eurlex"}, "dataset: 'eurlex' is not one of default, wikipedia"),
+    ],
+)  # fmt: skip
+def test_refused_propensities(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        inverse_propensity(**given)
+
+
+def test_count_of_zero_is_fine_where_every_label_occurs() -> None:
+    q = inverse_propensity(label_counts=[1, 2], n_instances=9, b=0.0)
+    assert q[0] == pytest.approx(math.log(9))
+
+
+def plain_statistics(rows: list[set[int]], n_labels: int) -> dict[str, float]:
+    counts = [sum(j in row for row in rows) for j in range(n_labels)]
+    present = [count for count in counts if count]
+    n = len(rows)
+    nan = math.nan
+    return {
+        "n_rows": n,
+        "n_labels": n_labels,
+        "n_stored": sum(counts),
+        "label_cardinality": sum(counts) / n if n else nan,
+        "label_density": sum(counts) / n / n_labels if n else nan,
+        "label_diversity": len({frozenset(row) for row in rows}),
+        "proportional_diversity": len({frozenset(row) for row in rows}) / n if n else nan,
+        "max_labels_per_row": max(map(len, rows), default=0),
+        "rows_without_labels": sum(not row for row in rows),
+        "points_per_label": sum(counts) / n_labels,
+        "labels_without_rows": n_labels - len(present),
+        "tail_share": sum(count <= 10 for count in present) / len(present) if present else nan,
+        "imbalance": sum(max(present) / count for count in present) / len(present) if present else nan,
+    }
+
+
+some_rows = st.lists(st.sets(st.integers(0, 5)), max_size=25)
+
+
+@given(some_rows, some_rows)
+def test_statistics(rows: list[set[int]], train: list[set[int]]) -> None:
+    lists, training = [sorted(row) for row in rows], [sorted(row) for row in train]
+    expected = plain_statistics(rows, 6)
+    found = label_statistics(lists, n_labels=6)
+    assert list(found) == list(expected)
+    assert found == pytest.approx(expected, rel=1e-14, nan_ok=True)
+    both = label_statistics(lists, training, n_labels=6)
+    unseen = {j for row in rows for j in row} - {j for row in train for j in row}
+    pairs = [j for row in rows for j in row]
+    assert both["labels_unseen_in_training"] == len(unseen)
+    share = sum(j in unseen for j in pairs) / len(pairs) if pairs else math.nan
+    assert both["stored_unseen_in_training"] == pytest.approx(share, nan_ok=True)
+    assert {name: both[name] for name in found} == pytest.approx(found, nan_ok=True)
+
+
+def test_statistics_of_the_worked_vector() -> None:
+    truth = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]])
+    for form in (truth, truth.astype(bool), sp.csr_array(truth), sp.csc_matrix(truth), truth.tolist()):
+        found = label_statistics(form)
+        assert found["label_cardinality"] == 2.5
+        assert found["label_density"] == 0.5
+        assert found["label_diversity"] == 2.0
+        assert found["proportional_diversity"] == 1.0
+        assert all(type(value) is float for value in found.values())
+    tail = label_statistics(sp.csr_array(np.repeat(np.eye(2, dtype=int), [10, 11], axis=0)))
+    assert (tail["tail_share"], tail["imbalance"]) == (0.5, (1.1 + 1) / 2)
+    same = evaluate(truth, metrics="statistics")
+    assert {name: label_statistics(truth)[name] for name in same} == dict(same)
+
+
+def test_refused_statistics() -> None:
+    with pytest.raises(ValueError, match=r"^y_train: .* 5 were expected|^y_train: 4 labels; y_true has 5"):
+        label_statistics(np.ones((2, 5)), TRAIN)
+    with pytest.raises(ValueError, match=r"^y_true: row 1: value 3 is neither 0 nor 1"):
+        label_statistics(np.array([[1, 0], [3, 0]]))
+    with pytest.raises(ValueError, match=r"^y_train: row 0: label id 4 is not in 0\.\.3"):
+        label_statistics([[0]], [[4]], n_labels=4)
