@@ -328,9 +328,11 @@ def label_average(name: str, case: Case, average: str, k: int | None, beta: floa
     per_label = [count((j in y, j in h, w) for y, h, w in data) for j in ids]
     support = [tp + fn for tp, _, fn, _ in per_label]
     if average == "weighted":
-        if sum(support) == 0:
-            return zero
-        return mean([set_formula(name, counts, zero, beta) for counts in per_label], support)
+        values = [set_formula(name, counts, zero, beta) for counts in per_label]
+        supported = any(n > 0 and v == v for n, v in zip(support, values, strict=True))
+        return mean(
+            values, support if supported else [1.0] * len(values)
+        )  # scikit-learn's way without support
     assert average == "macro"
     assert which in ("all", "present", "seen")
     if which == "present":

@@ -58,7 +58,7 @@ def evaluate(
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
-        Weight of each instance: 0, or within 2^-50..2^20.
+        Weight of each instance: 0, or within 2^-30..2^20.
     keep_rows : bool, default False
         Keep every row's values for ``report.per_row()``.
     threads : int, optional

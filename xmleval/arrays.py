@@ -54,3 +54,9 @@ class Block(NamedTuple):
 def label_dtype(n_labels: int) -> np.dtype[Any]:
     """Return the narrowest integer type that holds every label id."""
     return np.dtype(np.int32 if n_labels <= np.iinfo(np.int32).max else np.int64)
+
+
+def as_score(value: float, scores: Scores) -> float:
+    """Return a number rounded to the type of scores, as NumPy compares it with them."""
+    with np.errstate(over="ignore"):  # beyond float32 it is infinite
+        return float(np.float64(value).astype(scores.dtype))

@@ -124,7 +124,7 @@ class Evaluator:
         y_pred : as y_true, optional
             Predicted sets.
         sample_weight : array of shape (m,), optional
-            Weight of each row: 0, or within 2^-50..2^20.
+            Weight of each row: 0, or within 2^-30..2^20.
         first_row : int, optional
             Number of the first row in the whole data, for kept rows of shards that are merged later;
             default the number of rows counted so far.

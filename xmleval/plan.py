@@ -238,12 +238,11 @@ def label_average(spec: Spec, counts: Counts, setting: Setting) -> float:
     values = formula(counts, setting)
     defined = ~np.isnan(values)
     support = counts.tp + counts.fn
-    if spec.average == "weighted":
-        if not support.any():
-            return setting.conventions.zero_division
-        total = support[defined].sum()
-        return float((values[defined] * support[defined]).sum() / total) if total else math.nan
     rule = setting.conventions.labels
-    if rule != "all":
+    if spec.average == "weighted":
+        total = support[defined].sum()
+        if total:
+            return float((values[defined] * support[defined]).sum() / total)
+    elif rule != "all":  # a weighted mean over labels without support is a plain one, as in scikit-learn
         defined &= (support if rule == "present" else support + counts.fp) > 0
     return float(values[defined].mean()) if defined.any() else math.nan

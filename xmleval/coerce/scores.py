@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Ints, Labels, Ranking, Scores, label_dtype
+from xmleval.arrays import Ints, Labels, Ranking, Scores, as_score, label_dtype
 from xmleval.coerce.errors import InputError, positive_integer, refuse_code
 from xmleval.coerce.source import (
     Entries,
@@ -26,6 +26,7 @@ from xmleval.coerce.source import (
 from xmleval.kernels.checking import FINE, find_duplicate
 from xmleval.kernels.ranking import copy_heads, count_leading, falls, head_pointer, rank_rows, select_heads
 
+SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
 
@@ -121,7 +122,7 @@ def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: i
         ptr, labels = entries.ptr, entries.labels
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
-            competing = scores != scores.dtype.type(unlisted)
+            competing = scores != as_score(unlisted, scores)
             ptr, labels, _ = keep_entries(entries, competing)
             scores = scores[competing]
         return _rank(ptr, labels, scores, unlisted, depth)
@@ -131,7 +132,7 @@ def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: i
 
 def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None) -> Ranking:
     """Rank entries whose ids rise within each row."""
-    if depth is not None:
+    if depth is not None and depth <= SELECTED:
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
         head_scores = np.empty(head_ptr[-1], scores.dtype)
@@ -139,7 +140,7 @@ def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, dep
         return _with_level(head_ptr, head_labels, head_scores, unlisted)
     labels, scores = labels.copy(), scores.copy()
     rank_rows(ptr, labels, scores)
-    return _with_level(ptr, labels, scores, unlisted)
+    return _with_level(ptr, labels, scores, unlisted, depth)
 
 
 def _with_level(
@@ -150,7 +151,7 @@ def _with_level(
         ptr, labels, scores = cut_heads(ptr, labels, scores, depth)
     n_above = np.diff(ptr)
     if unlisted is not None and scores is not None:
-        count_leading(ptr, scores, float(scores.dtype.type(unlisted)), True, n_above)
+        count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
     return Ranking(ptr, labels, scores, n_above)
 
 

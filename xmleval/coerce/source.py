@@ -108,7 +108,8 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
         bad = used[(used < 0) | (used >= along)]
         if bad.size:
             raise InputError(argument, f"index {bad[0]} of the {matrix.format} is not in 0..{along - 1}")
-    return _from_coordinates(argument, matrix.tocoo(), n_rows, n_labels)
+    matrix = matrix.tocoo()  # of a DIA matrix, which pads with zeros, the cells that are not 0
+    return _from_coordinates(argument, matrix, n_rows, n_labels)
 
 
 def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) -> Stored:

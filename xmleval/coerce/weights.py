@@ -10,11 +10,14 @@ from xmleval.arrays import Floats
 from xmleval.coerce.errors import InputError
 from xmleval.coerce.source import as_array
 
-LIGHTEST, HEAVIEST = 2.0**-50, 2.0**20  # between them weighted sums are exact in fixed point
+# Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
+# sums of weights are exact in fixed point, and weighted sums overflow no sooner than plain ones.
+LIGHTEST, HEAVIEST = 2.0**-30, 2.0**20
+MOST_PROPENSITY = 2.0**30
 
 
 def check_weight(value: Any, n_rows: int) -> Floats:
-    """Return instance weights as float64 (n_rows,), or refuse them."""
+    """Return instance weights over the heaviest possible one as float64 (n_rows,), or refuse them."""
     weight = as_array("sample_weight", value).astype(np.float64, copy=False)
     if weight.shape != (n_rows,):
         raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
@@ -22,10 +25,10 @@ def check_weight(value: Any, n_rows: int) -> Floats:
     if bad.size:
         raise InputError(
             "sample_weight",
-            f"row {bad[0]}: weight {weight[bad[0]]} is neither 0 nor within 2^-50..2^20, "
-            "where sums are exact; scaling all weights by one power of two changes no mean",
+            f"row {bad[0]}: weight {weight[bad[0]]} is neither 0 nor within 2^-30..2^20, "
+            "where sums are exact; scale all weights by one factor",
         )
-    return np.ascontiguousarray(weight)
+    return weight / HEAVIEST
 
 
 def check_propensity(value: Any, n_labels: int | None) -> Floats:
@@ -34,7 +37,7 @@ def check_propensity(value: Any, n_labels: int | None) -> Floats:
     if weights.ndim != 1 or (n_labels is not None and weights.size != n_labels):
         expected = "a vector" if n_labels is None else f"({n_labels},)"
         raise InputError("propensity", f"shape {weights.shape} is not {expected}: one per label")
-    bad = np.flatnonzero(~((weights > 0) & (weights <= 2.0**30)))
+    bad = np.flatnonzero(~((weights > 0) & (weights <= MOST_PROPENSITY)))
     if bad.size:
         raise InputError(
             "propensity", f"label {bad[0]}: inverse propensity {weights[bad[0]]} is not within 0..2^30"

@@ -7,8 +7,6 @@ Terms are cut below 2^-104, each by itself, hence alike however the input is cut
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from xmleval.arrays import Floats, Ints
@@ -23,14 +21,14 @@ MASK = ONE - 1
 @kernel
 def add_term(limbs: Ints, term: float) -> None:
     """Add one float64 term to one sum, int64 (3,)."""
-    whole = math.floor(term)
+    whole = np.int64(term)  # towards zero, so that what is left of a negative term is exact as well
     scaled = (term - whole) * ONE
-    middle = math.floor(scaled)
+    middle = np.int64(scaled)
     low = limbs[2] + np.int64((scaled - middle) * ONE)
-    middle_sum = limbs[1] + np.int64(middle) + (low >> BITS)
+    middle_sum = limbs[1] + middle + (low >> BITS)
     limbs[2] = low & MASK
     limbs[1] = middle_sum & MASK
-    limbs[0] += np.int64(whole) + (middle_sum >> BITS)
+    limbs[0] += whole + (middle_sum >> BITS)
 
 
 @kernel

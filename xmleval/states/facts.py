@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Block, Floats, Ints, Labels, Ranking
+from xmleval.arrays import Block, Floats, Ints, Labels, Ranking, as_score
 from xmleval.coerce import InputError
 from xmleval.kernels.matching import find_positions, find_ties, rank_positions, rank_unlisted, sort_ranks
 from xmleval.kernels.ranking import count_leading, fill_heads
@@ -135,7 +135,7 @@ class Facts:
         n_above = ranking.n_above
         if self.unlisted is not None:
             n_above = np.empty_like(n_above)
-            count_leading(ranking.ptr, scores, float(scores.dtype.type(self.unlisted)), False, n_above)
+            count_leading(ranking.ptr, scores, as_score(self.unlisted, scores), False, n_above)
         find_ties(
             self.positions, truth.ptr, ranking.ptr, scores, n_above, ranking.n_above, self.n_labels,
             above, tied,
@@ -195,13 +195,13 @@ class Facts:
             if ranking.scores is None:
                 raise InputError("y_score", f"decision {decision} needs scores; this list has none")
             cut = np.empty_like(n_listed)
-            threshold = float(ranking.scores.dtype.type(decision.value))  # as `scores > threshold` compares
+            threshold = as_score(decision.value, ranking.scores)
             count_leading(ranking.ptr, ranking.scores, threshold, False, cut)
             return Predicted(self.ranks, cut, ranking.ptr, ranking.labels)
         k = int(decision.value)
         if self.unlisted is None:
             return Predicted(self.ranks, np.minimum(n_listed, k), ranking.ptr, ranking.labels)
-        ptr = np.arange(self.n_rows + 1) * min(k, self.n_labels)
+        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * min(k, self.n_labels)
         labels = np.empty(ptr[-1], ranking.labels.dtype)
         fill_heads(ranking.ptr, ranking.labels, ranking.n_above, self.n_labels, ptr, labels)
         return Predicted(self.ranks, np.diff(ptr), ptr, labels)
