@@ -56,9 +56,8 @@ def cut(ptr: Any, flat: Any) -> list[list[Any]]:
 
 def exact(limbs: Any) -> Fraction:
     """Value of a fixed-point sum, whose limbs must be canonical."""
-    assert 0 <= limbs[1] < ONE
-    assert 0 <= limbs[2] < ONE
-    return Fraction((int(limbs[0]) << 2 * BITS) + (int(limbs[1]) << BITS) + int(limbs[2]), 1 << 2 * BITS)
+    assert all(0 <= limb < ONE for limb in limbs[1:])
+    return sum((Fraction(int(limb), 1 << BITS * i) for i, limb in enumerate(limbs)), Fraction(0))
 
 
 @dataclass

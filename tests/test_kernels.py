@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
 from xmleval.kernels import checking, fixed, jit, labels, matching, profiles, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
-from xmleval.kernels.fixed import BITS
+from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.kernels.matching import SCAN
 from xmleval.kernels.profiles import LARGEST_SUM
 from xmleval.kernels.sorting import RUN
@@ -213,7 +213,7 @@ def test_label_totals(case: Case, weigh: bool) -> None:
             for j in members:
                 total[j] += Fraction(float(weight[i]))
     if weigh:
-        totals = np.zeros((3, case.n_labels, 3), np.int64)
+        totals = np.zeros((3, case.n_labels, LIMBS), np.int64)
         labels.weigh_labels(*sets, cuts, list_ptr, list_labels, weight, totals)
         assert [[exact(x) for x in row] for row in totals] == want
     else:
@@ -256,14 +256,14 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
     profiles.count_hits(true_ptr, ranks, slots, counts)
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
     assert counts.sum() == ranks.size
-    weights, weighted = np.zeros((3, 3), np.int64), np.zeros((3, depth, 3), np.int64)
+    weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
     profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
     assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
     assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
 
     none = np.empty(0)
     for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
-        gains, ideals = np.zeros((2, 3, depth, 3), np.int64)
+        gains, ideals = np.zeros((2, 3, depth, LIMBS), np.int64)
         profiles.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
         assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
         profiles.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
@@ -275,7 +275,7 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
     profiles.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
     for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
         assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
-        normal = np.zeros((3 * depth, 3), np.int64)
+        normal = np.zeros((3 * depth, LIMBS), np.int64)
         profiles.add_split_sums(split.reshape(-1, 2), normal)
         assert normal.tobytes() == limbs.tobytes()
 
@@ -304,13 +304,13 @@ negative = st.builds(math.ldexp, st.integers(-(2**53) + 1, 0), st.integers(-104,
 @given(values=st.lists(terms | negative | st.floats(2.0**-50, 2.0**40), max_size=30), data=st.data())
 def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -> None:
     def total(some: list[float]) -> Any:
-        limbs = np.zeros(3, np.int64)
+        limbs = np.zeros(LIMBS, np.int64)
         for term in some:
             fixed.add_term(limbs, term)
         return limbs
 
     whole = total(values)
-    assert exact(whole) * 4**BITS == sum(int(Fraction(v) * 4**BITS) for v in values)
+    assert exact(whole) * 8**BITS == sum(int(Fraction(v) * 8**BITS) for v in values)
     assert total(data.draw(st.permutations(values))).tobytes() == whole.tobytes()
     at = data.draw(st.integers(0, len(values)))
     parts = np.stack([total(values[:at]) + total(values[at:]), whole - total(values[:at])])
@@ -319,7 +319,7 @@ def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -
     weights = np.array([data.draw(st.sampled_from([0.0, 0.5, 3.0])) for _ in values])
     some = np.where(weights == 3.0, np.nan, values)
     for weight in (np.empty(0), weights):
-        sums = np.zeros((2, 3), np.int64)
+        sums = np.zeros((2, LIMBS), np.int64)
         kept = [(v, w) for v, w in zip(some.tolist(), weights.tolist(), strict=True) if v == v]
         assert fixed.sum_terms(some, weight, sums[0], sums[1]) == len(kept)
         assert sums[0].tobytes() == total([v * w if weight.size else v for v, w in kept]).tobytes()

@@ -12,6 +12,8 @@ from xmleval.arrays import Block
 from xmleval.coerce import InputError
 from xmleval.plan import Plan, States
 
+WORKERS_BYTES = 1 << 30
+
 
 def count_blocks(
     plan: Plan,
@@ -60,7 +62,8 @@ def count_blocks(
                 stop.set()
         return found
 
-    n_workers = min(threads, n_blocks)
+    # each worker holds statistics of its own: not more of them than memory is meant to bear
+    n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (plan.label_bytes + 1)))
     if n_workers == 1:
         parts = [work()]
     else:
@@ -72,11 +75,12 @@ def count_blocks(
     if refused:
         # blocks are taken in order, so the earliest refusal is that of the first offending row
         raise min(refused, key=lambda item: item[0])[1]
-    if states is not None:
-        parts.insert(0, states)
     for part in parts[1:]:
         parts[0].merge(part)
-    return parts[0]
+    if states is None:
+        return parts[0]
+    states.merge(parts[0])
+    return states
 
 
 def checked(block: Callable[[int, int], Block], start: int, stop: int) -> Block:

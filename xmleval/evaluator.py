@@ -233,7 +233,7 @@ class Evaluator:
         inputs = self._inputs(self.given)
         left_out = {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
         return Report(
-            values_by_name={str(spec): states.value(spec) for spec in plan.specs},
+            values_by_name=states.values(),
             specs=plan.specs,
             conventions=self.conventions,
             n_rows=self.n_rows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from xmleval.states import (
     Profile,
     RankProfile,
     RowSums,
+    totals_bytes,
 )
 
 GIVEN_AS = {"scores": "y_score=", "sets": "y_pred= or decision=", "propensity": "propensity="}
@@ -78,6 +79,16 @@ class Plan:
         return [spec for spec in self.every if self.reads(spec) == kind]
 
     @property
+    def decisions(self) -> list[Decision]:
+        """The decision rules whose totals per label are counted."""
+        return list(dict.fromkeys(self.decide(spec) for spec in self.reading("labels")))
+
+    @property
+    def label_bytes(self) -> int:
+        """Memory of the totals per label, the one statistic that grows with the labels."""
+        return len(self.decisions) * totals_bytes(self.n_labels, self.weighted)
+
+    @property
     def depth(self) -> int | None:
         """Leading labels of a ranking that the measures look at; None for all."""
         at_k = [spec.k or 0 for spec in self.every]
@@ -90,20 +101,16 @@ class Plan:
             at_k.append(int(self.decision.value))
         return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
 
-    def row_values(self, spec: Spec) -> Callable[[Facts], Floats]:
-        """Return the function from a block's facts to a spec's row values."""
+    def row_values(self, spec: Spec, facts: Facts) -> Floats:
+        """Return a spec's values of the rows of a block, NaN where a row is left out."""
         metric, setting = spec.metric, self.setting(spec)
-
-        def values(facts: Facts) -> Floats:
-            if metric.counts:
-                return metric.counts(facts.counts(self.decide(spec)), setting)
-            tied = setting.conventions.ndcg_ties == "average"
-            formula = metric.tied_rows if metric.tied_rows and tied else metric.rows
-            assert formula is not None
-            found = formula(facts, setting)
-            return settle_empty(found, 1.0, facts.n_relevant, metric.empty, setting.conventions.empty)
-
-        return values
+        if metric.counts:
+            return metric.counts(facts.counts(self.decide(spec)), setting)
+        tied = setting.conventions.ndcg_ties == "average"
+        formula = metric.tied_rows if metric.tied_rows and tied else metric.rows
+        assert formula is not None
+        found = formula(facts, setting)
+        return settle_empty(found, 1.0, facts.n_relevant, metric.empty, setting.conventions.empty)
 
 
 class States:
@@ -115,36 +122,34 @@ class States:
         gains = plan.propensity if any(spec.metric.table != "hits" for spec in profile) else None
         depth = max((spec.k or 0 for spec in profile), default=0)
         self.profile = RankProfile(depth, gains, plan.weighted, plan.keep_rows) if profile else None
-        rows = plan.reading("rows")
-        self._row_values = [plan.row_values(spec) for spec in rows]
-        self.rows = RowSums([str(spec) for spec in rows], plan.keep_rows)
-        decisions = dict.fromkeys(plan.decide(spec) for spec in plan.reading("labels"))
-        self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in decisions}
+        self.row_specs = plan.reading("rows")
+        self.rows = RowSums([str(spec) for spec in self.row_specs], plan.keep_rows)
+        self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in plan.decisions}
         self.sets = LabelSets() if plan.reading("sets") else None
 
     def update(self, block: Block) -> None:
-        """Count a block; everything that can be refused is refused before anything is counted."""
+        """Count a block: first all that may fail, then all that changes a state."""
         facts = Facts(block, self.plan.n_labels, self.plan.conventions.unlisted_score, self.plan.decision)
-        values = [row_values(facts) for row_values in self._row_values]
-        for decision in self.totals:
-            facts.predicted(decision)
-        self.rows.update(values, block.weight, block.first_row)
+        values = [self.plan.row_values(spec, facts) for spec in self.row_specs]
+        commits = [self.rows.prepare(values, block.weight, block.first_row)]
         if self.profile:
-            self.profile.update(facts)
-        for totals in self.totals.values():
-            totals.update(facts)
+            commits.append(self.profile.prepare(facts))
         if self.sets:
-            self.sets.update(block.truth)
+            commits.append(self.sets.prepare(block.truth))
+        commits += [totals.prepare(facts) for totals in self.totals.values()]
+        for commit in commits:
+            commit()
 
     def merge(self, other: States) -> None:
-        """Add the statistics of another part of the data."""
-        self.rows.merge(other.rows)
+        """Add the statistics of another part of the data: first all that may fail, as in `update`."""
+        commits = [self.rows.prepare_merge(other.rows)]
         if self.profile and other.profile:
-            self.profile.merge(other.profile)
-        for decision, totals in self.totals.items():
-            totals.merge(other.totals[decision])
+            commits.append(self.profile.prepare_merge(other.profile))
         if self.sets and other.sets:
-            self.sets.merge(other.sets)
+            commits.append(self.sets.prepare_merge(other.sets))
+        commits += [totals.prepare_merge(other.totals[d]) for d, totals in self.totals.items()]
+        for commit in commits:
+            commit()
 
     def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets]]:
         yield "rows", self.rows
@@ -167,26 +172,30 @@ class States:
             prefix = f"{name}/"
             state.restore({k[len(prefix) :]: a for k, a in arrays.items() if k.startswith(prefix)})
 
-    def value(self, spec: Spec) -> float:
-        """Return the value of one spec; NaN where it is undefined."""
-        plan, setting = self.plan, self.plan.setting(spec)
-        kind = plan.reads(spec)
-        if kind == "profile":
-            assert self.profile
-            return profile_value(spec, self.profile.profile(), setting)
-        if kind == "rows":
-            return self.rows.mean(str(spec), plan.weighted)
-        if kind == "parts":
-            assert spec.metric.combine
-            return spec.metric.combine([self.value(parse_spec(p)) for p in spec.metric.parts], setting)
-        if kind == "sets":
-            assert self.sets
-            assert spec.metric.distinct
-            return spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
-        counts = self.totals[plan.decide(spec)].counts()
-        if spec.metric.labels:
-            return spec.metric.labels(counts, setting)
-        return label_average(spec, counts, setting)
+    def values(self) -> dict[str, float]:
+        """Return the value of every spec by name; NaN where it is undefined."""
+        profile = self.profile.profile() if self.profile else None
+        found: dict[str, float] = {}
+        by_label: dict[Decision, list[Spec]] = {}
+        for spec in self.plan.every:
+            kind, name, setting = self.plan.reads(spec), str(spec), self.plan.setting(spec)
+            if kind == "profile" and profile:
+                found[name] = profile_value(spec, profile, setting)
+            elif kind == "rows":
+                found[name] = self.rows.mean(name, self.plan.weighted)
+            elif kind == "labels":
+                by_label.setdefault(self.plan.decide(spec), []).append(spec)
+            elif self.sets and spec.metric.distinct:
+                found[name] = spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
+        for decision, specs in by_label.items():
+            counts = self.totals[decision].counts()  # as large as the labels: one decision at a time
+            for spec in specs:
+                found[str(spec)] = label_value(spec, counts, self.plan.setting(spec))
+        for spec in self.plan.specs:
+            if spec.metric.combine:
+                parts = [found[part] for part in spec.metric.parts]
+                found[str(spec)] = spec.metric.combine(parts, self.plan.setting(spec))
+        return {str(spec): found[str(spec)] for spec in self.plan.specs}
 
     def n_left_out(self, spec: Spec) -> int:
         """Return how many rows the mean of a spec leaves out because it is undefined there."""
@@ -229,8 +238,10 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
     return total / over if over else math.nan
 
 
-def label_average(spec: Spec, counts: Counts, setting: Setting) -> float:
+def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
     """Average a formula over labels, or apply it to the totals of all labels."""
+    if spec.metric.labels:
+        return spec.metric.labels(counts, setting)
     formula = spec.metric.counts
     assert formula is not None
     if spec.average == "micro":

@@ -73,6 +73,25 @@ def sort_labels(ptr: Ints, labels: Labels, order: Ints) -> None:
 
 
 @kernel
+def find_twin(labels: Labels, scratch: Labels) -> int:
+    """Find the first id that occurred before, by sorting a copy; -1 where there is none."""
+    scratch[:] = labels
+    scratch.sort()
+    n_same = 0
+    for p in range(1, labels.size):
+        n_same += scratch[p] == scratch[p - 1]
+    if n_same == 0:
+        return -1
+    seen = np.zeros(labels.size, np.bool_)
+    for p in range(labels.size):
+        at = np.searchsorted(scratch, labels[p])
+        if seen[at]:
+            return p
+        seen[at] = True
+    return -1
+
+
+@kernel
 def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
     """Find an id that a row of an unsorted list holds twice.
 
@@ -90,24 +109,17 @@ def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
         lo, hi = ptr[i], ptr[i + 1]
         n = hi - lo
         if n > MANY:
-            scratch[:n] = labels[lo:hi]
-            scratch[:n].sort()
-            n_same = 0
-            for p in range(1, n):
-                n_same += scratch[p] == scratch[p - 1]
-            if n_same == 0:
-                continue
+            position = find_twin(labels[lo:hi], scratch[:n])
+            if position >= 0:
+                return DUPLICATE, i, lo + position
+            continue
         for p in range(lo, hi):
             label = labels[p]
-            if FEW < n <= MANY:
+            if n > FEW:
                 bucket = (np.uint64(label) * np.uint64(0x9E3779B97F4A7C15)) >> shift
                 met = visitor[bucket] == i
                 visitor[bucket] = i
                 if not met:
-                    continue
-            elif n > MANY:
-                at = np.searchsorted(scratch[:n], label)
-                if at + 1 == n or scratch[at + 1] != label:
                     continue
             twice = False
             for other in range(lo, p):

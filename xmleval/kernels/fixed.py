@@ -1,8 +1,8 @@
 """Fixed-point sums: exact addition of float64 terms, so that no order of adding shows in a digit.
 
-A sum is three int64 limbs, last axis of its array: whole part, 52 bits and 52 further bits of fraction.
-The two fractions are carried at every addition and lie in [0, 2^52), so equal sums have equal limbs.
-Terms are cut below 2^-104, each by itself, hence alike however the input is cut into blocks.
+A sum is four int64 limbs, last axis of its array: whole part, then three times 52 bits of fraction.
+Fractions are carried at every addition and lie in [0, 2^52), so equal sums have equal limbs.
+Terms are cut below 2^-156, each by itself, hence alike however the input is cut into blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
 
-LIMBS = 3
+LIMBS = 4
 BITS = 52
 ONE = 1 << BITS
 MASK = ONE - 1
@@ -20,15 +20,19 @@ MASK = ONE - 1
 
 @kernel
 def add_term(limbs: Ints, term: float) -> None:
-    """Add one float64 term to one sum, int64 (3,)."""
+    """Add one float64 term to one sum, int64 (4,)."""
     whole = np.int64(term)  # towards zero, so that what is left of a negative term is exact as well
-    scaled = (term - whole) * ONE
-    middle = np.int64(scaled)
-    low = limbs[2] + np.int64((scaled - middle) * ONE)
-    middle_sum = limbs[1] + middle + (low >> BITS)
-    limbs[2] = low & MASK
-    limbs[1] = middle_sum & MASK
-    limbs[0] += whole + (middle_sum >> BITS)
+    rest = (term - whole) * ONE
+    first = np.int64(rest)
+    rest = (rest - first) * ONE
+    second = np.int64(rest)
+    third = limbs[3] + np.int64((rest - second) * ONE)
+    limbs[3] = third & MASK
+    second += limbs[2] + (third >> BITS)
+    limbs[2] = second & MASK
+    first += limbs[1] + (second >> BITS)
+    limbs[1] = first & MASK
+    limbs[0] += whole + (first >> BITS)
 
 
 @kernel
@@ -36,7 +40,7 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
     """Add weighted values and their weights, leaving out NaN; return how many were added.
 
     values : float64 (n,); weight : float64 (n,), or (0,) where all weigh one (then weight_total
-    is not touched); total, weight_total : int64 (3,), added to
+    is not touched); total, weight_total : int64 (4,), added to
     """
     n_added = 0
     for i in range(values.size):
@@ -53,9 +57,8 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
 
 @kernel
 def carry(limbs: Ints) -> None:
-    """Bring sums that were added limb by limb back to canonical limbs, int64 (n, 3)."""
+    """Bring sums that were added limb by limb back to canonical limbs, int64 (n, 4)."""
     for i in range(limbs.shape[0]):
-        middle = limbs[i, 1] + (limbs[i, 2] >> BITS)
-        limbs[i, 2] &= MASK
-        limbs[i, 1] = middle & MASK
-        limbs[i, 0] += middle >> BITS
+        for limb in range(LIMBS - 1, 0, -1):
+            limbs[i, limb - 1] += limbs[i, limb] >> BITS
+            limbs[i, limb] &= MASK

@@ -43,7 +43,7 @@ def weigh_labels(
     weight: Floats,
     totals: Ints,
 ) -> None:
-    """Sum instance weights as `count_labels` counts instances; totals : int64 (3, n_labels, 3)."""
+    """Sum instance weights as `count_labels` counts instances; totals : int64 (3, n_labels, 4)."""
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
             add_term(totals[2, true_labels[t]], weight[i])

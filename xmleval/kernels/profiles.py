@@ -7,27 +7,38 @@ import numpy as np
 from xmleval.arrays import Floats, Ints, Labels
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import longest_row
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and taking it away again rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
+INSERTED = 32  # depth up to which inserting into the largest so far beats sorting all
 COUNTED = 24  # relevant labels of a row up to which counting larger ones beats keeping the largest
 
 
 @kernel
-def insert_best(best: Floats, held: int, value: float) -> int:
-    """Insert a value among the largest so far, falling; return how many are held then."""
-    if held == best.size:
-        if held == 0 or value <= best[held - 1]:
-            return held
-        held -= 1
-    j = held
-    while j > 0 and best[j - 1] < value:
-        best[j] = best[j - 1]
-        j -= 1
-    best[j] = value
-    return held + 1
+def keep_largest(values: Floats, best: Floats) -> int:
+    """Write the largest values, falling, as many as there are or fit; return how many. Reorders values."""
+    depth = min(best.size, values.size)
+    if depth > INSERTED:
+        values.sort()
+        for j in range(depth):
+            best[j] = values[values.size - 1 - j]
+        return depth
+    held = 0
+    for value in values:
+        if held == depth:
+            if held == 0 or value <= best[held - 1]:
+                continue
+            held -= 1
+        j = held
+        while j > 0 and best[j - 1] < value:
+            best[j] = best[j - 1]
+            j -= 1
+        best[j] = value
+        held += 1
+    return held
 
 
 @kernel
@@ -66,7 +77,7 @@ def sum_exact_gains(
     ideals : float64 (slots, depth, 2), added to
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
-    row = np.empty(COUNTED, np.float64)
+    row = np.empty(max(COUNTED, longest_row(true_ptr)), np.float64)
     best = np.empty(depth, np.float64)
     for i in range(true_ptr.size - 1):
         first = true_ptr[i]
@@ -91,15 +102,15 @@ def sum_exact_gains(
                     ideals[slot, place, 0] += high
                     ideals[slot, place, 1] += low
             continue
-        held = 0
-        for t in range(first, first + n):
-            q = propensity[true_labels[t]]
-            if 0 < ranks[t] <= n_hit_ranks:
+        for t in range(n):
+            q = propensity[true_labels[first + t]]
+            row[t] = q
+            rank = ranks[first + t]
+            if 0 < rank <= n_hit_ranks:
                 high = (q + SPLIT_HIGH) - SPLIT_HIGH
-                gains[slot, ranks[t], 0] += high
-                gains[slot, ranks[t], 1] += ((q - high) + SPLIT_LOW) - SPLIT_LOW
-            held = insert_best(best, held, q)
-        for place in range(held):
+                gains[slot, rank, 0] += high
+                gains[slot, rank, 1] += ((q - high) + SPLIT_LOW) - SPLIT_LOW
+        for place in range(keep_largest(row[:n], best)):
             high = (best[place] + SPLIT_HIGH) - SPLIT_HIGH
             ideals[slot, place, 0] += high
             ideals[slot, place, 1] += ((best[place] - high) + SPLIT_LOW) - SPLIT_LOW
@@ -107,7 +118,7 @@ def sum_exact_gains(
 
 @kernel
 def add_split_sums(sums: Floats, limbs: Ints) -> None:
-    """Add split sums, float64 (n, 2), to fixed-point sums, int64 (n, 3)."""
+    """Add split sums, float64 (n, 2), to fixed-point sums, int64 (n, 4)."""
     for i in range(sums.shape[0]):
         add_term(limbs[i], sums[i, 0])
         add_term(limbs[i], sums[i, 1])
@@ -117,7 +128,7 @@ def add_split_sums(sums: Floats, limbs: Ints) -> None:
 def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Ints, hits: Ints) -> None:
     """Sum instance weights by slot, and by slot and rank of a hit.
 
-    rows : int64 (slots, 3); hits : int64 (slots, depth, 3), fixed point, added to
+    rows : int64 (slots, 4); hits : int64 (slots, depth, 4), fixed point, added to
     """
     depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
@@ -141,7 +152,7 @@ def sum_gains(
     """Sum the propensity of each hit by slot and rank.
 
     propensity : float64 (n_labels,); weight : float64 (n,), or (0,) where all weigh one
-    gains : int64 (slots, depth, 3), fixed point, added to
+    gains : int64 (slots, depth, 4), fixed point, added to
     """
     depth = gains.shape[1]
     for i in range(true_ptr.size - 1):
@@ -158,18 +169,18 @@ def sum_ideals(
 ) -> None:
     """Sum each instance's largest propensities by slot and by their place in falling order.
 
-    ideals : int64 (slots, depth, 3), fixed point, added to; the rest as in `sum_gains`
+    ideals : int64 (slots, depth, 4), fixed point, added to; the rest as in `sum_gains`
     """
-    depth = ideals.shape[1]
-    best = np.empty(depth, np.float64)
+    best = np.empty(ideals.shape[1], np.float64)
+    row = np.empty(longest_row(true_ptr), np.float64)
     for i in range(true_ptr.size - 1):
-        slot = slots[true_ptr[i + 1] - true_ptr[i]]
-        held = 0
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            held = insert_best(best, held, propensity[true_labels[t]])
+        first = true_ptr[i]
+        n = true_ptr[i + 1] - first
+        for t in range(n):
+            row[t] = propensity[true_labels[first + t]]
         unit = weight[i] if weight.size else 1.0
-        for r in range(held):
-            add_term(ideals[slot, r], best[r] * unit)
+        for r in range(keep_largest(row[:n], best)):
+            add_term(ideals[slots[n], r], best[r] * unit)
 
 
 @kernel

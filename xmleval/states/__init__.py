@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xmleval.states.facts import Counts, Decision, Facts, TieFacts
 from xmleval.states.label_sets import LabelSets
-from xmleval.states.label_totals import LabelTotals
+from xmleval.states.label_totals import LabelTotals, totals_bytes
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
 
@@ -18,4 +18,5 @@ __all__ = [
     "RankProfile",
     "RowSums",
     "TieFacts",
+    "totals_bytes",
 ]

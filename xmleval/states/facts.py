@@ -87,6 +87,8 @@ class Facts:
         self.unlisted = unlisted
         self.decision = decision
         self.n_relevant: Ints = np.diff(block.truth.ptr)
+        self._predicted: dict[Decision, Predicted] = {}
+        self._counts: dict[Decision, Counts] = {}
 
     @property
     def n_rows(self) -> int:
@@ -187,8 +189,15 @@ class Facts:
 
     def predicted(self, decision: Decision) -> Predicted:
         """Predicted sets under a decision."""
+        if decision not in self._predicted:
+            self._predicted[decision] = self._decide(decision)
+        return self._predicted[decision]
+
+    def _decide(self, decision: Decision) -> Predicted:
         if decision.kind == "pred":
-            return self._given
+            pred = self.block.pred
+            assert pred is not None
+            return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
         ranking = self.ranking
         n_listed = np.diff(ranking.ptr)
         if decision.kind == "threshold":
@@ -198,28 +207,24 @@ class Facts:
             threshold = as_score(decision.value, ranking.scores)
             count_leading(ranking.ptr, ranking.scores, threshold, False, cut)
             return Predicted(self.ranks, cut, ranking.ptr, ranking.labels)
-        k = int(decision.value)
+        k = min(int(decision.value), self.n_labels)
         if self.unlisted is None:
             return Predicted(self.ranks, np.minimum(n_listed, k), ranking.ptr, ranking.labels)
-        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * min(k, self.n_labels)
+        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * k
         labels = np.empty(ptr[-1], ranking.labels.dtype)
         fill_heads(ranking.ptr, ranking.labels, ranking.n_above, self.n_labels, ptr, labels)
         return Predicted(self.ranks, np.diff(ptr), ptr, labels)
 
     def counts(self, decision: Decision) -> Counts:
         """Contingency table of each instance under a decision."""
-        predicted = self.predicted(decision)
-        n_within = np.empty(self.n_rows, np.int64)
-        count_within(self.block.truth.ptr, predicted.ranks, predicted.cut, n_within)
-        tp = n_within.astype(np.float64)
-        fp, fn = predicted.cut - tp, self.n_relevant - tp
-        return Counts(tp, fp, fn, self.n_labels - tp - fp - fn)
-
-    @cached_property
-    def _given(self) -> Predicted:
-        pred = self.block.pred
-        assert pred is not None
-        return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
+        if decision not in self._counts:
+            predicted = self.predicted(decision)
+            n_within = np.empty(self.n_rows, np.int64)
+            count_within(self.block.truth.ptr, predicted.ranks, predicted.cut, n_within)
+            tp = n_within.astype(np.float64)
+            fp, fn = predicted.cut - tp, self.n_relevant - tp
+            self._counts[decision] = Counts(tp, fp, fn, self.n_labels - tp - fp - fn)
+        return self._counts[decision]
 
     def _locate(self, list_ptr: Ints, list_labels: Labels) -> Ints:
         truth = self.block.truth

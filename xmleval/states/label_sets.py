@@ -6,6 +6,9 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints, Truth
 from xmleval.kernels.rows import hash_rows
+from xmleval.states.limbs import Commit
+
+ENOUGH = 1 << 16
 
 
 class LabelSets:
@@ -15,26 +18,37 @@ class LabelSets:
     """
 
     def __init__(self) -> None:
-        self.fingerprints: Ints = np.empty((0, 2), np.int64)
         self.n_rows = 0
+        self._sorted: Ints = np.empty((0, 2), np.int64)
+        self._recent: list[Ints] = []  # joined when they outgrow what is sorted, so that time stays linear
 
-    def update(self, truth: Truth) -> None:
+    @property
+    def fingerprints(self) -> Ints:
+        """Return the distinct fingerprints, sorted."""
+        if self._recent:
+            self._sorted, self._recent = _distinct([self._sorted, *self._recent]), []
+        return self._sorted
+
+    def prepare(self, truth: Truth) -> Commit:
         """Add the label sets of a block."""
         found = np.empty((truth.ptr.size - 1, 2), np.int64)
         hash_rows(truth.ptr, truth.labels, found)
-        self._add(found, truth.ptr.size - 1)
+        return self._take(_distinct([found]), truth.ptr.size - 1)
 
-    def merge(self, other: LabelSets) -> None:
+    def prepare_merge(self, other: LabelSets) -> Commit:
         """Add another state."""
-        self._add(other.fingerprints, other.n_rows)
+        return self._take(other.fingerprints, other.n_rows)
 
-    def _add(self, found: Ints, n_rows: int) -> None:
-        both = np.concatenate((self.fingerprints, found))
-        both = both[np.lexsort((both[:, 1], both[:, 0]))]
-        new = np.ones(len(both), np.bool_)
-        new[1:] = (both[1:] != both[:-1]).any(axis=1)
-        self.fingerprints = both[new]
-        self.n_rows += n_rows
+    def _take(self, found: Ints, n_rows: int) -> Commit:
+        sorted_, recent = self._sorted, [*self._recent, found]
+        if sum(len(part) for part in recent) > max(len(sorted_), ENOUGH):
+            sorted_, recent = _distinct([sorted_, *recent]), []
+        n_rows += self.n_rows
+
+        def commit() -> None:
+            self._sorted, self._recent, self.n_rows = sorted_, recent, n_rows
+
+        return commit
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
@@ -42,5 +56,13 @@ class LabelSets:
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self.fingerprints = arrays["fingerprints"].astype(np.int64)
+        self._sorted, self._recent = arrays["fingerprints"].astype(np.int64), []
         self.n_rows = int(arrays["n_rows"][0])
+
+
+def _distinct(parts: list[Ints]) -> Ints:
+    both = np.concatenate(parts)
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    new = np.ones(len(both), np.bool_)
+    new[1:] = (both[1:] != both[:-1]).any(axis=1)
+    return both[new]

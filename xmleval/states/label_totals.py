@@ -8,14 +8,19 @@ from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.labels import count_labels, weigh_labels
 from xmleval.states.facts import Counts, Decision, Facts
-from xmleval.states.limbs import NO_WEIGHT, as_floats
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats
+
+
+def totals_bytes(n_labels: int, weighted: bool) -> int:
+    """Return the memory of the totals of one decision."""
+    return 3 * 8 * n_labels * (LIMBS if weighted else 1)
 
 
 class LabelTotals:
     """Totals of every label under one decision rule.
 
     Counts are int64 (3, n_labels); with instance weights they are fixed-point sums of weights,
-    int64 (3, n_labels, 3). The order is tp, n_pred, n_true.
+    int64 (3, n_labels, 4). The order is tp, n_pred, n_true.
     """
 
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
@@ -26,23 +31,31 @@ class LabelTotals:
         self.totals: Ints = np.zeros(shape, np.int64)
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
 
-    def update(self, facts: Facts) -> None:
-        """Count a block."""
+    def prepare(self, facts: Facts) -> Commit:
+        """Count a block, in place: the totals of millions of labels are not copied."""
         truth, predicted = facts.block.truth, facts.predicted(self.decision)
-        if facts.block.weight is None:
-            self.rows[0, 0] += facts.n_rows
-            count_labels(*truth, *predicted, self.totals)
-        else:
-            sum_terms(facts.block.weight, NO_WEIGHT, self.rows[0], self.rows[0])
-            weigh_labels(*truth, *predicted, facts.block.weight, self.totals)
 
-    def merge(self, other: LabelTotals) -> None:
-        """Add another state of the same decision."""
-        self.totals += other.totals
-        self.rows += other.rows
-        carry(self.rows)
-        if self.weighted:
-            carry(self.totals.reshape(-1, LIMBS))
+        def commit() -> None:
+            if facts.block.weight is None:
+                self.rows[0, 0] += facts.n_rows
+                count_labels(*truth, *predicted, self.totals)
+            else:
+                sum_terms(facts.block.weight, NO_WEIGHT, self.rows[0], self.rows[0])
+                weigh_labels(*truth, *predicted, facts.block.weight, self.totals)
+
+        return commit
+
+    def prepare_merge(self, other: LabelTotals) -> Commit:
+        """Add another state of the same decision, in place."""
+
+        def commit() -> None:
+            self.totals += other.totals
+            self.rows += other.rows
+            carry(self.rows)
+            if self.weighted:
+                carry(self.totals.reshape(-1, LIMBS))
+
+        return commit
 
     def counts(self) -> Counts:
         """Return the contingency table of every label, float64 (n_labels,) each."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from xmleval.arrays import Floats, Ints
-from xmleval.kernels.fixed import BITS
+from xmleval.kernels.fixed import BITS, LIMBS
 
+# What preparing an update or a merge gives: all that could fail is done, calling it changes the state.
+Commit = Callable[[], None]
 NO_WEIGHT: Floats = np.empty(0)  # what kernels take where every instance weighs one
 
 
 def as_floats(limbs: Ints) -> Floats:
-    """Return fixed-point sums, int64 (..., 3), as float64 (...)."""
-    fraction = np.ldexp(limbs[..., 1].astype(np.float64), -BITS)
-    fraction += np.ldexp(limbs[..., 2].astype(np.float64), -2 * BITS)
-    return limbs[..., 0].astype(np.float64) + fraction
+    """Return fixed-point sums, int64 (..., 4), as float64 (...)."""
+    total = np.zeros(limbs.shape[:-1])
+    for limb in range(LIMBS - 1, -1, -1):
+        total += np.ldexp(limbs[..., limb].astype(np.float64), -BITS * limb)
+    return total
 
 
 def as_integer(limbs: Ints) -> int:
-    """Return one fixed-point sum, int64 (3,), as an integer multiple of 2^-104."""
-    return (int(limbs[0]) << 2 * BITS) + (int(limbs[1]) << BITS) + int(limbs[2])
+    """Return one fixed-point sum, int64 (4,), as an integer multiple of its last bit."""
+    total = 0
+    for limb in limbs:
+        total = (total << BITS) + int(limb)
+    return total

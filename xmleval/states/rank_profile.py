@@ -20,7 +20,7 @@ from xmleval.kernels.profiles import (
     sum_ideals,
 )
 from xmleval.states.facts import Facts
-from xmleval.states.limbs import NO_WEIGHT, as_floats
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats
 
 
 class Profile(NamedTuple):
@@ -75,7 +75,7 @@ class RankProfile:
             (0.0, 0.0) if propensity is None else (float(propensity.min()), float(propensity.max()))
         )
 
-    def update(self, facts: Facts) -> None:
+    def prepare(self, facts: Facts) -> Commit:
         """Count a block."""
         ptr, labels = facts.block.truth
         weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
@@ -106,10 +106,8 @@ class RankProfile:
             else:
                 sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
                 sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
-        self._add(present, found)
-        self.n_empty += int(per_size[0])
-        if self.keep and facts.n_rows:
-            self.kept.append((facts.block.first_row, self._own(facts)))
+        own = [(facts.block.first_row, self._own(facts))] if self.keep and facts.n_rows else []
+        return self._take(present, found, int(per_size[0]), own)
 
     def _splits(self, n_rows: int) -> bool:
         """Tell whether the faster sums of gains are exact for so many rows."""
@@ -117,27 +115,31 @@ class RankProfile:
             return False
         return n_rows < MOST_TERMS and n_rows * self._q_range[1] < LARGEST_SUM
 
-    def merge(self, other: RankProfile) -> None:
+    def prepare_merge(self, other: RankProfile) -> Commit:
         """Add another state of the same depth and propensities."""
-        self._add(other.n_relevant, other.tables)
-        self.n_empty += other.n_empty
-        self.kept += other.kept
+        return self._take(other.n_relevant, other.tables, other.n_empty, other.kept)
 
-    def _add(self, n_relevant: Ints, found: dict[str, Ints]) -> None:
+    def _take(
+        self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: list[tuple[int, Profile]]
+    ) -> Commit:
+        tables: dict[str, Ints] = {}
         both = np.union1d(self.n_relevant, n_relevant)
         mine, theirs = np.searchsorted(both, self.n_relevant), np.searchsorted(both, n_relevant)
         for name, old in self.tables.items():
             new = found[name]
-            table = old
             width = max(old.shape[1], new.shape[1])
-            if both.size > old.shape[0] or width > old.shape[1]:
-                table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
-                table[mine, : old.shape[1]] = old
+            table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
+            table[mine, : old.shape[1]] = old
             table[theirs, : new.shape[1]] += new
             if table.ndim == 3:
                 carry(table.reshape(-1, LIMBS))
-            self.tables[name] = table
-        self.n_relevant = both
+            tables[name] = table
+        all_kept, n_empty = [*self.kept, *kept], self.n_empty + n_empty
+
+        def commit() -> None:
+            self.n_relevant, self.tables, self.n_empty, self.kept = both, tables, n_empty, all_kept
+
+        return commit
 
     def _own(self, facts: Facts) -> Profile:
         """Return the profile of every single instance of a block."""

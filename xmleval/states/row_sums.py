@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
-from xmleval.states.limbs import NO_WEIGHT, as_integer
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_integer
 
 
 class RowSums:
@@ -30,29 +30,34 @@ class RowSums:
         self.n_rows = 0
         self.kept: list[tuple[int, Floats]] = []  # first row, (keys, rows)
 
-    def update(self, values: list[Floats], weight: Floats | None, first_row: int) -> None:
-        """Add the values of some rows: one array per quantity, in the order of ``keys``."""
+    def prepare(self, values: list[Floats], weight: Floats | None, first_row: int) -> Commit:
+        """Sum the values of some rows: one array per quantity, in the order of ``keys``."""
         unit = NO_WEIGHT if weight is None else weight
+        totals, n_defined = self.totals.copy(), self.n_defined.copy()
         for i, column in enumerate(values):
-            self.n_defined[i] += sum_terms(column, unit, self.totals[i, 0], self.totals[i, 1])
+            n_defined[i] += sum_terms(column, unit, totals[i, 0], totals[i, 1])
         n_rows = values[0].size if values else 0
-        self.n_rows += n_rows
-        if self.keep and n_rows:
-            self.kept.append((first_row, np.array(values, np.float64)))
+        own = [(first_row, np.array(values, np.float64))] if self.keep and n_rows else []
+        return self._take(totals, n_defined, self.n_rows + n_rows, [*self.kept, *own])
 
-    def merge(self, other: RowSums) -> None:
+    def prepare_merge(self, other: RowSums) -> Commit:
         """Add another state of the same quantities."""
-        self.totals += other.totals
-        carry(self.totals.reshape(-1, LIMBS))
-        self.n_defined += other.n_defined
-        self.n_rows += other.n_rows
-        self.kept += other.kept
+        totals = self.totals + other.totals
+        carry(totals.reshape(-1, LIMBS))
+        n_defined = self.n_defined + other.n_defined
+        return self._take(totals, n_defined, self.n_rows + other.n_rows, [*self.kept, *other.kept])
+
+    def _take(self, totals: Ints, n_defined: Ints, n_rows: int, kept: list[tuple[int, Floats]]) -> Commit:
+        def commit() -> None:
+            self.totals, self.n_defined, self.n_rows, self.kept = totals, n_defined, n_rows, kept
+
+        return commit
 
     def mean(self, key: str, weighted: bool) -> float:
         """Return the mean of a quantity over the rows where it is defined, NaN where there is none."""
         i = self.keys.index(key)
         total = as_integer(self.totals[i, 0])
-        weight = as_integer(self.totals[i, 1]) if weighted else int(self.n_defined[i]) << 2 * BITS
+        weight = as_integer(self.totals[i, 1]) if weighted else int(self.n_defined[i]) << (LIMBS - 1) * BITS
         return float(Fraction(total, weight)) if weight else float("nan")
 
     def rows(self, key: str) -> Floats:
