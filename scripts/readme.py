@@ -8,6 +8,7 @@ python scripts/readme.py shell              print every other shell command, one
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -22,20 +23,17 @@ INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
 
 def measures_table() -> str:
     """Return the table of measures as Markdown."""
+    from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
+    from xmleval.report import ARROWS
 
-    arrows = {"up": "↑", "down": "↓", "none": ""}
     lines = ["| name | measure | | range | formula | source |", "|---|---|---|---|---|---|"]
     for metric in TABLE:
-        averages = "." + "\\|".join(metric.averages) if metric.averages else ""
-        params = f"({metric.params[0]}=2)" if metric.params else ""
-        cutoff = {"none": "", "required": "@k", "optional": "[@k]"}[metric.cutoff]
-        low, high = (f"{v:g}".replace("inf", "∞") for v in metric.range)
-        formula = metric.formula.replace("|", "\\|")
-        lines.append(
-            f"| `{metric.name}{averages}{params}{cutoff}` | {metric.title} | {arrows[metric.direction]} "
-            f"| {low}..{high} | {formula} | {metric.reference} |"
-        )
+        cells = [
+            f"`{name_of(metric, '|'.join(metric.averages))}`", metric.title, ARROWS[metric.direction],
+            range_of(metric), metric.formula, metric.reference,
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
 
 
@@ -57,10 +55,16 @@ def with_outputs(text: str) -> str:
 
 
 def output(command: str, folder: str) -> str:
-    """Return what a command prints, standard error included."""
+    """Return what a command prints on standard output; it must succeed and say nothing else."""
     words = command.replace("xmleval", f"{sys.executable} -m xmleval", 1)
-    done = subprocess.run(words, shell=True, cwd=folder, capture_output=True, text=True, check=False)
-    return "".join(f"{line.rstrip()}\n" for line in (done.stdout + done.stderr).splitlines())
+    path = os.pathsep.join(filter(None, [str(README.parent), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        words, shell=True, cwd=folder, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": path},
+    )  # fmt: skip
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"{command}: exit {done.returncode}\n{done.stderr}")
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
 def shell_commands(text: str) -> list[str]:

@@ -238,7 +238,7 @@ T m --metrics f1.micro
 T --metrics lrap
     lrap needs SCORES
 T
-    nothing to compute: p@1 needs SCORES; {SEE}
+    metrics: nothing can be computed without SCORES
 T m --metrics nope
     'nope': there is no measure 'nope'; `xmleval metrics` lists all
 T m --unlisted x

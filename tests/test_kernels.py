@@ -155,8 +155,10 @@ def test_ties_and_what_follows(case: Case) -> None:
         n_credited = case.rng.choice([0, 1, case.n_labels], case.n)
         discounts = [1.0 / math.log2(2.0 + r) for r in range(deepest)] + [0.0] * case.n_labels
         cumulated = np.cumsum([0.0, *discounts[:deepest]])
+        start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
+        long = cumulated[stop] - cumulated[start]
         gain = np.full(case.n, -9.0)
-        rows.sum_tied_discounts(true_ptr, above, tied, n_credited, cumulated, gain)
+        rows.sum_tied_discounts(true_ptr, start, stop, tied, n_credited, long, gain)
         for i, row in enumerate(placed):
             want = math.fsum(sum(discounts[a : a + t]) / t for a, t in row if a < n_credited[i])
             assert gain[i] == pytest.approx(want, rel=1e-12, abs=1e-13)

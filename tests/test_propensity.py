@@ -87,9 +87,10 @@ def test_constants_are_reported_while_they_are_true() -> None:
     q = inverse_propensity(TRAIN)
     for values, constants in (
         (q, q.constants),
-        (q.copy(), q.constants),
+        (q[:], q.constants),
         (q.tolist(), "given"),
         (q * 2, "given"),
+        (np.ones_like(q), "given"),
     ):
         report = evaluate(TRAIN, TRAIN, metrics=["psp@1"], propensity=values)
         assert json.loads(report.to_json())["propensity"] == constants

@@ -198,7 +198,7 @@ def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
         (None, None), ("top3", Decision("top", 3.0)), ("TOP12", Decision("top", 12.0)),
         (" threshold0.5 ", Decision("threshold", 0.5)), ("threshold-2", Decision("threshold", -2.0)),
         ("threshold1e-3", Decision("threshold", 0.001)), ("threshold0", Decision("threshold", 0.0)),
-        ("threshold-inf", Decision("threshold", -np.inf)), (Decision("top", 2.0), Decision("top", 2.0)),
+        ("threshold-inf", Decision("threshold", -np.inf)), ("top2", Decision("top", 2.0)),
     ],
 )  # fmt: skip
 def test_decision_parses_and_prints_back(rule: Any, expected: Decision | None) -> None:

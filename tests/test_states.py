@@ -18,6 +18,7 @@ from tests.conftest import csr, exact, seeds
 from xmleval.arrays import Block, Ranking, Truth
 from xmleval.kernels.profiles import LARGEST_SUM, MOST_TERMS
 from xmleval.states import Decision, Facts, LabelSets, LabelTotals, RankProfile, RowSums
+from xmleval.states.facts import TABULATED, discount_sums
 from xmleval.states.limbs import as_floats, as_integer
 
 N_LABELS = 40
@@ -351,3 +352,11 @@ def test_label_sets_count_distinct_sets(seed: int, n: int) -> None:
     state = add(LabelSets(), rows, 0, n)
     assert len(state.fingerprints) == len({tuple(row) for row in rows.truth})
     assert state.n_rows == n
+
+
+def test_discounts_far_down_the_list_need_no_table() -> None:
+    deepest = 4 * TABULATED
+    each = (1.0 / np.log2(np.arange(2, deepest + 2))).tolist()
+    ranks = np.array([0, 1, TABULATED - 1, TABULATED, TABULATED + 1, 2 * TABULATED, deepest])
+    want = [math.fsum(each[:rank]) for rank in ranks]
+    np.testing.assert_allclose(discount_sums(ranks), want, rtol=1e-13)

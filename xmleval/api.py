@@ -1,4 +1,4 @@
-"""What people type: `evaluate`, and one function for each measure of daily use."""
+"""What people type: `evaluate`; functions for single measures are in `xmleval.oneliners`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from xmleval.conventions import Conventions
 from xmleval.evaluator import Evaluator
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K
-from xmleval.states import Decision
 
 
 def evaluate(
@@ -22,7 +21,7 @@ def evaluate(
     k: int | Iterable[int] = DEFAULT_K,
     n_labels: int | None = None,
     propensity: Any = None,
-    decision: str | Decision | None = None,
+    decision: str | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
@@ -38,7 +37,8 @@ def evaluate(
         Relevant labels of each instance (lists of ids where ``n_labels`` is given).
     y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
         Scores. In a top-k list -1 marks an empty slot, and the scores may be None. A stored zero of a
-        sparse matrix is a score; see ``unlisted`` for labels without one.
+        sparse matrix is a score (but for DIA, where zeros are padding); see ``unlisted`` for labels
+        without one.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
@@ -101,5 +101,5 @@ def evaluate(
         threads=threads,
         block_rows=block_rows,
     )
-    evaluator.update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
+    evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
     return evaluator.compute()

@@ -80,7 +80,7 @@ class Evaluator:
         n_labels: int,
         k: int | Iterable[int] = DEFAULT_K,
         propensity: Any = None,
-        decision: str | Decision | None = None,
+        decision: str | None = None,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
         unlisted: str | float | None = None,
         keep_rows: bool = False,
@@ -88,21 +88,21 @@ class Evaluator:
         block_rows: int | None = None,
     ) -> None:
         self.n_labels = positive_integer("n_labels", n_labels)
-        self.asked = expand_metrics(metrics, k)
+        self._asked = expand_metrics(metrics, k)
         self.conventions = resolve_conventions(conventions, unlisted)
         self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels).copy()
-        self.constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
+        self._constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
         self.decision = parse_decision(decision)
         check_decision(self.decision, self.conventions)
         self.threads = available_processors() if threads is None else positive_integer("threads", threads)
         self.block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
         self.keep_rows = keep_rows
         self.n_rows = 0
-        self.plan: Plan | None = None  # settled by the first update: what is given, decides
-        self.states: States | None = None
-        self.given: frozenset[str] = frozenset()
-        self.score_dtype: str | None = None
-        self.spans: list[tuple[int, int]] = []  # rows kept so far
+        self._plan: Plan | None = None  # settled by the first update: what is given, decides
+        self._states: States | None = None
+        self._given: frozenset[str] = frozenset()
+        self._score_dtype: str | None = None
+        self._spans: list[tuple[int, int]] = []  # rows kept so far
 
     def update(
         self,
@@ -134,7 +134,7 @@ class Evaluator:
         ValueError
             If input is not valid, or differs in kind from that of earlier updates.
         """
-        self.update_rows(
+        self._update_rows(
             set_rows("y_true", y_true, self.n_labels),
             y_score,
             y_pred,
@@ -143,33 +143,33 @@ class Evaluator:
             self.n_labels,
         )
 
-    def update_rows(
+    def _update_rows(
         self, truth: Rows[Truth], y_score: Any, y_pred: Any, sample_weight: Any, first_row: int | None,
         n_labels: int | None,
     ) -> None:  # fmt: skip
         """Count rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
         kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
         given = frozenset(name for name, value in kinds.items() if value is not None)
-        if self.plan is not None and given != self.given:
-            changed = sorted(given ^ self.given)[0]
+        if self._plan is not None and given != self._given:
+            changed = sorted(given ^ self._given)[0]
             raise InputError(
                 changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
             )
-        plan = self.plan or self._settle(given)
+        plan = self._plan or self._settle(given)
         start = self.n_rows if first_row is None else positive_integer("first_row", first_row, least=0)
         self._check_span(start, start + truth.n_rows)
-        dtypes: set[str] = set() if self.score_dtype is None else {self.score_dtype}
+        dtypes: set[str] = set() if self._score_dtype is None else {self._score_dtype}
         rows = join_inputs(
             plan, truth, y_score, y_pred, sample_weight,
             n_labels=n_labels, first_row=start, score_dtypes=dtypes,
         )  # fmt: skip
         size = self.block_rows or rows.block_rows
-        self.states = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self.states)
-        self.plan, self.given = plan, given
+        self._states = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self._states)
+        self._plan, self._given = plan, given
         self.n_rows += rows.n_rows
-        self.score_dtype = next(iter(dtypes), None)
+        self._score_dtype = next(iter(dtypes), None)
         if self.keep_rows:
-            self.spans.append((start, start + truth.n_rows))
+            self._spans.append((start, start + truth.n_rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add what another evaluator counted, in place.
@@ -189,29 +189,31 @@ class Evaluator:
         ValueError
             If the two differ; the message names the difference.
         """
-        mine, theirs = self.settings(), other.settings()
+        mine, theirs = self._settings(), other._settings()
         for name, value in mine.items():
             if value != theirs[name]:
                 raise ValueError(f"merge: {name} differs: {_brief(value)} here, {_brief(theirs[name])} there")
         if not np.array_equal(self._propensities(), other._propensities()):
             raise ValueError("merge: propensity differs")
-        if other.plan is None or other.states is None:
+        if other._plan is None or other._states is None:
             return self
-        if self.plan is None:
-            self.plan, self.given = other.plan, other.given
-            self.states = States(other.plan)
-        elif self.given != other.given:
-            raise ValueError(f"merge: input differs: {sorted(self.given)} here, {sorted(other.given)} there")
-        dtypes = {self.score_dtype, other.score_dtype} - {None}
+        if self._plan is None:
+            self._plan, self._given = other._plan, other._given
+            self._states = States(other._plan)
+        elif self._given != other._given:
+            raise ValueError(
+                f"merge: input differs: {sorted(self._given)} here, {sorted(other._given)} there"
+            )
+        dtypes = {self._score_dtype, other._score_dtype} - {None}
         if self.conventions.unlisted_score is not None and len(dtypes) > 1:
-            raise ValueError(f"merge: scores are {self.score_dtype} here, {other.score_dtype} there")
-        for span in other.spans:
+            raise ValueError(f"merge: scores are {self._score_dtype} here, {other._score_dtype} there")
+        for span in other._spans:
             self._check_span(*span)
-        assert self.states is not None
-        self.states.merge(other.states)
+        assert self._states is not None
+        self._states.merge(other._states)
         self.n_rows += other.n_rows
-        self.spans += other.spans
-        self.score_dtype = self.score_dtype or other.score_dtype
+        self._spans += other._spans
+        self._score_dtype = self._score_dtype or other._score_dtype
         return self
 
     def compute(self) -> Report:
@@ -227,11 +229,11 @@ class Evaluator:
         ValueError
             If nothing was counted yet.
         """
-        plan, states = self.plan, self.states
+        plan, states = self._plan, self._states
         if plan is None or states is None:
             raise ValueError("nothing was counted yet: call update or merge first")
-        inputs = self._inputs(self.given)
-        left_out = {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
+        inputs = self._inputs(self._given)
+        left_out = {str(spec): needed for spec, _ in self._asked if (needed := missing_input(spec, inputs))}
         return Report(
             values_by_name=states.values(),
             specs=plan.specs,
@@ -239,7 +241,7 @@ class Evaluator:
             n_rows=self.n_rows,
             n_labels=self.n_labels,
             decision=None if plan.decision is None else str(plan.decision),
-            constants=self.constants,
+            constants=self._constants,
             left_out=left_out,
             rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
             weighted=plan.weighted,
@@ -260,14 +262,14 @@ class Evaluator:
         OSError
             If it cannot be written; an old file is then untouched.
         """
-        arrays: dict[str, Any] = {} if self.states is None else self.states.arrays()
+        arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
         if self.propensity is not None:
             arrays["propensity"] = self.propensity
         more = {
-            "n_rows": self.n_rows, "given": sorted(self.given), "updated": self.plan is not None,
-            "score_dtype": self.score_dtype, "spans": self.spans, "constants": self.constants,
+            "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,
+            "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._constants,
         }  # fmt: skip
-        save_state(Path(path), Saved({"settings": self.settings(), **more}, arrays))
+        save_state(Path(path), Saved({"settings": self._settings(), **more}, arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evaluator:
@@ -301,22 +303,22 @@ class Evaluator:
                 keep_rows=settings["keep_rows"],
             )
             by_name = dict(settings["metrics"])
-            found.asked = [(spec, by_name[str(spec)]) for spec, _ in found.asked]
-            found.constants = meta["constants"]
+            found._asked = [(spec, by_name[str(spec)]) for spec, _ in found._asked]
+            found._constants = meta["constants"]
             if meta["updated"]:
-                found.given = frozenset(meta["given"])
-                found.plan = found._settle(found.given)
-                found.states = States(found.plan)
-                found.states.restore(arrays)
-            found.n_rows, found.score_dtype = meta["n_rows"], meta["score_dtype"]
-            found.spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
+                found._given = frozenset(meta["given"])
+                found._plan = found._settle(found._given)
+                found._states = States(found._plan)
+                found._states.restore(arrays)
+            found.n_rows, found._score_dtype = meta["n_rows"], meta["score_dtype"]
+            found._spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
         return found
 
-    def settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """Return what two evaluators must share to be merged, as plain JSON values."""
         return {
             "n_labels": self.n_labels,
-            "metrics": [[str(spec), explicit] for spec, explicit in self.asked],
+            "metrics": [[str(spec), explicit] for spec, explicit in self._asked],
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
             "keep_rows": self.keep_rows,
@@ -334,12 +336,16 @@ class Evaluator:
         if "y_pred" in given and self.decision is not None:
             raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
         inputs = self._inputs(given)
-        for spec, explicit in self.asked:
+        for spec, explicit in self._asked:
             needed = missing_input(spec, inputs)
             if explicit and needed:
                 raise ValueError(f"{spec} needs {needed}")
+        specs = tuple(spec for spec, _ in self._asked if not missing_input(spec, inputs))
+        if not specs:
+            needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self._asked))
+            raise ValueError(f"metrics: nothing can be computed without {needed}")
         return Plan(
-            specs=tuple(spec for spec, _ in self.asked if not missing_input(spec, inputs)),
+            specs=specs,
             n_labels=self.n_labels,
             conventions=self.conventions,
             propensity=self.propensity,
@@ -353,7 +359,7 @@ class Evaluator:
 
     def _check_span(self, start: int, stop: int) -> None:
         """Refuse kept rows that are there already."""
-        for lo, hi in self.spans if self.keep_rows else []:
+        for lo, hi in self._spans if self.keep_rows and start < stop else []:
             if start < hi and lo < stop:
                 raise InputError(
                     "first_row",

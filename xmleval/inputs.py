@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from xmleval.arrays import Block, Ranking, Truth
-from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, set_rows
+from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, rows_at_a_time, set_rows
 from xmleval.plan import Plan
-
-BLOCK_BYTES = 8 << 20  # what a block may take: a few cache-friendly megabytes
-MOST_ROWS = 16384
 
 
 class Inputs(NamedTuple):
@@ -67,4 +64,4 @@ def join_inputs(
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
-    return Inputs(truth.n_rows, max(1, min(MOST_ROWS, int(BLOCK_BYTES // (per_row + 1)))), block)
+    return Inputs(truth.n_rows, rows_at_a_time(per_row), block)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Ints
+from xmleval.arrays import Ints, Truth
 from xmleval.coerce import InputError, Rows, positive_integer, set_rows
 from xmleval.coerce.source import as_array
 
@@ -31,8 +31,8 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     constants: dict[str, float]
 
     def __array_finalize__(self, source: Any) -> None:
-        """Carry the constants over to views and copies."""
-        self.constants = getattr(source, "constants", {})
+        """Carry the constants over to views; arrays merely shaped like this one do not have them."""
+        self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Compute with plain arrays: what was changed no longer follows the model."""
@@ -112,6 +112,8 @@ def inverse_propensity(
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
         counts = _whole_counts(as_array("label_counts", label_counts))
+        if n_labels is not None and counts.size != n_labels:
+            raise InputError("label_counts", f"{counts.size} counts for {n_labels} labels")
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
         n_instances = positive_integer("n_instances", n_instances)
@@ -123,8 +125,12 @@ def inverse_propensity(
     bad = np.flatnonzero((counts < 0) | (counts > n_instances))
     if bad.size:
         raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
-    scale = (np.log(n_instances) - 1.0) * (b + 1.0) ** a
-    found: InversePropensity = (1.0 + scale * (counts + b) ** -a).view(InversePropensity)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        scale = (np.log(n_instances) - 1.0) * np.power(b + 1.0, a)
+        weights = 1.0 + scale * (counts + b) ** -a
+    if not np.isfinite(weights).all():
+        raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
+    found: InversePropensity = weights.view(InversePropensity)
     found.constants = {"a": a, "b": b, "n": float(n_instances)}
     return found
 
@@ -139,10 +145,9 @@ def _whole_counts(given: NDArray[Any]) -> Ints:
     return counts.astype(np.int64)
 
 
-def count_labels_of(truth: Rows[Any]) -> Ints:
+def count_labels_of(truth: Rows[Truth]) -> Ints:
     """Count the instances of every label, block by block."""
     counts = np.zeros(truth.n_labels, np.int64)
-    for start in range(0, truth.n_rows, 1 << 16):
-        labels = truth.block(start, min(start + (1 << 16), truth.n_rows)).labels
-        counts += np.bincount(labels, minlength=truth.n_labels)
+    for block in truth.blocks():
+        counts += np.bincount(block.labels, minlength=truth.n_labels)
     return counts

@@ -257,4 +257,6 @@ class Report(Mapping[str, float]):
 def _short(value: float) -> str:
     if math.isnan(value):
         return "undefined"
+    if 0 < abs(value) < 0.001:
+        return f"{value:.3g}"  # with a million labels, losses are small
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from xmleval.coerce import positive_integer
 from xmleval.conventions import Conventions
@@ -12,9 +13,10 @@ from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.states import Decision
 
 GRAMMAR = re.compile(
-    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]{1,18}))?"
+    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+))?"
 )
 DEFAULT_K = (1, 3, 5)
+MOST_K = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ def parse_spec(text: str) -> Spec:
         known = ", ".join(averages)
         said = f"no average {average!r}" if average else "needs an average"
         raise ValueError(f"{text!r}: {said}; " + (f"choose from {known}" if known else "it takes none"))
-    if k is not None and k <= 0:
-        raise ValueError(f"{text!r}: k={k} is not positive")
+    if k is not None and not 0 < k <= MOST_K:
+        raise ValueError(f"{text!r}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
     rows = [m for m in rows if m.cutoff == "optional" or (m.cutoff == "required") == (k is not None)]
     if not rows:
         raise ValueError(f"{text!r}: {name} " + ("needs a cutoff, as in @5" if k is None else "takes no @k"))
@@ -148,7 +150,8 @@ def expand_metrics(
     if not (metrics is None or isinstance(metrics, Iterable)):
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    cutoffs = [positive_integer("k", k) for k in (ks if isinstance(ks, Iterable) else [ks])]
+    several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) else [ks]
+    cutoffs = [positive_integer("k", k) for k in several]
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     found: dict[str, tuple[Spec, bool]] = {}
@@ -166,7 +169,10 @@ def _named(text: str, ks: list[int]) -> list[Spec]:
     if "@" in text:
         return [parse_spec(text)]
     cutoffs = {m.cutoff for m in TABLE if m.name == _canonical(text)}
-    return [parse_spec(f"{text}@{k}") for k in ks] if cutoffs == {"required"} else [parse_spec(text)]
+    only_at_k = not cutoffs and _canonical(f"{text}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
+    if cutoffs == {"required"} or only_at_k:
+        return [parse_spec(f"{text}@{k}") for k in ks]
+    return [parse_spec(text)]
 
 
 def _members(group: str, ks: list[int]) -> list[Spec]:
@@ -182,12 +188,12 @@ def _members(group: str, ks: list[int]) -> list[Spec]:
     return specs
 
 
-def parse_decision(rule: str | Decision | None) -> Decision | None:
+def parse_decision(rule: str | None) -> Decision | None:
     """Parse ``top3`` or ``threshold0.5``.
 
     Parameters
     ----------
-    rule : str, Decision or None
+    rule : str or None
         How scores become sets: the k best labels, or all with a score strictly above a number.
 
     Returns
@@ -199,8 +205,8 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     ValueError
         If the rule is neither, k is not positive or the threshold is NaN.
     """
-    if rule is None or isinstance(rule, Decision):
-        return rule
+    if rule is None:
+        return None
     text = rule.strip().lower() if isinstance(rule, str) else ""
     found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
     try:

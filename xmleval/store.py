@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -32,6 +33,8 @@ class Saved(NamedTuple):
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is no regular file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

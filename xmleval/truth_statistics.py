@@ -52,14 +52,10 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
     """
     truth = set_rows("y_true", y_true, n_labels)
     evaluator = Evaluator("statistics", n_labels=truth.n_labels)
-    evaluator.update_rows(truth, None, None, None, None, n_labels)
+    evaluator._update_rows(truth, None, None, None, None, n_labels)
     report = evaluator.compute()
     counts = count_labels_of(truth)
-    sizes = [
-        np.diff(truth.block(start, min(start + 65536, truth.n_rows)).ptr)
-        for start in range(0, truth.n_rows, 65536)
-    ]
-    per_row = np.concatenate([np.empty(0, np.int64), *sizes])
+    per_row = np.concatenate([np.empty(0, np.int64), *(np.diff(block.ptr) for block in truth.blocks())])
     present = counts[counts > 0]
     found = {
         "n_rows": float(truth.n_rows),

@@ -168,11 +168,6 @@ def evaluate(
             unlisted=unlisted,
             threads=threads,
         )
-    if not report:
-        name, needed = next(iter(report.left_out.items()))
-        raise click.UsageError(
-            f"nothing to compute: {name} needs {spell_options(needed)}", click.get_current_context()
-        )
     write_result(WRITERS[output_format](report), output)
 
 

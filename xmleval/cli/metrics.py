@@ -77,7 +77,8 @@ def _needs(metric: Metric) -> str:
     return ", ".join(metric.needs(average, 1 if metric.cutoff == "required" else None)) or "nothing but TRUTH"
 
 
-def _range(metric: Metric) -> str:
+def range_of(metric: Metric) -> str:
+    """Return the range of a measure's values."""
     low, high = (f"{end:g}" for end in metric.range)
     return f"{low}..{high}"
 
@@ -95,9 +96,9 @@ def _table_of(rows: Sequence[Metric]) -> Table:
         for metric in members:
             several = len(metric.averages) > 1
             table.add_row(
-                f"  {_name(metric, 'AVG' if several else ''.join(metric.averages))}",
+                f"  {name_of(metric, 'AVG' if several else ''.join(metric.averages))}",
                 ARROWS[metric.direction],
-                _range(metric),
+                range_of(metric),
                 f"{metric.title}; AVG {' '.join(metric.averages)}" if several else metric.title,
             )
     return table
@@ -109,14 +110,15 @@ def _joined(members: Sequence[str]) -> str:
     for member in members:
         averages.setdefault(record(member), []).append(member.partition(".")[2])
     return ", ".join(
-        _name(metric, "*" if len(found) > 1 and {*found} == {*metric.averages} else "|".join(found)).replace(
-            "[@k]", ""
-        )
+        name_of(
+            metric, "*" if len(found) > 1 and {*found} == {*metric.averages} else "|".join(found)
+        ).replace("[@k]", "")
         for metric, found in averages.items()
     )
 
 
-def _name(metric: Metric, average: str) -> str:
+def name_of(metric: Metric, average: str) -> str:
+    """Return how a measure's name is written, with an average or what stands for it."""
     params = f"({','.join(f'{name}=2' for name in metric.params)})" if metric.params else ""
     return f"{metric.name}{f'.{average}' if average else ''}{params}{CUTOFF[metric.cutoff]}"
 
@@ -126,7 +128,7 @@ def _explained(metric: Metric) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     table.add_row(metric.name, metric.title)
-    table.add_row("names", ", ".join(_name(metric, average) for average in metric.averages or ("",)))
+    table.add_row("names", ", ".join(name_of(metric, average) for average in metric.averages or ("",)))
     aliases = [alias for alias, name in ALIASES.items() if record(name) is metric]
     if aliases:
         table.add_row("also read", ", ".join(aliases).replace("@", "@k"))
@@ -134,7 +136,7 @@ def _explained(metric: Metric) -> Table:
     average = "AVG" if len(metric.averages) > 1 else "".join(metric.averages)
     table.add_row("printed", metric.symbol.format(k="k", average=average, **values))
     table.add_row("formula", metric.formula)
-    table.add_row("range", f"{_range(metric)}, {DIRECTION[metric.direction]}")
+    table.add_row("range", f"{range_of(metric)}, {DIRECTION[metric.direction]}")
     if isinstance(metric.best, float):
         table.add_row("best", f"{metric.best:g}")
     elif metric.best is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from xmleval.coerce.errors import InputError, positive_integer
 from xmleval.coerce.scores import ranking_rows
 from xmleval.coerce.sets import set_rows
-from xmleval.coerce.source import Rows
+from xmleval.coerce.source import Rows, rows_at_a_time
 from xmleval.coerce.weights import check_propensity, check_weight
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "check_weight",
     "positive_integer",
     "ranking_rows",
+    "rows_at_a_time",
     "set_rows",
 ]

@@ -73,6 +73,8 @@ def ranking_rows(
             raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
         return _list_rows(argument, value[0], value[1], known, unlisted, depth)
     if is_sparse(value):
+        if unlisted != 0:
+            refuse_padding(argument, value)
         return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth)
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth)
@@ -110,6 +112,17 @@ def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -
         row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
         raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
     return np.ascontiguousarray(scores)
+
+
+def refuse_padding(argument: str, matrix: Any) -> None:
+    """Refuse blocks with zeros in them: a stored zero is a score, one that fills a block is none."""
+    padded = matrix.format == "bsr" and matrix.blocksize != (1, 1) and not np.asarray(matrix.data).all()
+    if padded:
+        raise InputError(
+            argument,
+            "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or unlisted=0.0 where "
+            "every zero counts as not listed",
+        )
 
 
 def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: int | None) -> Rows[Ranking]:
@@ -242,7 +255,7 @@ def _ragged_rows(
 ) -> Rows[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
-    with_scores = any(isinstance(item, tuple | list | np.ndarray) for items in rows for item in items[:1])
+    with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1])
     if not with_scores and unlisted is not None:
         raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
     scores: list[float] = []
@@ -263,7 +276,7 @@ def _ragged_rows(
 
 def _score_of(argument: str, row: int, pair: Any) -> float:
     """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
-    if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
     try:
         score = float(pair[1])

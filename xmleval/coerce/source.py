@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +21,13 @@ from xmleval.kernels.checking import (
 )
 
 T = TypeVar("T")
+BLOCK_BYTES, MOST_ROWS = 8 << 20, 16384
 MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
+
+
+def rows_at_a_time(bytes_per_row: float) -> int:
+    """Return how many rows make a block of a few cache-friendly megabytes."""
+    return max(1, min(MOST_ROWS, int(BLOCK_BYTES // (bytes_per_row + 1))))
 
 
 class Rows(NamedTuple, Generic[T]):
@@ -30,6 +37,12 @@ class Rows(NamedTuple, Generic[T]):
     n_labels: int
     bytes_per_row: float
     block: Callable[[int, int], T]
+
+    def blocks(self) -> Iterator[T]:
+        """Yield all rows, some at a time."""
+        size = rows_at_a_time(self.bytes_per_row)
+        for start in range(0, self.n_rows, size):
+            yield self.block(start, min(start + size, self.n_rows))
 
 
 class Stored(NamedTuple):
@@ -82,6 +95,15 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
+@contextlib.contextmanager
+def _refusing(argument: str) -> Iterator[None]:
+    """Say which argument SciPy refuses to convert."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(argument, f"not a valid sparse matrix: {error}") from None
+
+
 def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
     """Return the CSR arrays of any SciPy sparse matrix or array, its index structure checked.
 
@@ -97,6 +119,8 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
             across, along = along, across
         ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
         n_stored = min(labels.shape[0], matrix.data.shape[0])
+        if ptr.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
+            raise InputError(argument, f"indptr and indices are {ptr.dtype} and {labels.dtype}, not integers")
         if ptr.shape != (across + 1,):
             raise InputError(argument, f"indptr has {ptr.size} entries; {across + 1} were expected")
         code, row, position = check_pointer(ptr, n_stored)
@@ -108,7 +132,8 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
         bad = used[(used < 0) | (used >= along)]
         if bad.size:
             raise InputError(argument, f"index {bad[0]} of the {matrix.format} is not in 0..{along - 1}")
-    matrix = matrix.tocoo()  # of a DIA matrix, which pads with zeros, the cells that are not 0
+    with _refusing(argument):
+        matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
     return _from_coordinates(argument, matrix, n_rows, n_labels)
 
 
@@ -164,8 +189,6 @@ def cut_entries(argument: str, stored: Stored, start: int, stop: int) -> Entries
     ptr = stored.ptr[start : stop + 1].astype(np.int64) - lo
     given = stored.labels[lo:hi]
     labels = given
-    if labels.dtype.kind not in "iu":
-        raise InputError(argument, f"label ids of dtype {labels.dtype} are not integers")
     if labels.dtype not in (np.int32, np.int64):
         labels = labels.astype(np.int64)
     data = None if stored.data is None else stored.data[lo:hi]

@@ -109,28 +109,26 @@ def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
 
 @kernel
 def sum_tied_discounts(
-    true_ptr: Ints, above: Ints, tied: Ints, n_credited: Ints, cumulated: Floats, gain: Floats
+    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gain: Floats
 ) -> None:
     """Sum discounts where each relevant label gets the mean discount of its tie group.
 
-    above, tied : int64 (t,) from `sort_ties`
-    n_credited : int64 (n,), labels ranked from there on get nothing
-    cumulated : float64 (d + 1,), sums of the first 0..d discounts; deeper ranks have discount 0
+    start, stop : int64 (t,), ranks of the group that count: start + 1..stop; worst label first
+    tied : int64 (t,), size of the group
+    n_credited : int64 (n,), groups from there on get nothing
+    long : float64 (t,), sum of the group's discounts as a difference of sums, for long groups
     gain : float64 (n,), written
     """
-    deepest = cumulated.size - 1
     for i in range(true_ptr.size - 1):
         gain[i] = 0.0
         for t in range(true_ptr[i + 1] - 1, true_ptr[i] - 1, -1):  # best first
-            start, stop = above[t], min(above[t] + tied[t], deepest)
-            if above[t] >= n_credited[i] or start >= stop:
+            if start[t] >= n_credited[i]:
                 continue
-            total = 0.0
-            if stop - start <= 64:  # short groups add up directly: a difference of sums would cancel
-                for rank in range(start + 1, stop + 1):
+            total = long[t]
+            if stop[t] - start[t] <= 64:  # short groups add up directly: the difference would cancel
+                total = 0.0
+                for rank in range(start[t] + 1, stop[t] + 1):
                     total += 1.0 / math.log2(1.0 + rank)
-            else:
-                total = cumulated[stop] - cumulated[start]
             gain[i] += total / tied[t]
 
 

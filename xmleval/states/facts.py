@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
+
+TABULATED = 1 << 16  # discounts summed one by one
 
 
 class Decision(NamedTuple):
@@ -67,7 +70,28 @@ class TieFacts(NamedTuple):
 def cumulated_discounts(depth: int) -> Floats:
     """Return the sums of the first 0..depth discounts 1 / log2(1 + rank)."""
     discounts = 1.0 / np.log2(np.arange(2, depth + 2, dtype=np.float64))
-    return np.concatenate(([0.0], np.cumsum(discounts)))
+    sums = np.concatenate(([0.0], np.cumsum(discounts)))
+    sums.flags.writeable = False
+    return sums
+
+
+def discount_sums(ranks: Ints) -> Floats:
+    """Return the sum of the first discounts for each number of ranks.
+
+    Far down the list it is the integral of ln 2 / ln x, with the Euler-Maclaurin correction of the trapezoid
+    rule, so that memory does not follow the ranks.
+    """
+    head = cumulated_discounts(TABULATED)
+    sums = head[np.minimum(ranks, TABULATED)]
+    far = np.flatnonzero(ranks > TABULATED)
+    if far.size:
+        from scipy.special import expi  # costs start-up time that few need
+
+        x = np.append(ranks[far], TABULATED) + 1.0
+        log = np.log(x)
+        area = math.log(2) * (expi(log) + 0.5 / log - 1.0 / (12.0 * x * log**2))
+        sums[far] += area[:-1] - area[-1]
+    return sums
 
 
 class Facts:
@@ -178,8 +202,11 @@ class Facts:
         out = np.empty(self.n_rows, np.float64)
         everything = k is None or self.unlisted is not None
         n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
-        depth = self.n_labels if k is None else min(k, self.n_labels)
-        sum_tied_discounts(self.block.truth.ptr, *self.placed, n_credited, cumulated_discounts(depth), out)
+        above, tied = self.placed
+        deepest = self.n_labels if k is None else min(k, self.n_labels)
+        start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
+        long = discount_sums(stop) - discount_sums(start)
+        sum_tied_discounts(self.block.truth.ptr, start, stop, tied, n_credited, long, out)
         return out
 
     def ideal_gain(self, k: int | None = None) -> Floats:
