@@ -199,3 +199,14 @@ def test_refused_statistics() -> None:
         label_statistics(np.array([[1, 0], [3, 0]]))
     with pytest.raises(ValueError, match=r"^y_train: row 0: label id 4 is not in 0\.\.3"):
         label_statistics([[0]], [[4]], n_labels=4)
+
+
+def test_constants_go_with_what_is_changed_in_place() -> None:
+    q = inverse_propensity(TRAIN)
+    view = q[1:]
+    assert view.constants == q.constants
+    q *= 2
+    assert q.constants == {}
+    assert isinstance(q.max(), float)
+    high, low = np.divmod(q, 2.0)
+    np.testing.assert_array_equal(2.0 * high + low, q)

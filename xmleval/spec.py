@@ -150,7 +150,7 @@ def expand_metrics(
     if not (metrics is None or isinstance(metrics, Iterable)):
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) else [ks]
+    several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
     cutoffs = [positive_integer("k", k) for k in several]
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
