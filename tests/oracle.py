@@ -106,7 +106,7 @@ def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
     if case.listed is None:
         raise ValueError("this measure needs a ranking")
     stored = [(j, s) for j, s in case.listed[i] if j >= 0]  # an id of -1 marks an empty slot
-    unlisted = [j for j in range(case.n_labels) if j not in {j for j, _ in stored}]
+    unlisted = sorted(set(range(case.n_labels)) - {j for j, _ in stored})
     fill = convention(case, "unlisted")
     if stored and all(s is None for _, s in stored):  # a list without scores: positions are distinct ranks
         if fill != "below" and unlisted:
@@ -155,7 +155,7 @@ def ranking_row(name: str, case: Case, i: int) -> float:
     if name in ("coverage", "coverage_error"):  # max rank over Y (- 1)
         return float(max((rank[j] for j in relevant), default=0) - (name == "coverage"))
     if name == "peak_f1":  # max over prefixes of whole tie groups of 2 tp / (|prefix| + R)
-        prefixes = [{j for j in rank if rank[j] <= end} for end in rank.values()]
+        prefixes = [{j for j in rank if rank[j] <= end} for end in set(rank.values())]
         return max((2 * len(prefix & relevant) / (len(prefix) + size) for prefix in prefixes), default=0.0)
 
     pairs = [(u, v) for u in relevant for v in range(case.n_labels) if v not in relevant]
