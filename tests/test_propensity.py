@@ -201,11 +201,16 @@ def test_refused_statistics() -> None:
         label_statistics([[0]], [[4]], n_labels=4)
 
 
-def test_constants_go_with_what_is_changed_in_place() -> None:
+def test_constants_cannot_outlive_the_values() -> None:
     q = inverse_propensity(TRAIN)
-    assert vars(q[1:])["constants"] == q.constants
-    q *= 2
-    assert q.constants == {}
+    for change in (lambda: q.__imul__(2), lambda: q.sort(), lambda: q[1:].fill(1), lambda: np.copyto(q, 1.0)):
+        with pytest.raises(ValueError, match="read-only"):
+            change()
+    assert type(q * 2) is type(np.minimum(q, 3)) is np.ndarray
     assert isinstance(q.max(), float)
+    assert vars(q[1:])["constants"] == q.constants
+    own = q.copy()
+    own[:] = 1
+    assert vars(own)["constants"] == {}
     high, low = np.divmod(q, 2.0)
     np.testing.assert_array_equal(2.0 * high + low, q)

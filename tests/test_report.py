@@ -267,7 +267,7 @@ def test_refused_update_counts_nothing(case: str) -> None:
     [
         ({"n_labels": 5, "propensity": None}, "n_labels differs: 4 here, 5 there"),
         ({"metrics": "xmc"}, "metrics differs"), ({"k": [1, 2]}, "metrics differs"),
-        ({"conventions": "sklearn"}, "conventions differs"), ({"unlisted": 0.0}, "conventions differs"),
+        ({"conventions": "sklearn"}, "ndcg_ties differs"), ({"unlisted": 0.0}, "unlisted differs"),
         ({"decision": "top2"}, "decision differs: None here, top2 there"),
         ({"propensity": Q[::-1]}, "propensity differs"), ({"propensity": None}, "propensity differs"),
         ({"keep_rows": False}, "keep_rows differs: True here, False there"),

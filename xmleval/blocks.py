@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
 
 from xmleval.arrays import Block
 from xmleval.coerce import InputError
 from xmleval.plan import Plan, States
+from xmleval.states import Commit
 
 WORKERS_BYTES = 1 << 30
 
@@ -22,8 +26,8 @@ def count_blocks(
     size: int,
     threads: int,
     states: States | None,
-) -> States:
-    """Count rows block by block and return the statistics with these rows added.
+) -> tuple[States, list[Commit]]:
+    """Count rows block by block, as far as anything may fail.
 
     Parameters
     ----------
@@ -36,17 +40,17 @@ def count_blocks(
     threads : int
         Most threads to use; a single block is counted inline, where a pool would cost more.
     states : States or None
-        Statistics to add to. They are not touched before every block was accepted.
+        Statistics to add to; they are not touched.
 
     Returns
     -------
-    States
+    States, list of callables
+        The statistics, and what adds these rows to them when called.
     """
     if n_rows <= size:
         rows = checked(block, 0, n_rows)
         states = states or States(plan)
-        states.update(rows)
-        return states
+        return states, states.prepare(rows)
     turn = itertools.count()
     n_blocks = -(-n_rows // size)
     refused: list[tuple[int, BaseException]] = []
@@ -56,7 +60,9 @@ def count_blocks(
         found = States(plan)
         while not stop.is_set() and (number := next(turn)) < n_blocks:
             try:
-                found.update(checked(block, number * size, min((number + 1) * size, n_rows)))
+                rows = checked(block, number * size, min((number + 1) * size, n_rows))
+                for commit in found.prepare(rows):
+                    commit()
             except BaseException as error:
                 refused.append((number, error))
                 stop.set()
@@ -76,11 +82,26 @@ def count_blocks(
         # blocks are taken in order, so the earliest refusal is that of the first offending row
         raise min(refused, key=lambda item: item[0])[1]
     for part in parts[1:]:
-        parts[0].merge(part)
-    if states is None:
-        return parts[0]
-    states.merge(parts[0])
-    return states
+        for commit in parts[0].prepare_merge(part):
+            commit()
+    return (parts[0], []) if states is None else (states, states.prepare_merge(parts[0]))
+
+
+@contextlib.contextmanager
+def deferring_interrupts() -> Iterator[None]:
+    """Let an interrupt wait until the block is over, so that it finds nothing half done."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            handler(*received[-1])
 
 
 def checked(block: Callable[[int, int], Block], start: int, stop: int) -> Block:

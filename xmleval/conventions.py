@@ -69,9 +69,10 @@ class Conventions:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if name == "zero_division":
-                value = _number(value)
-                object.__setattr__(self, name, value)
-                known = value is not None and (math.isnan(value) or value in (0.0, 1.0))
+                number = _number(value)
+                known = number is not None and (math.isnan(number) or number in (0.0, 1.0))
+                if known:
+                    object.__setattr__(self, name, number)
             else:
                 known = isinstance(value, str) and value in choices
             if not known:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.arrays import Floats, Truth
-from xmleval.blocks import available_processors, count_blocks
+from xmleval.blocks import available_processors, count_blocks, deferring_interrupts
 from xmleval.coerce import (
     InputError,
     Rows,
@@ -24,7 +24,7 @@ from xmleval.plan import Plan, States, missing_input
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
-from xmleval.store import Saved, load_state, naming_damage, save_state
+from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
 
 
 class Evaluator:
@@ -164,12 +164,15 @@ class Evaluator:
             n_labels=n_labels, first_row=start, score_dtypes=dtypes,
         )  # fmt: skip
         size = self.block_rows or rows.block_rows
-        self._states = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self._states)
-        self._plan, self._given = plan, given
-        self.n_rows += rows.n_rows
-        self._score_dtype = next(iter(dtypes), None)
-        if self.keep_rows:
-            self._spans.append((start, start + truth.n_rows))
+        states, commits = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self._states)
+        with deferring_interrupts():
+            for commit in commits:
+                commit()
+            self._states, self._plan, self._given = states, plan, given
+            self._score_dtype = next(iter(dtypes), None)
+            self.n_rows += rows.n_rows
+            if self.keep_rows:
+                self._spans.append((start, start + rows.n_rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add what another evaluator counted, in place.
@@ -189,18 +192,14 @@ class Evaluator:
         ValueError
             If the two differ; the message names the difference.
         """
-        mine, theirs = self._settings(), other._settings()
-        for name, value in mine.items():
-            if value != theirs[name]:
-                raise ValueError(f"merge: {name} differs: {_brief(value)} here, {_brief(theirs[name])} there")
+        differs = first_difference(self._settings(), other._settings())
+        if differs:
+            raise ValueError(f"merge: {differs}")
         if not np.array_equal(self._propensities(), other._propensities()):
             raise ValueError("merge: propensity differs")
         if other._plan is None or other._states is None:
             return self
-        if self._plan is None:
-            self._plan, self._given = other._plan, other._given
-            self._states = States(other._plan)
-        elif self._given != other._given:
+        if self._plan is not None and self._given != other._given:
             raise ValueError(
                 f"merge: input differs: {sorted(self._given)} here, {sorted(other._given)} there"
             )
@@ -209,11 +208,15 @@ class Evaluator:
             raise ValueError(f"merge: scores are {self._score_dtype} here, {other._score_dtype} there")
         for span in other._spans:
             self._check_span(*span)
-        assert self._states is not None
-        self._states.merge(other._states)
-        self.n_rows += other.n_rows
-        self._spans += other._spans
-        self._score_dtype = self._score_dtype or other._score_dtype
+        states = self._states or States(other._plan)
+        commits = states.prepare_merge(other._states)
+        with deferring_interrupts():
+            for commit in commits:
+                commit()
+            self._states, self._plan, self._given = states, other._plan, other._given
+            self._score_dtype = self._score_dtype or other._score_dtype
+            self.n_rows += other.n_rows
+            self._spans += other._spans
         return self
 
     def compute(self) -> Report:
@@ -245,7 +248,7 @@ class Evaluator:
             left_out=left_out,
             rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
             weighted=plan.weighted,
-            with_propensity=self.propensity is not None,
+            propensity=self._describe_propensity(),
             rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,
         )
 
@@ -343,7 +346,8 @@ class Evaluator:
         specs = tuple(spec for spec, _ in self._asked if not missing_input(spec, inputs))
         if not specs:
             needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self._asked))
-            raise ValueError(f"metrics: nothing can be computed without {needed}")
+            hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
+            raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
         return Plan(
             specs=specs,
             n_labels=self.n_labels,
@@ -353,6 +357,11 @@ class Evaluator:
             weighted="sample_weight" in given,
             keep_rows=self.keep_rows,
         )
+
+    def _describe_propensity(self) -> str | None:
+        if self.propensity is None:
+            return None
+        return "given" if self.propensity.min() >= 1 else "given, some below 1: not inverse?"
 
     def _propensities(self) -> Floats:
         return np.empty(0) if self.propensity is None else self.propensity
@@ -366,8 +375,3 @@ class Evaluator:
                     f"rows {max(lo, start)}..{min(hi, stop) - 1} are kept already; give each "
                     "shard the number of its first row",
                 )
-
-
-def _brief(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

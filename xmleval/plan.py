@@ -14,6 +14,7 @@ from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
 from xmleval.spec import Spec, parse_spec
 from xmleval.states import (
+    Commit,
     Counts,
     Decision,
     Facts,
@@ -127,8 +128,8 @@ class States:
         self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in plan.decisions}
         self.sets = LabelSets() if plan.reading("sets") else None
 
-    def update(self, block: Block) -> None:
-        """Count a block: first all that may fail, then all that changes a state."""
+    def prepare(self, block: Block) -> list[Commit]:
+        """Count a block as far as anything may fail; what is returned changes the states when called."""
         facts = Facts(block, self.plan.n_labels, self.plan.conventions.unlisted_score, self.plan.decision)
         values = [self.plan.row_values(spec, facts) for spec in self.row_specs]
         commits = [self.rows.prepare(values, block.weight, block.first_row)]
@@ -136,20 +137,16 @@ class States:
             commits.append(self.profile.prepare(facts))
         if self.sets:
             commits.append(self.sets.prepare(block.truth))
-        commits += [totals.prepare(facts) for totals in self.totals.values()]
-        for commit in commits:
-            commit()
+        return commits + [totals.prepare(facts) for totals in self.totals.values()]
 
-    def merge(self, other: States) -> None:
-        """Add the statistics of another part of the data: first all that may fail, as in `update`."""
+    def prepare_merge(self, other: States) -> list[Commit]:
+        """Add the statistics of another part of the data, as `prepare` adds a block."""
         commits = [self.rows.prepare_merge(other.rows)]
         if self.profile and other.profile:
             commits.append(self.profile.prepare_merge(other.profile))
         if self.sets and other.sets:
             commits.append(self.sets.prepare_merge(other.sets))
-        commits += [totals.prepare_merge(other.totals[d]) for d, totals in self.totals.items()]
-        for commit in commits:
-            commit()
+        return commits + [totals.prepare_merge(other.totals[d]) for d, totals in self.totals.items()]
 
     def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets]]:
         yield "rows", self.rows
@@ -235,7 +232,10 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
     else:
         over = math.fsum(profile.weight[~np.isnan(terms)])
     total = math.fsum(terms[~np.isnan(terms)])
-    return total / over if over else math.nan
+    if not over:
+        return math.nan
+    # a ratio to the best sum possible may round to more than 1
+    return min(total / over, 1.0) if spec.metric.table == "gains/ideals" else total / over
 
 
 def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:

@@ -22,6 +22,8 @@ PUBLISHED: dict[str, tuple[float, float]] = {
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     """Inverse propensities, float64 (n_labels,), that remember the constants of their model.
 
+    They cannot be written to, so that the constants stay true; change a ``copy()``.
+
     Attributes
     ----------
     constants : dict of str to float
@@ -34,17 +36,10 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         """Carry the constants over to views; arrays merely shaped like this one do not have them."""
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute with plain arrays: what was changed no longer follows the model."""
-        out = options.get("out", ())
-        for array in out:
-            if isinstance(array, InversePropensity):
-                array.constants = {}
-        plain = [a.view(np.ndarray) if isinstance(a, InversePropensity) else a for a in (*inputs, *out)]
-        if out:
-            options["out"] = tuple(plain[len(inputs) :])
-        result = getattr(ufunc, method)(*plain[: len(inputs)], **options)
-        return out[0] if len(out) == 1 else result
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return plain results: what was computed from this no longer follows the model."""
+        plain = np.asarray(array).view(np.ndarray)
+        return plain[()] if return_scalar or plain.ndim == 0 else plain
 
 
 def inverse_propensity(
@@ -80,7 +75,7 @@ def inverse_propensity(
     Returns
     -------
     InversePropensity
-        float64 array of shape (n_labels,), at least 1.
+        float64 array of shape (n_labels,), at least 1, read-only.
 
     Raises
     ------
@@ -131,6 +126,7 @@ def inverse_propensity(
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     found: InversePropensity = weights.view(InversePropensity)
+    found.flags.writeable = False
     found.constants = {"a": a, "b": b, "n": float(n_instances)}
     return found
 

@@ -46,8 +46,10 @@ class Report(Mapping[str, float]):
         Rows that a mean leaves out because its measure is undefined there.
     rows : dict of str to ndarray or None
         Kept row values.
-    weighted, with_propensity : bool
-        Whether instances had weights, and whether propensities were given.
+    weighted : bool
+        Whether instances had weights.
+    propensity : str or None
+        What is to be said of the propensities beside their constants.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class Report(Mapping[str, float]):
     rows_left_out: dict[str, int] = field(default_factory=dict)
     rows: dict[str, Floats | None] | None = None
     weighted: bool = False
-    with_propensity: bool = False
+    propensity: str | None = None
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
@@ -126,7 +128,7 @@ class Report(Mapping[str, float]):
             parts.append(f"decision={self.decision}")
         if any("propensity" in spec.needs for spec in self.specs):
             constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
-            parts.append(f"propensity=({constants or 'given'})")
+            parts.append(f"propensity=({constants or self.propensity})")
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
@@ -194,7 +196,7 @@ class Report(Mapping[str, float]):
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
-            "propensity": self.constants or ("given" if self.with_propensity else None),
+            "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,
             "not_computed": self.left_out,

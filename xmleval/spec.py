@@ -74,7 +74,8 @@ def parse_spec(text: str) -> Spec:
     """
     found = GRAMMAR.fullmatch(_canonical(text))
     if found is None:
-        raise ValueError(f"{text!r} is not a measure's name: name[.average][(param=value)][@k]")
+        hint = "; give several names as a list" if "," in text else ""
+        raise ValueError(f"{text!r} is not a measure's name: name[.average][(param=value)][@k]{hint}")
     name, average = found["name"], found["average"]
     k = None if found["k"] is None else int(found["k"])
     rows = [metric for metric in TABLE if metric.name == name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import tempfile
@@ -88,3 +89,18 @@ def naming_damage(path: Path) -> Iterator[None]:
         raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
     except DAMAGE as error:
         raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
+
+
+def first_difference(mine: Any, theirs: Any, name: str = "") -> str | None:
+    """Say in one line where two settings differ first; None where they do not."""
+    if mine == theirs:
+        return None
+    if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
+        found = (first_difference(mine[key], theirs[key], key) for key in mine)
+        return next(filter(None, found), None)
+    if isinstance(mine, list) and isinstance(theirs, list):
+        pairs = list(itertools.zip_longest(mine, theirs))
+        mine, theirs = next((a, b) for a, b in pairs if a != b)
+        if isinstance(mine, list) and isinstance(theirs, list):  # a measure, and whether it was named
+            mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
+    return f"{name} differs: {mine} here, {theirs} there"

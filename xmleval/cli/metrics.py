@@ -29,6 +29,8 @@ def metrics(name: str | None) -> None:
     group = (name or "").strip().lower()
     if name is None:
         show(_table_of(TABLE), "", LEGEND.format(groups=" ".join((*GROUPS, "all"))))
+    elif group == "all":
+        show(_table_of([metric for metric in TABLE if not metric.params]))
     elif group in GROUPS:
         show(f"{group}: {_joined(GROUPS[group])}", "", _table_of([record(text) for text in GROUPS[group]]))
     else:

@@ -65,7 +65,8 @@ class Entries(NamedTuple):
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
-        raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels)")
+        hint = "; a top-k list is a tuple (labels, scores)" if argument == "y_score" else ""
+        raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
         raise InputError(argument, f"shape {shape} has {shape[1]} labels; {n_labels} were expected")
     if not 1 <= shape[1] <= MOST_LABELS:

@@ -57,7 +57,7 @@ def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
         return vector
     numbers = []
     with naming(path, EXPECTED), open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(file.read().rstrip().splitlines(), start=1):
             try:
                 numbers.append(float(line))
             except ValueError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from xmleval.states.facts import Counts, Decision, Facts, TieFacts
 from xmleval.states.label_sets import LabelSets
 from xmleval.states.label_totals import LabelTotals, totals_bytes
+from xmleval.states.limbs import Commit
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
 
 __all__ = [
+    "Commit",
     "Counts",
     "Decision",
     "Facts",

@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints, Truth
 from xmleval.kernels.rows import hash_rows
-from xmleval.states.limbs import Commit
+from xmleval.states.limbs import Commit, saved
 
 ENOUGH = 1 << 16
 
@@ -56,8 +56,8 @@ class LabelSets:
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self._sorted, self._recent = arrays["fingerprints"].astype(np.int64), []
-        self.n_rows = int(arrays["n_rows"][0])
+        self._sorted, self._recent = _distinct([saved(arrays, "fingerprints", None, 2)]), []
+        self.n_rows = int(saved(arrays, "n_rows", 1)[0])
 
 
 def _distinct(parts: list[Ints]) -> Ints:

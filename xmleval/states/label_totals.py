@@ -8,7 +8,7 @@ from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.labels import count_labels, weigh_labels
 from xmleval.states.facts import Counts, Decision, Facts
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
 
 
 def totals_bytes(n_labels: int, weighted: bool) -> int:
@@ -73,5 +73,5 @@ class LabelTotals:
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self.totals = arrays["totals"].astype(np.int64)
-        self.rows = arrays["rows"].astype(np.int64)
+        self.totals = saved(arrays, "totals", *self.totals.shape)
+        self.rows = saved(arrays, "rows", *self.rows.shape)

@@ -14,6 +14,15 @@ Commit = Callable[[], None]
 NO_WEIGHT: Floats = np.empty(0)  # what kernels take where every instance weighs one
 
 
+def saved(arrays: dict[str, Ints | Floats], name: str, *shape: int | None) -> Ints:
+    """Return a saved array of integers, its shape (None for any length) checked."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype != np.int64:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
+    return array.astype(np.int64)
+
+
 def as_floats(limbs: Ints) -> Floats:
     """Return fixed-point sums, int64 (..., 4), as float64 (...)."""
     total = np.zeros(limbs.shape[:-1])

@@ -20,7 +20,7 @@ from xmleval.kernels.profiles import (
     sum_ideals,
 )
 from xmleval.states.facts import Facts
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
 
 
 class Profile(NamedTuple):
@@ -191,9 +191,14 @@ class RankProfile:
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self.n_relevant = arrays["n_relevant"].astype(np.int64)
-        self.tables = {name: arrays[name].astype(np.int64) for name in self.tables}
-        self.n_empty = int(arrays["n_empty"][0])
+        self.n_relevant = saved(arrays, "n_relevant", None)
+        if (np.diff(self.n_relevant, prepend=-1) <= 0).any():
+            raise ValueError("n_relevant does not rise")
+        self.tables = {
+            name: saved(arrays, name, self.n_relevant.size, 1 if name == "rows" else None, *table.shape[2:])
+            for name, table in self.tables.items()
+        }
+        self.n_empty = int(saved(arrays, "n_empty", 1)[0])
         self.kept = []
         for name, n_relevant in arrays.items():
             if name.startswith("kept") and name.endswith(".n_relevant"):

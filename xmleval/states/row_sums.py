@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_integer
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_integer, saved
 
 
 class RowSums:
@@ -79,9 +79,9 @@ class RowSums:
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self.totals = arrays["totals"].astype(np.int64)
-        self.n_defined = arrays["n_defined"].astype(np.int64)
-        self.n_rows = int(arrays["n_rows"][0])
+        self.totals = saved(arrays, "totals", *self.totals.shape)
+        self.n_defined = saved(arrays, "n_defined", *self.n_defined.shape)
+        self.n_rows = int(saved(arrays, "n_rows", 1)[0])
         self.kept = [
             (int(name.split(".")[1]), values.astype(np.float64))
             for name, values in arrays.items()
