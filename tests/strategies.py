@@ -23,6 +23,7 @@ class Problem:
     case: Case
     form: str
     dtype: str
+    bare: bool = False  # a list without scores
 
     @property
     def n_rows(self) -> int:
@@ -56,8 +57,7 @@ class Problem:
             for i, row in enumerate(listed):
                 for slot, (label, score) in enumerate(row):
                     labels[i, slot], scores[i, slot] = label, 0.0 if score is None else score
-            bare = any(score is None for row in listed for _, score in row)
-            return labels, None if bare else scores
+            return labels, None if self.bare else scores
         rows = [i for i, row in enumerate(listed) for _ in row]
         columns = [label for row in listed for label, _ in row]
         values = np.array([score for row in listed for _, score in row], self.dtype)
@@ -139,7 +139,8 @@ def problems(
             row = [(label, draw(st.sampled_from(LEVELS))) for label in kept]
         listed.append([*(sorted(row) if form != "list" else row)])
     bare = form == "list" and not tie_free and chosen.get("unlisted", "below") == "below"
-    if bare and draw(st.booleans()):
+    bare = bare and draw(st.booleans())
+    if bare:
         listed = [[(label, None) for label, _ in row] for row in listed]
     weigh = draw(st.booleans()) if weighted is None else weighted
     weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows)
@@ -153,4 +154,4 @@ def problems(
         propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
         conventions=chosen,
     )
-    return Problem(case, form, dtype)
+    return Problem(case, form, dtype, bare)

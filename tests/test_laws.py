@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle
+from tests import oracle, oracle_curves
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -22,6 +22,7 @@ KS = (1, 3, 9)
 AVERAGES = ("samples", "micro", "macro", "weighted")
 BETAS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")] + ["fbeta.of_means(beta=0.5)"]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *BETAS], KS)]
+MEASURES = oracle.MEASURES | oracle_curves.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -30,11 +31,20 @@ law = settings(
 )
 
 
+def names_for(problem: Problem) -> list[str]:
+    """Names of what can be computed: pooled scores need scores, and rows that weigh alike."""
+    pooled = not problem.bare and problem.case.weights is None
+    return [name for name, spec in SPECS.items() if pooled or not spec.metric.curve]
+
+
 def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
-    return dict(evaluate(**problem.inputs(), **problem.settings(), metrics=NAMES, **more))
+    names = names_for(problem)
+    return dict(evaluate(**problem.inputs(), **problem.settings(), metrics=names, **more))
 
 
 def expected(spec: Spec, case: oracle.Case) -> float:
+    if spec.metric.curve:
+        return oracle_curves.value(spec.metric.name, case, spec.average)
     return oracle.value(spec.metric.name, case, spec.average, spec.k, **dict(spec.params))
 
 
@@ -52,7 +62,7 @@ def differing(a: dict[str, float], b: dict[str, float], tolerance: float = 1e-12
 @given(data=st.data())
 def test_value_equals_oracle(form: str, dtype: str, data: st.DataObject) -> None:
     problem = data.draw(problems(form, dtype))
-    truth = {name: expected(spec, problem.case) for name, spec in SPECS.items()}
+    truth = {name: expected(SPECS[name], problem.case) for name in names_for(problem)}
     assert differing(of_problem(problem), truth) == []
 
 
@@ -61,10 +71,15 @@ def test_value_equals_oracle(form: str, dtype: str, data: st.DataObject) -> None
 @given(data=st.data())
 def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject) -> None:
     problem = data.draw(problems(form, dtype))
-    report = evaluate(**problem.inputs(), **problem.settings(), metrics=NAMES, keep_rows=True)
+    names = names_for(problem)
+    report = evaluate(**problem.inputs(), **problem.settings(), metrics=names, keep_rows=True)
     kept = report.per_row()
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
-    for name, spec in SPECS.items():
+    for name in names:
+        spec = SPECS[name]
+        if spec.metric.curve:
+            assert name not in kept
+            continue
         rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.k, **dict(spec.params))
         assert (rows is None) == (name not in kept), name
         if rows is not None:
@@ -93,13 +108,17 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     q = case.propensity
     assert q is not None
     order = [sorted(range(case.n_labels), key=lambda j: (j not in y, -q[j])) for y in case.truth]
-    listed = [[(j, float(case.n_labels - i)) for i, j in enumerate(row)] for row in order]
+    listed = [  # relevant cells above all others, in their row and over all rows
+        [(j, float(case.n_labels - i if j in y else -i - 1)) for i, j in enumerate(row)]
+        for row, y in zip(order, case.truth, strict=True)
+    ]
     case.listed = [[*(row if form == "list" else sorted(row))] for row in listed]
     case.pred = case.truth
     case.conventions = {"zero_division": 1.0}
     values = of_problem(problem)
     n_relevant = np.array([len(y) for y in case.truth])
-    for name, spec in SPECS.items():
+    for name in values:
+        spec = SPECS[name]
         metric = spec.metric
         best = metric.best
         if best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
@@ -163,10 +182,10 @@ def test_cutting_merging_and_threads_do_not_matter(form: str, dtype: str, data: 
     cuts = sorted(data.draw(st.sets(st.integers(0, problem.n_rows))) | {0, problem.n_rows})
     parts = []
     for lo, hi in itertools.pairwise(cuts):
-        part = Evaluator(NAMES, n_labels=problem.case.n_labels, **problem.settings())
+        part = Evaluator(names_for(problem), n_labels=problem.case.n_labels, **problem.settings())
         part.update(**problem.cut(list(range(lo, hi))).inputs())
         parts.append(part)
-    empty = Evaluator(NAMES, n_labels=problem.case.n_labels, **problem.settings())
+    empty = Evaluator(names_for(problem), n_labels=problem.case.n_labels, **problem.settings())
     empty.update(**problem.cut([]).inputs())
     parts.append(empty)
     parts = [parts[i] for i in data.draw(st.permutations(range(len(parts))))]
@@ -208,13 +227,13 @@ def test_every_measure_has_an_oracle_and_is_documented() -> None:
     for metric in TABLE:
         for average in metric.averages or (None,):
             for at_k in {"none": [False], "required": [True], "optional": [False, True]}[metric.cutoff]:
-                assert (metric.name, average, at_k) in oracle.MEASURES, (metric.name, average, at_k)
+                assert (metric.name, average, at_k) in MEASURES, (metric.name, average, at_k)
         assert all([metric.title, metric.symbol, metric.formula, metric.reference, metric.family])
         assert metric.direction in ("up", "down", "none")
-        formulas = ("terms", "rows", "counts", "labels", "combine", "distinct")
+        formulas = ("terms", "rows", "counts", "labels", "curve", "combine", "distinct")
         assert sum(getattr(metric, f) is not None for f in formulas) == 1, metric.name
     known = {(s.metric.name, s.average, s.k is not None) for s in SPECS.values()}
-    assert known == oracle.MEASURES
+    assert known == MEASURES
 
 
 def test_names_print_and_parse_back() -> None:

@@ -15,6 +15,7 @@ from xmleval.coerce import (
     InputError,
     Rows,
     check_propensity,
+    has_scores,
     positive_integer,
     set_rows,
 )
@@ -150,8 +151,12 @@ class Evaluator:
         """Count rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
         kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
         given = frozenset(name for name, value in kinds.items() if value is not None)
+        if y_score is not None:
+            scored = has_scores(y_score, n_labels)
+            if scored or (scored is None and (self._plan is None or "y_score's scores" in self._given)):
+                given |= {"y_score's scores"}
         if self._plan is not None and given != self._given:
-            changed = sorted(given ^ self._given)[0]
+            changed = sorted(given ^ self._given)[0]  # y_score itself before its scores
             raise InputError(
                 changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
             )
@@ -197,9 +202,9 @@ class Evaluator:
             raise ValueError(f"merge: {differs}")
         if not np.array_equal(self._propensities(), other._propensities()):
             raise ValueError("merge: propensity differs")
-        if other._plan is None or other._states is None:
+        if other._plan is None or other._states is None or (other.n_rows == 0 and self._plan is not None):
             return self
-        if self._plan is not None and self._given != other._given:
+        if self._plan is not None and self.n_rows and self._given != other._given:
             raise ValueError(
                 f"merge: input differs: {sorted(self._given)} here, {sorted(other._given)} there"
             )
@@ -208,7 +213,7 @@ class Evaluator:
             raise ValueError(f"merge: scores are {self._score_dtype} here, {other._score_dtype} there")
         for span in other._spans:
             self._check_span(*span)
-        states = self._states or States(other._plan)
+        states = self._states if self._states is not None and self.n_rows else States(other._plan)
         commits = states.prepare_merge(other._states)
         with deferring_interrupts():
             for commit in commits:
@@ -330,6 +335,8 @@ class Evaluator:
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return which needs of measures are met."""
         met = {"scores"} if "y_score" in given else set()
+        met |= {"cell scores"} if "y_score's scores" in given else set()
+        met |= {"equal weights"} if "sample_weight" not in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}

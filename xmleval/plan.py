@@ -23,10 +23,17 @@ from xmleval.states import (
     Profile,
     RankProfile,
     RowSums,
+    ScoreRuns,
     totals_bytes,
 )
 
-GIVEN_AS = {"scores": "y_score=", "sets": "y_pred= or decision=", "propensity": "propensity="}
+GIVEN_AS = {
+    "scores": "y_score=",
+    "cell scores": "scores in y_score=",
+    "equal weights": "rows without sample_weight=",
+    "sets": "y_pred= or decision=",
+    "propensity": "propensity=",
+}
 
 
 def missing_input(spec: Spec, inputs: set[str]) -> str | None:
@@ -61,6 +68,8 @@ class Plan:
             "profile": metric.terms, "rows": metric.rows, "labels": metric.labels,
             "sets": metric.distinct, "parts": metric.combine,
         }  # fmt: skip
+        if metric.curve:
+            return "runs"
         return next(kind for kind, formula in kinds.items() if formula)
 
     def decide(self, spec: Spec) -> Decision:
@@ -127,6 +136,11 @@ class States:
         self.rows = RowSums([str(spec) for spec in self.row_specs], plan.keep_rows)
         self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in plan.decisions}
         self.sets = LabelSets() if plan.reading("sets") else None
+        curves = plan.reading("runs")
+        by_label = any(spec.average != "micro" for spec in curves)
+        score = plan.conventions.unlisted_score
+        self.runs = ScoreRuns(plan.n_labels, score, by_label) if curves else None
+        self.labels_left_out: dict[str, int] = {}
 
     def prepare(self, block: Block) -> list[Commit]:
         """Count a block as far as anything may fail; what is returned changes the states when called."""
@@ -137,6 +151,8 @@ class States:
             commits.append(self.profile.prepare(facts))
         if self.sets:
             commits.append(self.sets.prepare(block.truth))
+        if self.runs:
+            commits.append(self.runs.prepare(facts))
         return commits + [totals.prepare(facts) for totals in self.totals.values()]
 
     def prepare_merge(self, other: States) -> list[Commit]:
@@ -146,9 +162,11 @@ class States:
             commits.append(self.profile.prepare_merge(other.profile))
         if self.sets and other.sets:
             commits.append(self.sets.prepare_merge(other.sets))
+        if self.runs and other.runs:
+            commits.append(self.runs.prepare_merge(other.runs))
         return commits + [totals.prepare_merge(other.totals[d]) for d, totals in self.totals.items()]
 
-    def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets]]:
+    def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets | ScoreRuns]]:
         yield "rows", self.rows
         if self.profile:
             yield "profile", self.profile
@@ -156,6 +174,8 @@ class States:
             yield f"totals-{decision}", totals
         if self.sets:
             yield "sets", self.sets
+        if self.runs:
+            yield "runs", self.runs
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
@@ -184,6 +204,7 @@ class States:
                 by_label.setdefault(self.plan.decide(spec), []).append(spec)
             elif self.sets and spec.metric.distinct:
                 found[name] = spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
+        found |= self._curve_values()
         for decision, specs in by_label.items():
             counts = self.totals[decision].counts()  # as large as the labels: one decision at a time
             for spec in specs:
@@ -193,6 +214,28 @@ class States:
                 parts = [found[part] for part in spec.metric.parts]
                 found[str(spec)] = spec.metric.combine(parts, self.plan.setting(spec))
         return {str(spec): found[str(spec)] for spec in self.plan.specs}
+
+    def _curve_values(self) -> dict[str, float]:
+        """Return the values of pooled scores; the scores are sorted here."""
+        specs = self.plan.reading("runs")
+        if not self.runs or not specs:
+            return {}
+        found: dict[str, float] = {}
+        pooled = self.runs.pooled() if any(spec.average == "micro" for spec in specs) else None
+        labels = self.runs.labels() if self.runs.by_label else None
+        for spec in specs:
+            assert spec.metric.curve
+            setting, name = self.plan.setting(spec), str(spec)
+            if spec.average == "micro" and pooled:
+                found[name] = float(spec.metric.curve(pooled, setting)[0])
+            elif labels:
+                values = spec.metric.curve(labels, setting)
+                support = labels.n_relevant if spec.average == "weighted" else np.ones_like(values)
+                defined = ~np.isnan(values)
+                total = support[defined].sum()
+                found[name] = float((values * support)[defined].sum() / total) if total else math.nan
+                self.labels_left_out[name] = int(values.size - np.count_nonzero(defined))
+        return found
 
     def n_left_out(self, spec: Spec) -> int:
         """Return how many rows the mean of a spec leaves out because it is undefined there."""

@@ -7,7 +7,7 @@ written; what must be reordered is copied first.
 from __future__ import annotations
 
 from xmleval.coerce.errors import InputError, positive_integer
-from xmleval.coerce.scores import ranking_rows
+from xmleval.coerce.scores import has_scores, ranking_rows
 from xmleval.coerce.sets import set_rows
 from xmleval.coerce.source import Rows, rows_at_a_time
 from xmleval.coerce.weights import check_propensity, check_weight
@@ -17,6 +17,7 @@ __all__ = [
     "Rows",
     "check_propensity",
     "check_weight",
+    "has_scores",
     "positive_integer",
     "ranking_rows",
     "rows_at_a_time",

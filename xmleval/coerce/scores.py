@@ -91,6 +91,16 @@ def ranking_rows(
     return Rows(n_rows, width, 24.0 * width, block)
 
 
+def has_scores(value: Any, n_labels: int | None) -> bool | None:
+    """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
+    if isinstance(value, tuple):
+        return len(value) == 2 and value[1] is not None
+    if n_labels is None or not isinstance(value, list):
+        return True
+    first = next((item for row in value for item in row), None)
+    return None if first is None else isinstance(first, tuple | list)
+
+
 def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
     scores: Scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import at_k, curves, propensity_scored, rankings, sets, statistics
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -35,6 +35,9 @@ TABLE: tuple[Metric, ...] = (
     rankings.PEAK_F1,
     rankings.IS_ERROR,
     rankings.ERROR_SET_SIZE,
+    curves.AUC,
+    curves.AP,
+    curves.PEAK_F1,
     sets.SUBSET_ACCURACY,
     sets.HAMMING_LOSS,
     sets.PRECISION,
@@ -76,7 +79,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "xmc": ("p@", "ndcg@", "psp@", "psndcg@", "r@"),
     "paper": (
         "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
-        "f1.samples", "auc.samples",
+        "f1.samples", "auc.macro", "auc.micro", "auc.samples",
     ),
     "sets": tuple(
         f"{metric.name}.{average}" if average else metric.name
@@ -88,7 +91,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples", "ndcg",
         "peak_f1.samples", "is_error", "error_set_size", "rprec",
     ),
-    "curves": ("auc.samples", "lrap", "peak_f1.samples"),
+    "curves": (
+        *(f"{metric.name}.{average}" for metric in TABLE if metric.curve for average in metric.averages),
+        "auc.samples", "lrap", "peak_f1.samples",
+    ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip

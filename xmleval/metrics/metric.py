@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.conventions import Conventions
-from xmleval.states import Counts, Facts, Profile
+from xmleval.states import Counts, Curve, Facts, Profile
 
 
 class Setting(NamedTuple):
@@ -25,6 +25,7 @@ class Setting(NamedTuple):
 Terms = Callable[[Floats, Profile, Setting], Floats]
 Rows = Callable[[Facts, Setting], Floats]
 CountsValue = Callable[[Counts, Setting], Floats]
+CurveValue = Callable[[Curve, Setting], Floats]
 Best = Callable[[Ints, Setting], Floats]
 
 
@@ -56,6 +57,8 @@ class Metric:
         Value of a contingency table, for rows, labels and totals alike.
     labels : callable, optional
         Value from the contingency tables of all labels.
+    curve : callable, optional
+        Value from curves of pooled scores, of all cells together and of labels alike.
     combine, parts : callable and tuple of str, optional
         Value from the values of other measures, named by their specs.
     distinct : callable, optional
@@ -97,6 +100,7 @@ class Metric:
     rows: Rows | None = None
     counts: CountsValue | None = None
     labels: Callable[[Counts, Setting], float] | None = None
+    curve: CurveValue | None = None
     combine: Callable[[list[float], Setting], float] | None = None
     parts: tuple[str, ...] = ()
     distinct: Callable[[int, int], float] | None = None
@@ -115,6 +119,8 @@ class Metric:
         """Return which inputs a value needs: of "scores", "sets" and "propensity"."""
         if self.family == "statistics":
             return ()
+        if self.curve:
+            return ("scores", "cell scores", "equal weights")
         if self.table != "hits":
             return ("scores", "propensity")
         if self.family == "sets":

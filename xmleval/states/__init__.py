@@ -8,10 +8,12 @@ from xmleval.states.label_totals import LabelTotals, totals_bytes
 from xmleval.states.limbs import Commit
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
+from xmleval.states.score_runs import Curve, ScoreRuns
 
 __all__ = [
     "Commit",
     "Counts",
+    "Curve",
     "Decision",
     "Facts",
     "LabelSets",
@@ -19,6 +21,7 @@ __all__ = [
     "Profile",
     "RankProfile",
     "RowSums",
+    "ScoreRuns",
     "TieFacts",
     "totals_bytes",
 ]

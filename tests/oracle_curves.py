@@ -1,0 +1,72 @@
+"""The oracle of measures of pooled scores: every cell of every row, compared with every other one."""
+
+from __future__ import annotations
+
+import math
+
+from tests.oracle import NAN, TIE_WEIGHT, Case, convention, mean
+
+MEASURES = frozenset(
+    [(name, average, False) for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
+    + [("peak_f1", average, False) for average in ("micro", "macro")]
+)
+Cell = tuple[float, bool]  # score, relevant
+
+
+def cells_of(case: Case) -> list[list[Cell]]:
+    """Cells of every label, one for each row; unlisted ones at their score, or below all."""
+    fill = convention(case, "unlisted")
+    assert case.listed is not None
+    below = -math.inf if fill == "below" else float(str(fill))
+    columns: list[list[Cell]] = [[] for _ in range(case.n_labels)]
+    for relevant, listed in zip(case.truth, case.listed, strict=True):
+        scores = {j: s for j, s in listed if s is not None}
+        for j, column in enumerate(columns):
+            column.append((scores.get(j, below), j in relevant))
+    return columns
+
+
+def auc(cells: list[Cell], ties: str) -> float:
+    """#(f+ > f-) + credit #(f+ = f-) over #pairs."""
+    good, bad = [s for s, y in cells if y], [s for s, y in cells if not y]
+    pairs = [(u > v) + TIE_WEIGHT[ties] * (u == v) for u in good for v in bad]
+    return sum(pairs) / len(pairs) if pairs else NAN
+
+
+def cuts(cells: list[Cell]) -> list[tuple[int, int]]:
+    """(relevant cells, all cells) at or above each score that occurs, best first."""
+    levels = sorted({s for s, _ in cells}, reverse=True)
+    return [(sum(y for s, y in cells if s >= t), sum(s >= t for s, _ in cells)) for t in levels]
+
+
+def ap(cells: list[Cell]) -> float:
+    """Sum over thresholds of (R_n - R_{n-1}) P_n."""
+    n_relevant = sum(y for _, y in cells)
+    if n_relevant in (0, len(cells)):
+        return NAN
+    total, before = 0.0, 0
+    for hits, size in cuts(cells):
+        total += (hits - before) / n_relevant * hits / size
+        before = hits
+    return total
+
+
+def peak_f1(cells: list[Cell]) -> float:
+    """Max over thresholds of 2 tp / (predicted + relevant)."""
+    n_relevant = sum(y for _, y in cells)
+    return max((2 * hits / (size + n_relevant) for hits, size in cuts(cells)), default=0.0)
+
+
+def value(name: str, case: Case, average: str | None) -> float:
+    """One measure of a case; nan where it is undefined."""
+
+    def of(cells: list[Cell]) -> float:
+        if name == "auc":
+            return auc(cells, str(convention(case, "auc_ties")))
+        return ap(cells) if name == "ap" else peak_f1(cells)
+
+    columns = cells_of(case)
+    if average == "micro":
+        return of([cell for column in columns for cell in column])
+    support = [float(sum(y for _, y in column)) if average == "weighted" else 1.0 for column in columns]
+    return mean([of(column) for column in columns], support)
