@@ -183,6 +183,7 @@ def counting(metrics: Any = "all", **more: Any) -> Evaluator:
 
 TALL, DEEP = np.tile(T, (4, 1)), np.tile(S, (4, 1))
 LISTED = np.tile([[2, 0, 1]], (12, 1))
+FALLING = -LISTED / 8
 
 
 def spoil(values: Any, rows: list[int], value: float) -> Any:
@@ -197,8 +198,8 @@ IN_BLOCKS: dict[str, tuple[str, Callable[[list[int]], Any], str]] = {
     "csr truth": ("y_true", lambda rows: sp.csr_array(spoil(TALL, rows, 7)), "value 7.0 is"),
     "dense scores": ("y_score", lambda rows: spoil(DEEP, rows, np.nan), "score nan is"),
     "coo scores": ("y_score", lambda rows: sp.coo_array(spoil(DEEP, rows, np.nan)), "score nan is"),
-    "list": ("y_score", lambda rows: (spoil(LISTED, rows, 4).astype(int), None), "label id 4 is not"),
-    "doubled": ("y_score", lambda rows: (spoil(LISTED, rows, 1).astype(int), None), "label id 1 occurs"),
+    "list": ("y_score", lambda rows: (spoil(LISTED, rows, 4).astype(int), FALLING), "label id 4 is not"),
+    "doubled": ("y_score", lambda rows: (spoil(LISTED, rows, 1).astype(int), FALLING), "label id 1 occurs"),
     "list scores": ("y_score", lambda rows: (LISTED, spoil(LISTED, rows, np.nan)), "score nan is"),
     "sets": ("y_pred", lambda rows: spoil(TALL, rows, -1), "value -1.0 is"),
 }  # fmt: skip

@@ -53,7 +53,7 @@ def test_spelling_parses(text: str, canonical: str | None) -> None:
         ("precisions@5", "'precisions@5': there is no measure 'precisions'"),
         ("auc", "'auc': needs an average; choose from auc.samples"),
         ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
-        ("ap", "'ap': needs an average; choose from ap.samples"),
+        ("ap", "'ap': needs an average; choose from ap.micro, ap.macro, ap.weighted, ap.samples"),
         ("precision", "'precision': needs an average; choose from precision.samples, "),
         ("f1.mean", "'f1.mean': no average 'mean'; choose from f1.samples, "),
         ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
@@ -137,7 +137,10 @@ XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1
         (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg"]), (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
         (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
         ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
-        ("curves", ["auc.samples", "lrap", "peak_f1.samples"]),
+        ("curves", [
+            "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "peak_f1.micro",
+            "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
+        ]),
     ],
 )  # fmt: skip
 def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected: list[str]) -> None:

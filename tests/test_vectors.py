@@ -140,3 +140,11 @@ def test_v6_propensities(a: float) -> None:
     if a == 0.55:
         assert q[0] == pytest.approx(12.4551, abs=5e-5)
         assert (q[0] - 1) * 1.5**0.55 == pytest.approx(14.3169, abs=5e-5)
+
+
+@pytest.mark.parametrize(("ties", "micro"), [("none", 0.80), ("half", 0.84), ("full", 0.88)])
+def test_v1_pooled_scores(ties: str, micro: float) -> None:
+    names = ["auc.micro", "auc.macro", "peak_f1.micro"]
+    report = evaluate(V1_TRUTH, V1_SCORES, metrics=names, conventions={"auc_ties": ties})
+    check(report, {"auc.micro": micro, "auc.macro": 1.0, "peak_f1.micro": 5 / 6})
+    assert report.labels_left_out == {"auc.macro": 4}

@@ -27,6 +27,8 @@ from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decisi
 from xmleval.states import Decision
 from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
 
+SCORED = "y_score's scores"  # a ranking may come without
+
 
 class Evaluator:
     """Streaming evaluation: ``update`` with any blocks of rows, ``merge`` with any other, ``compute``.
@@ -153,14 +155,16 @@ class Evaluator:
         given = frozenset(name for name, value in kinds.items() if value is not None)
         if y_score is not None:
             scored = has_scores(y_score, n_labels)
-            if scored or (scored is None and (self._plan is None or "y_score's scores" in self._given)):
-                given |= {"y_score's scores"}
+            if scored or (scored is None and (self._plan is None or SCORED in self._given)):
+                given |= {SCORED}
+        plan = self._plan or self._settle(given)
+        if not plan.reading("runs"):
+            given -= {SCORED}  # nothing looks at more than their order
         if self._plan is not None and given != self._given:
             changed = sorted(given ^ self._given)[0]  # y_score itself before its scores
             raise InputError(
                 changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
             )
-        plan = self._plan or self._settle(given)
         start = self.n_rows if first_row is None else positive_integer("first_row", first_row, least=0)
         self._check_span(start, start + truth.n_rows)
         dtypes: set[str] = set() if self._score_dtype is None else {self._score_dtype}
@@ -252,6 +256,7 @@ class Evaluator:
             constants=self._constants,
             left_out=left_out,
             rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
+            labels_left_out={name: n for name, n in states.labels_left_out.items() if n},
             weighted=plan.weighted,
             propensity=self._describe_propensity(),
             rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,
@@ -335,7 +340,7 @@ class Evaluator:
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return which needs of measures are met."""
         met = {"scores"} if "y_score" in given else set()
-        met |= {"cell scores"} if "y_score's scores" in given else set()
+        met |= {"cell scores"} if SCORED in given else set()
         met |= {"equal weights"} if "sample_weight" not in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")

@@ -44,6 +44,8 @@ class Report(Mapping[str, float]):
         Members of groups that were dropped, and the input they need.
     rows_left_out : dict of str to int
         Rows that a mean leaves out because its measure is undefined there.
+    labels_left_out : dict of str to int
+        Labels that a mean over labels leaves out because they lack one of the two classes.
     rows : dict of str to ndarray or None
         Kept row values.
     weighted : bool
@@ -69,6 +71,7 @@ class Report(Mapping[str, float]):
     constants: dict[str, float] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     rows_left_out: dict[str, int] = field(default_factory=dict)
+    labels_left_out: dict[str, int] = field(default_factory=dict)
     rows: dict[str, Floats | None] | None = None
     weighted: bool = False
     propensity: str | None = None
@@ -162,6 +165,9 @@ class Report(Mapping[str, float]):
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             notes.append(f"rows left out as undefined: {shown}")
+        if self.labels_left_out:
+            shown = ", ".join(f"{name} {n}" for name, n in self.labels_left_out.items())
+            notes.append(f"labels left out as undefined: {shown}")
         if self.left_out:
             inputs = dict.fromkeys(self.left_out.values())
             for needed in inputs:
@@ -199,6 +205,7 @@ class Report(Mapping[str, float]):
             "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,
+            "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
             "version": __version__,
         }

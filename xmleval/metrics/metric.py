@@ -120,7 +120,7 @@ class Metric:
         if self.family == "statistics":
             return ()
         if self.curve:
-            return ("scores", "cell scores", "equal weights")
+            return ("scores", "equal weights", "cell scores")
         if self.table != "hits":
             return ("scores", "propensity")
         if self.family == "sets":

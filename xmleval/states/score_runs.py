@@ -149,8 +149,12 @@ class ScoreRuns:
         for scores, labels in (relevant, irrelevant):
             n_stored = scores.size if self.by_label else 0
             if scores.ndim != 1 or scores.dtype.kind != "f" or labels.shape != (n_stored,):
-                raise ValueError(f"scores of {scores.dtype}, shape {scores.shape}, have labels {labels.shape}")
-            if labels.dtype.kind != "i" or (labels.size and not 0 <= labels.min() <= labels.max() < self.n_labels):
+                raise ValueError(
+                    f"scores of {scores.dtype}, shape {scores.shape}, have labels {labels.shape}"
+                )
+            if labels.dtype.kind != "i" or (
+                labels.size and not 0 <= labels.min() <= labels.max() < self.n_labels
+            ):
                 raise ValueError("labels of scores are out of range")
         self.runs = ([relevant], [irrelevant])
 
