@@ -58,7 +58,7 @@ class Plan:
         return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
 
     def reads(self, spec: Spec) -> str:
-        """Return which statistic a spec reads: "profile", "rows", "labels", "sets" or "parts"."""
+        """Return which statistic a spec reads: "profile", "rows", "labels", "runs", "sets" or "parts"."""
         metric = spec.metric
         if metric.tied_rows and self.conventions.ndcg_ties == "average":
             return "rows"
