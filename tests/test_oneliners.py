@@ -31,6 +31,7 @@ AT_K = {
 RANKINGS = {
     "one_error": "one_error", "coverage": "coverage", "ranking_loss": "ranking_loss",
     "label_ranking_average_precision": "lrap", "instance_auc": "auc.samples",
+    "micro_auc": "auc.micro", "macro_auc": "auc.macro",
 }  # fmt: skip
 SETS = {
     "hamming_loss": "hamming_loss", "subset_accuracy": "subset_accuracy", "micro_f1": "f1.micro",

@@ -15,6 +15,8 @@ from xmleval.oneliners.rankings import (
     coverage,
     instance_auc,
     label_ranking_average_precision,
+    macro_auc,
+    micro_auc,
     one_error,
     ranking_loss,
 )
@@ -31,6 +33,8 @@ __all__ = [
     "hamming_loss",
     "hit_rate_at_k",
     "instance_auc",
+    "macro_auc",
+    "micro_auc",
     "instance_f1",
     "label_ranking_average_precision",
     "macro_f1",

@@ -1,4 +1,4 @@
-"""Measures of whole rankings, a float each."""
+"""Measures of whole rankings and of pooled scores, a float each."""
 
 from __future__ import annotations
 
@@ -179,4 +179,74 @@ def instance_auc(y_true: Any, y_score: Any) -> float:
     1.0
     """
     name = "auc.samples"
+    return evaluate(y_true, y_score, metrics=[name])[name]
+
+
+def micro_auc(y_true: Any, y_score: Any) -> float:
+    """Compute area under the ROC curve of all cells pooled.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, or dense 0/1 array, of shape (m, l)
+        Relevant labels of each instance.
+    y_score : sparse or dense scores (m, l), or (labels, scores) arrays of shape (m, depth)
+        Scores, or top-k lists.
+
+    Returns
+    -------
+    float
+        Within [0, 1]; NaN where it is undefined.
+
+    Raises
+    ------
+    ValueError
+        If input is not valid; the message names argument, row and value.
+
+    References
+    ----------
+    Wu & Zhou 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import micro_auc
+    >>> micro_auc(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]))
+    1.0
+    """
+    name = "auc.micro"
+    return evaluate(y_true, y_score, metrics=[name])[name]
+
+
+def macro_auc(y_true: Any, y_score: Any) -> float:
+    """Compute area under the ROC curve of each label with both classes, averaged.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, or dense 0/1 array, of shape (m, l)
+        Relevant labels of each instance.
+    y_score : sparse or dense scores (m, l), or (labels, scores) arrays of shape (m, depth)
+        Scores, or top-k lists.
+
+    Returns
+    -------
+    float
+        Within [0, 1]; NaN where it is undefined.
+
+    Raises
+    ------
+    ValueError
+        If input is not valid; the message names argument, row and value.
+
+    References
+    ----------
+    Wu & Zhou 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import macro_auc
+    >>> macro_auc(np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.5], [0.5, 0.6]]))
+    1.0
+    """
+    name = "auc.macro"
     return evaluate(y_true, y_score, metrics=[name])[name]
