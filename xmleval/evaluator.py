@@ -246,8 +246,9 @@ class Evaluator:
             raise ValueError("nothing was counted yet: call update or merge first")
         inputs = self._inputs(self._given)
         left_out = {str(spec): needed for spec, _ in self._asked if (needed := missing_input(spec, inputs))}
+        values, labels_left_out = states.values()
         return Report(
-            values_by_name=states.values(),
+            values_by_name=values,
             specs=plan.specs,
             conventions=self.conventions,
             n_rows=self.n_rows,
@@ -256,7 +257,7 @@ class Evaluator:
             constants=self._constants,
             left_out=left_out,
             rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
-            labels_left_out={name: n for name, n in states.labels_left_out.items() if n},
+            labels_left_out=labels_left_out,
             weighted=plan.weighted,
             propensity=self._describe_propensity(),
             rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,10 +67,8 @@ class Plan:
             return "rows" if spec.average == "samples" else "labels"
         kinds = {
             "profile": metric.terms, "rows": metric.rows, "labels": metric.labels,
-            "sets": metric.distinct, "parts": metric.combine,
+            "runs": metric.curve, "sets": metric.distinct, "parts": metric.combine,
         }  # fmt: skip
-        if metric.curve:
-            return "runs"
         return next(kind for kind, formula in kinds.items() if formula)
 
     def decide(self, spec: Spec) -> Decision:
@@ -78,7 +77,7 @@ class Plan:
         assert decision is not None
         return decision
 
-    @property
+    @cached_property
     def every(self) -> list[Spec]:
         """The specs and the parts that others are combined from, without repeats."""
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
@@ -140,7 +139,6 @@ class States:
         by_label = any(spec.average != "micro" for spec in curves)
         score = plan.conventions.unlisted_score
         self.runs = ScoreRuns(plan.n_labels, score, by_label) if curves else None
-        self.labels_left_out: dict[str, int] = {}
 
     def prepare(self, block: Block) -> list[Commit]:
         """Count a block as far as anything may fail; what is returned changes the states when called."""
@@ -189,8 +187,8 @@ class States:
             prefix = f"{name}/"
             state.restore({k[len(prefix) :]: a for k, a in arrays.items() if k.startswith(prefix)})
 
-    def values(self) -> dict[str, float]:
-        """Return the value of every spec by name; NaN where it is undefined."""
+    def values(self) -> tuple[dict[str, float], dict[str, int]]:
+        """Return every spec's value by name, NaN where it is undefined, and how many labels it leaves out."""
         profile = self.profile.profile() if self.profile else None
         found: dict[str, float] = {}
         by_label: dict[Decision, list[Spec]] = {}
@@ -204,7 +202,8 @@ class States:
                 by_label.setdefault(self.plan.decide(spec), []).append(spec)
             elif self.sets and spec.metric.distinct:
                 found[name] = spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
-        found |= self._curve_values()
+        curves, labels_left_out = self._curve_values()
+        found |= curves
         for decision, specs in by_label.items():
             counts = self.totals[decision].counts()  # as large as the labels: one decision at a time
             for spec in specs:
@@ -213,14 +212,15 @@ class States:
             if spec.metric.combine:
                 parts = [found[part] for part in spec.metric.parts]
                 found[str(spec)] = spec.metric.combine(parts, self.plan.setting(spec))
-        return {str(spec): found[str(spec)] for spec in self.plan.specs}
+        return {str(spec): found[str(spec)] for spec in self.plan.specs}, labels_left_out
 
-    def _curve_values(self) -> dict[str, float]:
-        """Return the values of pooled scores; the scores are sorted here."""
-        specs = self.plan.reading("runs")
-        if not self.runs or not specs:
-            return {}
+    def _curve_values(self) -> tuple[dict[str, float], dict[str, int]]:
+        """Return values of pooled scores, which are sorted here, and how many labels each leaves out."""
         found: dict[str, float] = {}
+        left_out: dict[str, int] = {}
+        specs = self.plan.reading("runs")
+        if self.runs is None:
+            return found, left_out
         pooled = self.runs.pooled() if any(spec.average == "micro" for spec in specs) else None
         labels = self.runs.labels() if self.runs.by_label else None
         for spec in specs:
@@ -230,12 +230,11 @@ class States:
                 found[name] = float(spec.metric.curve(pooled, setting)[0])
             elif labels:
                 values = spec.metric.curve(labels, setting)
-                support = labels.n_relevant if spec.average == "weighted" else np.ones_like(values)
-                defined = ~np.isnan(values)
-                total = support[defined].sum()
-                found[name] = float((values * support)[defined].sum() / total) if total else math.nan
-                self.labels_left_out[name] = int(values.size - np.count_nonzero(defined))
-        return found
+                found[name] = mean_over_labels(
+                    values, labels.n_relevant if spec.average == "weighted" else None
+                )
+                left_out[name] = int(np.count_nonzero(np.isnan(values)))
+        return found, {name: n for name, n in left_out.items() if n}
 
     def n_left_out(self, spec: Spec) -> int:
         """Return how many rows the mean of a spec leaves out because it is undefined there."""
@@ -290,13 +289,19 @@ def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
     if spec.average == "micro":
         return float(formula(Counts(*(np.array([column.sum()]) for column in counts)), setting)[0])
     values = formula(counts, setting)
-    defined = ~np.isnan(values)
     support = counts.tp + counts.fn
-    rule = setting.conventions.labels
     if spec.average == "weighted":
-        total = support[defined].sum()
-        if total:
-            return float((values[defined] * support[defined]).sum() / total)
-    elif rule != "all":  # a weighted mean over labels without support is a plain one, as in scikit-learn
-        defined &= (support if rule == "present" else support + counts.fp) > 0
+        return mean_over_labels(values, support)
+    rule = setting.conventions.labels
+    if rule != "all":
+        values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
+    return mean_over_labels(values)
+
+
+def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
+    """Average what is defined, by support where any has some: without, scikit-learn too takes a plain mean."""
+    defined = ~np.isnan(values)
+    total = 0.0 if support is None else support[defined].sum()
+    if support is not None and total:
+        return float((values[defined] * support[defined]).sum() / total)
     return float(values[defined].mean()) if defined.any() else math.nan

@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.arrays import Floats, Ints
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.states import Counts, Facts, Profile
-from xmleval.states.facts import cumulated_discounts
+from xmleval.states.facts import discount_sums
 
 JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
 MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
@@ -121,8 +121,7 @@ def most_hits(n_relevant: Ints, setting: Setting) -> Floats:
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """Discounted gain of the best ranking."""
     assert setting.k
-    possible = np.minimum(n_relevant, setting.k)
-    return cumulated_discounts(int(possible.max(initial=0)))[possible]
+    return discount_sums(np.minimum(n_relevant, setting.k))
 
 
 def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:

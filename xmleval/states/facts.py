@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -66,10 +66,10 @@ class TieFacts(NamedTuple):
     peak: Floats
 
 
-@lru_cache(maxsize=4)
-def cumulated_discounts(depth: int) -> Floats:
-    """Return the sums of the first 0..depth discounts 1 / log2(1 + rank)."""
-    discounts = 1.0 / np.log2(np.arange(2, depth + 2, dtype=np.float64))
+@cache
+def tabulated_discounts() -> Floats:
+    """Return the sums of the first discounts 1 / log2(1 + rank), of none to TABULATED of them."""
+    discounts = 1.0 / np.log2(np.arange(2, TABULATED + 2, dtype=np.float64))
     sums = np.concatenate(([0.0], np.cumsum(discounts)))
     sums.flags.writeable = False
     return sums
@@ -81,8 +81,7 @@ def discount_sums(ranks: Ints) -> Floats:
     Far down the list it is the integral of ln 2 / ln x, with the Euler-Maclaurin correction of the trapezoid
     rule, so that memory does not follow the ranks.
     """
-    head = cumulated_discounts(TABULATED)
-    sums = head[np.minimum(ranks, TABULATED)]
+    sums = tabulated_discounts()[np.minimum(ranks, TABULATED)]
     far = np.flatnonzero(ranks > TABULATED)
     if far.size:
         from scipy.special import expi  # costs start-up time that few need
@@ -212,7 +211,7 @@ class Facts:
     def ideal_gain(self, k: int | None = None) -> Floats:
         """Discounted gain of the best ranking."""
         n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
-        return cumulated_discounts(int(n_ideal.max(initial=0)))[n_ideal]
+        return discount_sums(n_ideal)
 
     def predicted(self, decision: Decision) -> Predicted:
         """Predicted sets under a decision."""
