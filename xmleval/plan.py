@@ -299,7 +299,7 @@ def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
-    """Average what is defined, by support where any has some: without, scikit-learn too takes a plain mean."""
+    """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
     defined = ~np.isnan(values)
     total = 0.0 if support is None else support[defined].sum()
     if support is not None and total:
