@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, Report, __version__, evaluate, inverse_propensity
+from xmleval import Evaluator, Report, __version__, evaluate, inverse_propensity, store
 
 T = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
 S = np.array([[0.9, 0.5, 0.2, 0.1], [0.4, 0.2, 0.1, 0.3], [0.5, 0.1, 0.6, 0.2]])
@@ -117,7 +117,7 @@ def test_undefined_is_null_empty_and_said() -> None:
     report = evaluate(T[2:], S[2:], metrics=["ranking_loss", "p@1"])
     assert math.isnan(report["ranking_loss"])
     assert json.loads(report.to_json())["values"] == {"ranking_loss": None, "p@1": 0.0}
-    assert "ranking_loss,Ranking loss,down,\n" in report.to_csv()
+    assert "ranking_loss,Ranking loss,down,,,\n" in report.to_csv()
     assert "undefined" in str(report).splitlines()[3]
     assert report.rows_left_out == {"ranking_loss": 1}
     skipped = report_of(["p@1", "r@1", "hit@1"], conventions={"empty": "skip"})
@@ -320,7 +320,7 @@ def test_saved_is_loaded(case: str, weight: Any, tmp_path: Path) -> None:
         loaded.update(T, S, sample_weight=weight)
         found, expected = loaded.compute(), ev.compute()
         assert (found.to_json(), str(found)) == (expected.to_json(), str(expected))
-        if ev.keep_rows:
+        if ev._settings.keep_rows:
             np.testing.assert_equal(found.per_row(), expected.per_row())
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
@@ -390,11 +390,11 @@ def test_save_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [path]
     for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
 
-        def interrupted(file: Any, error: BaseException = error, **arrays: Any) -> None:
+        def interrupted(file: Any, arrays: Any, error: BaseException = error) -> None:
             file.write(b"half of it")
             raise error
 
-        monkeypatch.setattr(np, "savez", interrupted)
+        monkeypatch.setattr(store, "write_archive", interrupted)
         with pytest.raises(type(error)):
             ev.save(path)
         assert list(tmp_path.iterdir()) == [path]

@@ -7,7 +7,7 @@ from typing import Any
 
 from xmleval.coerce import set_rows
 from xmleval.conventions import Conventions
-from xmleval.evaluator import Evaluator
+from xmleval.evaluator import MEMORY, Evaluator
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K
 
@@ -25,7 +25,11 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    bounds: bool = False,
     keep_rows: bool = False,
+    keep_labels: bool = False,
+    curve_points: int | None = None,
+    memory: int | str = MEMORY,
     threads: int | None = None,
     block_rows: int | None = None,
 ) -> Report:
@@ -59,8 +63,18 @@ def evaluate(
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
         Weight of each instance: 0, or within 2^-30..2^20.
+    bounds : bool, default False
+        Report in ``report.intervals`` the least and the largest value that measures of the whole ranking
+        may have when unlisted labels take any scores up to the last one of their row.
     keep_rows : bool, default False
         Keep every row's values for ``report.per_row()``.
+    keep_labels : bool, default False
+        Keep every label's results for ``report.per_label()``.
+    curve_points : int, optional
+        Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+    memory : int or str, default "1GiB"
+        Bytes, or an amount such as "512MB", from which scores of measures of family ``curves`` are kept in
+        temporary files. Values do not depend on it.
     threads : int, optional
         Most threads to use; default one per available processor. Values do not depend on it.
     block_rows : int, optional
@@ -97,7 +111,11 @@ def evaluate(
         decision=decision,
         conventions=conventions,
         unlisted=unlisted,
+        bounds=bounds,
         keep_rows=keep_rows,
+        keep_labels=keep_labels,
+        curve_points=curve_points,
+        memory=memory,
         threads=threads,
         block_rows=block_rows,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tokenize
 import warnings
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,21 +16,25 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from xmleval.arrays import Chunks
+
 DEFLATE_LIMIT = 1100  # deflate cannot shrink more than about 1032 times
 READ_BYTES = 1 << 20
 
 
-def read_archive(path: Path) -> dict[str, NDArray[Any]]:
+def read_archive(path: Path, in_pieces: Callable[[str], bool] = lambda name: False) -> dict[str, Any]:
     """Read every array of an .npz archive.
 
     Parameters
     ----------
     path : Path
         File to read.
+    in_pieces : callable, optional
+        Tells by name which vectors are left in the file, to be read in pieces.
 
     Returns
     -------
-    dict of str to ndarray
+    dict of str to ndarray or Chunks
 
     Raises
     ------
@@ -54,11 +60,13 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
                 raise ValueError(f"{info.filename} is compressed by a method that NumPy does not write")
             if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
                 raise ValueError(f"{info.filename} promises {info.file_size} bytes that it cannot hold")
-        return {
-            info.filename.removesuffix(".npy"): _read_member(archive, info)
-            for info in members
-            if info.filename.endswith(".npy")
-        }
+        arrays: dict[str, Any] = {}
+        for info in members:
+            if info.filename.endswith(".npy"):
+                name = info.filename.removesuffix(".npy")
+                large = in_pieces(name)
+                arrays[name] = _chunks_of(path, archive, info) if large else _read_member(archive, info)
+        return arrays
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -96,22 +104,93 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
+def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
+    """Write arrays as `numpy.savez` does, those in pieces as they come.
+
+    Parameters
+    ----------
+    file : binary file
+        Where to write.
+    arrays : dict of str to ndarray or Chunks
+        Arrays by name.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                if not isinstance(array, Chunks):
+                    npy.write_array(member, array, allow_pickle=False)
+                    continue
+                header = {
+                    "descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (array.size,)
+                }  # fmt: skip
+                npy.write_array_header_1_0(member, header)
+                for keys in array.read():
+                    member.write(np.ascontiguousarray(keys).view(np.uint8).data)
+
+
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    with _naming_member(info), archive.open(info) as file:
+        shape, fortran, dtype = _checked_header(file, info)
+        data = np.empty(math.prod(shape) * dtype.itemsize, np.uint8)  # writable, without a second copy
+        place = 0
+        for chunk in _read_chunks(file, data.size):
+            data[place : place + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            place += len(chunk)
+    return data.view(dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _chunks_of(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Chunks:
+    """Return a vector whose data are read when they are asked for."""
+    with _naming_member(info), archive.open(info) as file:
+        shape, _, dtype = _checked_header(file, info)
+        if len(shape) != 1:
+            raise ValueError(f"an array of shape {shape}")
+
+    def read() -> Iterator[NDArray[Any]]:
+        with zipfile.ZipFile(path) as again, _naming_member(info), again.open(info.filename) as file:
+            read_header(file)
+            step = READ_BYTES // dtype.itemsize * dtype.itemsize
+            for chunk in _read_chunks(file, shape[0] * dtype.itemsize, step):
+                yield np.frombuffer(chunk, dtype)
+
+    return Chunks(dtype, shape[0], read)
+
+
+def _checked_header(file: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    shape, fortran, dtype = read_header(file)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes > info.file_size:
+        raise ValueError(f"{n_bytes} bytes by its header, {info.file_size} by its entry")
+    return shape, fortran, dtype
+
+
+def _read_chunks(file: IO[bytes], n_bytes: int, step: int = READ_BYTES) -> Iterator[bytes]:
+    """Yield the rest of a file, which is to hold so many bytes, in pieces of ``step``."""
+    n_read = 0
+    while chunk := b"".join(_pieces(file, step)):
+        n_read += len(chunk)
+        if n_read > n_bytes:
+            raise ValueError(f"more than the {n_bytes} bytes of data that its header promises")
+        yield chunk
+    if n_read != n_bytes:
+        raise ValueError(f"{n_read} bytes of data, not {n_bytes}")
+
+
+def _pieces(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+    """Yield so many bytes, in the pieces that the archive gives."""
+    while n_bytes and (piece := file.read(n_bytes)):
+        n_bytes -= len(piece)
+        yield piece
+
+
+@contextlib.contextmanager
+def _naming_member(info: zipfile.ZipInfo) -> Iterator[None]:
     try:
-        with archive.open(info) as file:
-            shape, fortran, dtype = read_header(file)
-            n_bytes = math.prod(shape) * dtype.itemsize
-            if n_bytes > info.file_size:
-                raise ValueError(f"{n_bytes} bytes by its header, {info.file_size} by its entry")
-            data = np.empty(n_bytes, np.uint8)  # writable, and filled without a second copy
-            n_read = 0
-            while chunk := file.read(READ_BYTES):
-                if n_read + len(chunk) > n_bytes:
-                    raise ValueError(f"more than the {n_bytes} bytes of data that its header promises")
-                data[n_read : n_read + len(chunk)] = np.frombuffer(chunk, np.uint8)
-                n_read += len(chunk)
-            if n_read != n_bytes:
-                raise ValueError(f"{n_read} bytes of data, not {n_bytes}")
+        yield
     except (ValueError, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
         raise ValueError(f"{info.filename} holds {error}") from None  # also encryption
-    return data.view(dtype).reshape(shape, order="F" if fortran else "C")

@@ -6,6 +6,7 @@ at 0. Everything below `xmleval.coerce` sees only these.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,14 @@ class Block(NamedTuple):
     pred: Truth | None
     weight: Floats | None
     first_row: int
+
+
+class Chunks(NamedTuple):
+    """A vector that is read in pieces, because it may be larger than memory."""
+
+    dtype: np.dtype[Any]
+    size: int
+    read: Callable[[], Iterator[NDArray[Any]]]
 
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:

@@ -13,51 +13,45 @@ from types import FrameType
 
 from xmleval.arrays import Block
 from xmleval.coerce import InputError
-from xmleval.plan import Plan, States
+from xmleval.plan import States
 from xmleval.states import Commit
 
 WORKERS_BYTES = 1 << 30
 
 
 def count_blocks(
-    plan: Plan,
+    states: States,
     block: Callable[[int, int], Block],
     n_rows: int,
     size: int,
     threads: int,
-    states: States | None,
-) -> tuple[States, list[Commit]]:
+) -> list[Commit]:
     """Count rows block by block, as far as anything may fail.
 
     Parameters
     ----------
-    plan : Plan
-        What to count.
+    states : States
+        Statistics to add to; they are not touched.
     block : callable
         Gives the checked rows of a range.
     n_rows, size : int
         Number of rows, and of rows in a block.
     threads : int
         Most threads to use; a single block is counted inline, where a pool would cost more.
-    states : States or None
-        Statistics to add to; they are not touched.
 
     Returns
     -------
-    States, list of callables
-        The statistics, and what adds these rows to them when called.
+    list of callables
+        What adds these rows to the statistics when called.
     """
     if n_rows <= size:
-        rows = checked(block, 0, n_rows)
-        states = states or States(plan)
-        return states, states.prepare(rows)
+        return states.prepare(checked(block, 0, n_rows))
     turn = itertools.count()
     n_blocks = -(-n_rows // size)
     refused: list[tuple[int, BaseException]] = []
     stop = threading.Event()
 
-    def work() -> States:
-        found = States(plan)
+    def work(found: States) -> None:
         while not stop.is_set() and (number := next(turn)) < n_blocks:
             try:
                 rows = checked(block, number * size, min((number + 1) * size, n_rows))
@@ -66,25 +60,27 @@ def count_blocks(
             except BaseException as error:
                 refused.append((number, error))
                 stop.set()
-        return found
 
     # each worker holds statistics of its own: not more of them than memory is meant to bear
-    n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (plan.label_bytes + 1)))
+    n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
+    parts = states.of_workers(n_workers)
     if n_workers == 1:
-        parts = [work()]
+        work(parts[0])
     else:
         with ThreadPoolExecutor(n_workers) as pool:
             try:
-                parts = [future.result() for future in [pool.submit(work) for _ in range(n_workers)]]
+                for future in [pool.submit(work, part) for part in parts]:
+                    future.result()
             finally:
                 stop.set()
     if refused:
         # blocks are taken in order, so the earliest refusal is that of the first offending row
         raise min(refused, key=lambda item: item[0])[1]
+    states.share_memory(parts[:1])
     for part in parts[1:]:
         for commit in parts[0].prepare_merge(part):
             commit()
-    return (parts[0], []) if states is None else (states, states.prepare_merge(parts[0]))
+    return states.prepare_merge(parts[0])
 
 
 @contextlib.contextmanager

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats, Truth
+from xmleval.arrays import Truth
 from xmleval.blocks import available_processors, count_blocks, deferring_interrupts
 from xmleval.coerce import (
     InputError,
     Rows,
-    check_propensity,
     has_scores,
+    memory_bytes,
     positive_integer,
     set_rows,
 )
-from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.conventions import Conventions
 from xmleval.inputs import join_inputs
-from xmleval.plan import Plan, States, missing_input
+from xmleval.plan import Plan, States
 from xmleval.report import Report
-from xmleval.spec import DEFAULT_K, check_decision, expand_metrics, parse_decision
-from xmleval.states import Decision
+from xmleval.results import compute_results, kept_row_values
+from xmleval.settings import KEPT, SCORED, Settings
+from xmleval.spec import DEFAULT_K
+from xmleval.states import Memory, SpillFile, Work
 from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
 
-SCORED = "y_score's scores"  # a ranking may come without
+MEMORY = "1GiB"
 
 
 class Evaluator:
@@ -52,8 +55,18 @@ class Evaluator:
         A preset's name, a record, or fields over the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; overrides the conventions.
+    bounds : bool, default False
+        Report the least and the largest value that measures of the whole ranking may have when unlisted
+        labels take any scores up to the last one of their row.
     keep_rows : bool, default False
         Keep every row's values for ``report.per_row()``.
+    keep_labels : bool, default False
+        Keep every label's results for ``report.per_label()``.
+    curve_points : int, optional
+        Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+    memory : int or str, default "1GiB"
+        Bytes, or an amount such as "512MB", from which scores of measures of family ``curves`` are kept in
+        temporary files.
     threads : int, optional
         Most threads to use; default one per available processor.
     block_rows : int, optional
@@ -86,26 +99,41 @@ class Evaluator:
         decision: str | None = None,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
         unlisted: str | float | None = None,
+        bounds: bool = False,
         keep_rows: bool = False,
+        keep_labels: bool = False,
+        curve_points: int | None = None,
+        memory: int | str = MEMORY,
         threads: int | None = None,
         block_rows: int | None = None,
     ) -> None:
-        self.n_labels = positive_integer("n_labels", n_labels)
-        self._asked = expand_metrics(metrics, k)
-        self.conventions = resolve_conventions(conventions, unlisted)
-        self.propensity = None if propensity is None else check_propensity(propensity, self.n_labels).copy()
-        self._constants: dict[str, float] = dict(getattr(propensity, "constants", {}))
-        self.decision = parse_decision(decision)
-        check_decision(self.decision, self.conventions)
+        self._settings = Settings.checked(
+            metrics=metrics,
+            n_labels=n_labels,
+            k=k,
+            propensity=propensity,
+            decision=decision,
+            conventions=conventions,
+            unlisted=unlisted,
+            bounds=bounds,
+            keep_rows=keep_rows,
+            keep_labels=keep_labels,
+            curve_points=curve_points,
+        )
         self.threads = available_processors() if threads is None else positive_integer("threads", threads)
         self.block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
-        self.keep_rows = keep_rows
+        self.memory = memory_bytes("memory", memory)
         self.n_rows = 0
         self._plan: Plan | None = None  # settled by the first update: what is given, decides
         self._states: States | None = None
         self._given: frozenset[str] = frozenset()
         self._score_dtype: str | None = None
         self._spans: list[tuple[int, int]] = []  # rows kept so far
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self._settings.n_labels
 
     def update(
         self,
@@ -138,12 +166,12 @@ class Evaluator:
             If input is not valid, or differs in kind from that of earlier updates.
         """
         self._update_rows(
-            set_rows("y_true", y_true, self.n_labels),
+            set_rows("y_true", y_true, self._settings.n_labels),
             y_score,
             y_pred,
             sample_weight,
             first_row,
-            self.n_labels,
+            self._settings.n_labels,
         )
 
     def _update_rows(
@@ -157,8 +185,8 @@ class Evaluator:
             scored = has_scores(y_score, n_labels)
             if scored or (scored is None and (self._plan is None or SCORED in self._given)):
                 given |= {SCORED}
-        plan = self._plan or self._settle(given)
-        if not plan.reading("runs"):
+        plan = self._plan or self._settings.plan(given)
+        if not (any(plan.curves) or plan.bits):
             given -= {SCORED}  # nothing looks at more than their order
         if self._plan is not None and given != self._given:
             changed = sorted(given ^ self._given)[0]  # y_score itself before its scores
@@ -173,14 +201,15 @@ class Evaluator:
             n_labels=n_labels, first_row=start, score_dtypes=dtypes,
         )  # fmt: skip
         size = self.block_rows or rows.block_rows
-        states, commits = count_blocks(plan, rows.block, rows.n_rows, size, self.threads, self._states)
+        states = self._states or self._new_states(plan)
+        commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads)
         with deferring_interrupts():
             for commit in commits:
                 commit()
             self._states, self._plan, self._given = states, plan, given
             self._score_dtype = next(iter(dtypes), None)
             self.n_rows += rows.n_rows
-            if self.keep_rows:
+            if self._settings.keep_rows:
                 self._spans.append((start, start + rows.n_rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
@@ -201,10 +230,10 @@ class Evaluator:
         ValueError
             If the two differ; the message names the difference.
         """
-        differs = first_difference(self._settings(), other._settings())
+        differs = first_difference(self._settings.as_dict(), other._settings.as_dict())
         if differs:
             raise ValueError(f"merge: {differs}")
-        if not np.array_equal(self._propensities(), other._propensities()):
+        if not np.array_equal(self._settings.propensities, other._settings.propensities):
             raise ValueError("merge: propensity differs")
         if other._plan is None or other._states is None or (other.n_rows == 0 and self._plan is not None):
             return self
@@ -213,11 +242,11 @@ class Evaluator:
                 f"merge: input differs: {sorted(self._given)} here, {sorted(other._given)} there"
             )
         dtypes = {self._score_dtype, other._score_dtype} - {None}
-        if self.conventions.unlisted_score is not None and len(dtypes) > 1:
+        if self._settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {self._score_dtype} here, {other._score_dtype} there")
         for span in other._spans:
             self._check_span(*span)
-        states = self._states if self._states is not None and self.n_rows else States(other._plan)
+        states = self._states if self._states is not None and self.n_rows else self._new_states(other._plan)
         commits = states.prepare_merge(other._states)
         with deferring_interrupts():
             for commit in commits:
@@ -244,23 +273,20 @@ class Evaluator:
         plan, states = self._plan, self._states
         if plan is None or states is None:
             raise ValueError("nothing was counted yet: call update or merge first")
-        inputs = self._inputs(self._given)
-        left_out = {str(spec): needed for spec, _ in self._asked if (needed := missing_input(spec, inputs))}
-        values, labels_left_out = states.values()
+        results = compute_results(states, Work(self.memory, self.threads))
         return Report(
-            values_by_name=values,
+            results=results,
             specs=plan.specs,
-            conventions=self.conventions,
+            conventions=plan.conventions,
             n_rows=self.n_rows,
-            n_labels=self.n_labels,
+            n_labels=plan.n_labels,
             decision=None if plan.decision is None else str(plan.decision),
-            constants=self._constants,
-            left_out=left_out,
+            constants=self._settings.constants,
+            left_out=self._settings.left_out(self._given),
             rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
-            labels_left_out=labels_left_out,
             weighted=plan.weighted,
-            propensity=self._describe_propensity(),
-            rows={str(s): states.row_values(s) for s in plan.specs} if self.keep_rows else None,
+            propensity=self._settings.describe_propensity(),
+            rows={str(s): kept_row_values(states, s) for s in plan.specs} if plan.keep_rows else None,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -277,22 +303,24 @@ class Evaluator:
             If it cannot be written; an old file is then untouched.
         """
         arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
-        if self.propensity is not None:
-            arrays["propensity"] = self.propensity
+        if self._settings.propensity is not None:
+            arrays["propensity"] = self._settings.propensity
         more = {
             "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,
-            "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._constants,
+            "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._settings.constants,
         }  # fmt: skip
-        save_state(Path(path), Saved({"settings": self._settings(), **more}, arrays))
+        save_state(Path(path), Saved({"settings": self._settings.as_dict(), **more}, arrays))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Evaluator:
+    def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
         """Load a saved evaluator.
 
         Parameters
         ----------
         path : path
             File written by `save`.
+        memory : int or str, default "1GiB"
+            As for the class.
 
         Returns
         -------
@@ -314,74 +342,28 @@ class Evaluator:
                 propensity=arrays.pop("propensity", None),
                 decision=settings["decision"],
                 conventions=settings["conventions"],
-                keep_rows=settings["keep_rows"],
+                memory=memory,
+                **{name: settings[name] for name in KEPT},
             )
             by_name = dict(settings["metrics"])
-            found._asked = [(spec, by_name[str(spec)]) for spec, _ in found._asked]
-            found._constants = meta["constants"]
+            asked = [(spec, by_name[str(spec)]) for spec, _ in found._settings.asked]
+            found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
             if meta["updated"]:
                 found._given = frozenset(meta["given"])
-                found._plan = found._settle(found._given)
-                found._states = States(found._plan)
+                found._plan = found._settings.plan(found._given)
+                found._states = found._new_states(found._plan)
                 found._states.restore(arrays)
             found.n_rows, found._score_dtype = meta["n_rows"], meta["score_dtype"]
             found._spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
         return found
 
-    def _settings(self) -> dict[str, Any]:
-        """Return what two evaluators must share to be merged, as plain JSON values."""
-        return {
-            "n_labels": self.n_labels,
-            "metrics": [[str(spec), explicit] for spec, explicit in self._asked],
-            "conventions": self.conventions.as_dict(),
-            "decision": None if self.decision is None else str(self.decision),
-            "keep_rows": self.keep_rows,
-        }
-
-    def _inputs(self, given: frozenset[str]) -> set[str]:
-        """Return which needs of measures are met."""
-        met = {"scores"} if "y_score" in given else set()
-        met |= {"cell scores"} if SCORED in given else set()
-        met |= {"equal weights"} if "sample_weight" not in given else set()
-        if "y_pred" in given or (self.decision and "y_score" in given):
-            met.add("sets")
-        return met if self.propensity is None else met | {"propensity"}
-
-    def _settle(self, given: frozenset[str]) -> Plan:
-        """Fix what to compute: all that was asked by name, and what the input allows of groups."""
-        if "y_pred" in given and self.decision is not None:
-            raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
-        inputs = self._inputs(given)
-        for spec, explicit in self._asked:
-            needed = missing_input(spec, inputs)
-            if explicit and needed:
-                raise ValueError(f"{spec} needs {needed}")
-        specs = tuple(spec for spec, _ in self._asked if not missing_input(spec, inputs))
-        if not specs:
-            needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self._asked))
-            hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
-            raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
-        return Plan(
-            specs=specs,
-            n_labels=self.n_labels,
-            conventions=self.conventions,
-            propensity=self.propensity,
-            decision=Decision("pred") if "y_pred" in given else self.decision,
-            weighted="sample_weight" in given,
-            keep_rows=self.keep_rows,
-        )
-
-    def _describe_propensity(self) -> str | None:
-        if self.propensity is None:
-            return None
-        return "given" if self.propensity.min() >= 1 else "given, some below 1: not inverse?"
-
-    def _propensities(self) -> Floats:
-        return np.empty(0) if self.propensity is None else self.propensity
+    def _new_states(self, plan: Plan) -> States:
+        """Return empty statistics; a quarter of the memory is left for sorting."""
+        return States(plan, Memory(self.memory * 3 // 4, SpillFile()))
 
     def _check_span(self, start: int, stop: int) -> None:
         """Refuse kept rows that are there already."""
-        for lo, hi in self._spans if self.keep_rows and start < stop else []:
+        for lo, hi in self._spans if self._settings.keep_rows and start < stop else []:
             if start < hi and lo < stop:
                 raise InputError(
                     "first_row",

@@ -1,13 +1,11 @@
-"""Which statistics a set of measures needs, and the measures' values from them."""
+"""Which statistics a set of measures needs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
+from typing import Any
 
 from xmleval.arrays import Block, Floats, Ints
 from xmleval.conventions import Conventions
@@ -16,17 +14,22 @@ from xmleval.metrics.metric import settle_empty
 from xmleval.spec import Spec, parse_spec
 from xmleval.states import (
     Commit,
-    Counts,
+    Completion,
     Decision,
     Facts,
+    KeyCounts,
     LabelSets,
     LabelTotals,
-    Profile,
+    Memory,
+    Needs,
     RankProfile,
     RowSums,
     ScoreRuns,
+    SpillFile,
     totals_bytes,
 )
+
+ENDS = ("worst", "best")
 
 GIVEN_AS = {
     "scores": "y_score=",
@@ -53,13 +56,17 @@ class Plan:
     decision: Decision | None
     weighted: bool
     keep_rows: bool
+    keep_labels: bool = False  # totals under the decision, where there is one
+    keep_curves: bool = False  # curves of each label
+    bounds: bool = False
+    curve_points: int = 0
 
     def setting(self, spec: Spec) -> Setting:
         """Return what a spec's formula depends on."""
         return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
 
     def reads(self, spec: Spec) -> str:
-        """Return which statistic a spec reads: "profile", "rows", "labels", "runs", "sets" or "parts"."""
+        """Return which statistic a spec reads, by a name that `reading` takes."""
         metric = spec.metric
         if metric.tied_rows and self.conventions.ndcg_ties == "average":
             return "rows"
@@ -67,7 +74,7 @@ class Plan:
             return "rows" if spec.average == "samples" else "labels"
         kinds = {
             "profile": metric.terms, "rows": metric.rows, "labels": metric.labels,
-            "runs": metric.curve, "sets": metric.distinct, "parts": metric.combine,
+            "runs": metric.curve, "keys": metric.bracket, "sets": metric.distinct, "parts": metric.combine,
         }  # fmt: skip
         return next(kind for kind, formula in kinds.items() if formula)
 
@@ -90,25 +97,59 @@ class Plan:
     @property
     def decisions(self) -> list[Decision]:
         """The decision rules whose totals per label are counted."""
-        return list(dict.fromkeys(self.decide(spec) for spec in self.reading("labels")))
+        kept = [self.decision] if self.keep_labels and self.decision else []
+        return list(dict.fromkeys([*(self.decide(spec) for spec in self.reading("labels")), *kept]))
 
     @property
-    def label_bytes(self) -> int:
-        """Memory of the totals per label, the one statistic that grows with the labels."""
-        return len(self.decisions) * totals_bytes(self.n_labels, self.weighted)
+    def bits(self) -> list[int]:
+        """Numbers of leading bits that scores are counted by."""
+        return list(dict.fromkeys(int(dict(spec.params)["bits"]) for spec in self.reading("keys")))
+
+    @property
+    def curves(self) -> Needs:
+        """What is asked of pooled scores."""
+        averages = {spec.average for spec in self.reading("runs")}
+        return Needs(
+            cells="micro" in averages or self.curve_points > 0,
+            columns=self.keep_curves or bool(averages - {"micro"}),
+            bounds=any(map(self.bounded, self.reading("runs"))),
+        )
+
+    def bounded(self, spec: Spec) -> bool:
+        """Tell whether the least and the largest value of a spec are wanted, and can be told."""
+        return self.bounds and spec.metric.bounded
+
+    @property
+    def worker_bytes(self) -> int:
+        """Memory of the statistics that grow with the labels or with a parameter."""
+        tables = sum(2 * 8 << bits for bits in self.bits)
+        return len(self.decisions) * totals_bytes(self.n_labels, self.weighted) + tables
 
     @property
     def depth(self) -> int | None:
-        """Leading labels of a ranking that the measures look at; None for all."""
-        at_k = [spec.k or 0 for spec in self.every]
+        """Leading labels of a ranking that the measures look at; None for all, 0 for all in any order."""
+        decision = self.decision
+        ranked = [spec for spec in self.every if self._ranks(spec)]
+        kept = self.keep_labels and decision is not None and decision.kind != "pred"
+        if any(self.curves) or self.bits:
+            return None if ranked or kept else 0
         tied = self.conventions.ndcg_ties == "average"
-        whole = any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every)
-        threshold = self.decision is not None and self.decision.kind == "threshold"
-        if whole or (threshold and any(spec.needs == ("sets",) for spec in self.every)):
+        if any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every):
             return None
-        if self.decision is not None and self.decision.kind == "top":
-            at_k.append(int(self.decision.value))
+        by_decision = kept or any(spec.needs == ("sets",) for spec in self.every)
+        if decision and decision.kind == "threshold" and by_decision:
+            return None
+        at_k = [spec.k or 0 for spec in self.every]
+        if decision and decision.kind == "top":
+            at_k.append(int(decision.value))
         return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
+
+    def _ranks(self, spec: Spec) -> bool:
+        """Tell whether a spec looks at the order of a row."""
+        if self.reads(spec) in ("runs", "keys", "parts"):
+            return False
+        given_sets = self.decision is not None and self.decision.kind == "pred"
+        return "scores" in spec.needs or ("sets" in spec.needs and not given_sets)
 
     def row_values(self, spec: Spec, facts: Facts) -> Floats:
         """Return a spec's values of the rows of a block, NaN where a row is left out."""
@@ -125,7 +166,7 @@ class Plan:
 class States:
     """The statistics of a plan: each a mergeable state."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, memory: Memory) -> None:
         self.plan = plan
         profile = plan.reading("profile")
         gains = plan.propensity if any(spec.metric.table != "hits" for spec in profile) else None
@@ -133,45 +174,70 @@ class States:
         self.profile = RankProfile(depth, gains, plan.weighted, plan.keep_rows) if profile else None
         self.row_specs = plan.reading("rows")
         self.rows = RowSums([str(spec) for spec in self.row_specs], plan.keep_rows)
+        bounded = filter(plan.bounded, self.row_specs)
+        self.bounded_specs = list(bounded)
+        self.row_bounds = RowSums([f"{spec} {end}" for spec in self.bounded_specs for end in ENDS])
         self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in plan.decisions}
         self.sets = LabelSets() if plan.reading("sets") else None
-        curves = plan.reading("runs")
-        by_label = any(spec.average != "micro" for spec in curves)
         score = plan.conventions.unlisted_score
-        self.runs = ScoreRuns(plan.n_labels, score, by_label) if curves else None
+        needs = plan.curves
+        self.runs = ScoreRuns(plan.n_labels, score, needs, memory) if any(needs) else None
+        self.keys = {bits: KeyCounts(plan.n_labels, score, bits) for bits in plan.bits}
+
+    def of_workers(self, n_workers: int) -> list[States]:
+        """Return empty statistics for workers, which share what memory is left."""
+        file = self.runs.memory.file if self.runs else SpillFile()
+        parts = [States(self.plan, Memory(0, file)) for _ in range(n_workers)]
+        self.share_memory(parts)
+        return parts
+
+    def share_memory(self, parts: list[States]) -> None:
+        """Let parts hold as many scores as there is room for beside those held here."""
+        if self.runs is None:
+            return
+        held = self.runs.memory.held
+        share = max(held - self.runs.held_bytes, held // 8) // len(parts)
+        for part in parts:
+            if part.runs:
+                part.runs.memory = part.runs.memory._replace(held=share)
 
     def prepare(self, block: Block) -> list[Commit]:
         """Count a block as far as anything may fail; what is returned changes the states when called."""
-        facts = Facts(block, self.plan.n_labels, self.plan.conventions.unlisted_score, self.plan.decision)
-        values = [self.plan.row_values(spec, facts) for spec in self.row_specs]
+        plan = self.plan
+        facts = Facts(block, plan.n_labels, plan.conventions.unlisted_score, plan.decision)
+        values = [plan.row_values(spec, facts) for spec in self.row_specs]
         commits = [self.rows.prepare(values, block.weight, block.first_row)]
+        if self.bounded_specs:
+            ends = [Completion(facts, best) for best in (False, True)]
+            values = [plan.row_values(spec, end) for spec in self.bounded_specs for end in ends]
+            commits.append(self.row_bounds.prepare(values, block.weight, block.first_row))
         if self.profile:
             commits.append(self.profile.prepare(facts))
         if self.sets:
             commits.append(self.sets.prepare(block.truth))
-        if self.runs:
+        commits += [totals.prepare(facts) for totals in self.totals.values()]
+        commits += [counts.prepare(facts) for counts in self.keys.values()]
+        if self.runs:  # last: what it spilled would be lost if another failed
             commits.append(self.runs.prepare(facts))
-        return commits + [totals.prepare(facts) for totals in self.totals.values()]
+        return commits
 
     def prepare_merge(self, other: States) -> list[Commit]:
         """Add the statistics of another part of the data, as `prepare` adds a block."""
-        commits = [self.rows.prepare_merge(other.rows)]
-        if self.profile and other.profile:
-            commits.append(self.profile.prepare_merge(other.profile))
-        if self.sets and other.sets:
-            commits.append(self.sets.prepare_merge(other.sets))
-        if self.runs and other.runs:
-            commits.append(self.runs.prepare_merge(other.runs))
-        return commits + [totals.prepare_merge(other.totals[d]) for d, totals in self.totals.items()]
+        mine, theirs = dict(self._named()), dict(other._named())
+        return [state.prepare_merge(theirs[name]) for name, state in mine.items()]
 
-    def _named(self) -> Iterable[tuple[str, RankProfile | RowSums | LabelTotals | LabelSets | ScoreRuns]]:
+    def _named(self) -> Iterable[tuple[str, Any]]:
         yield "rows", self.rows
+        if self.bounded_specs:
+            yield "row bounds", self.row_bounds
         if self.profile:
             yield "profile", self.profile
         for decision, totals in self.totals.items():
             yield f"totals-{decision}", totals
         if self.sets:
             yield "sets", self.sets
+        for bits, counts in self.keys.items():
+            yield f"keys-{bits}", counts
         if self.runs:
             yield "runs", self.runs
 
@@ -187,55 +253,6 @@ class States:
             prefix = f"{name}/"
             state.restore({k[len(prefix) :]: a for k, a in arrays.items() if k.startswith(prefix)})
 
-    def values(self) -> tuple[dict[str, float], dict[str, int]]:
-        """Return every spec's value by name, NaN where it is undefined, and how many labels it leaves out."""
-        profile = self.profile.profile() if self.profile else None
-        found: dict[str, float] = {}
-        by_label: dict[Decision, list[Spec]] = {}
-        for spec in self.plan.every:
-            kind, name, setting = self.plan.reads(spec), str(spec), self.plan.setting(spec)
-            if kind == "profile" and profile:
-                found[name] = profile_value(spec, profile, setting)
-            elif kind == "rows":
-                found[name] = self.rows.mean(name, self.plan.weighted)
-            elif kind == "labels":
-                by_label.setdefault(self.plan.decide(spec), []).append(spec)
-            elif self.sets and spec.metric.distinct:
-                found[name] = spec.metric.distinct(len(self.sets.fingerprints), self.sets.n_rows)
-        curves, labels_left_out = self._curve_values()
-        found |= curves
-        for decision, specs in by_label.items():
-            counts = self.totals[decision].counts()  # as large as the labels: one decision at a time
-            for spec in specs:
-                found[str(spec)] = label_value(spec, counts, self.plan.setting(spec))
-        for spec in self.plan.specs:
-            if spec.metric.combine:
-                parts = [found[part] for part in spec.metric.parts]
-                found[str(spec)] = spec.metric.combine(parts, self.plan.setting(spec))
-        return {str(spec): found[str(spec)] for spec in self.plan.specs}, labels_left_out
-
-    def _curve_values(self) -> tuple[dict[str, float], dict[str, int]]:
-        """Return values of pooled scores, which are sorted here, and how many labels each leaves out."""
-        found: dict[str, float] = {}
-        left_out: dict[str, int] = {}
-        specs = self.plan.reading("runs")
-        if self.runs is None:
-            return found, left_out
-        pooled = self.runs.pooled() if any(spec.average == "micro" for spec in specs) else None
-        labels = self.runs.labels() if self.runs.by_label else None
-        for spec in specs:
-            assert spec.metric.curve
-            setting, name = self.plan.setting(spec), str(spec)
-            if spec.average == "micro" and pooled:
-                found[name] = float(spec.metric.curve(pooled, setting)[0])
-            elif labels:
-                values = spec.metric.curve(labels, setting)
-                found[name] = mean_over_labels(
-                    values, labels.n_relevant if spec.average == "weighted" else None
-                )
-                left_out[name] = int(np.count_nonzero(np.isnan(values)))
-        return found, {name: n for name, n in left_out.items() if n}
-
     def n_left_out(self, spec: Spec) -> int:
         """Return how many rows the mean of a spec leaves out because it is undefined there."""
         kind = self.plan.reads(spec)
@@ -243,65 +260,3 @@ class States:
             return self.rows.n_rows - int(self.rows.n_defined[self.rows.keys.index(str(spec))])
         skipped = kind == "profile" and spec.metric.empty and self.plan.conventions.empty == "skip"
         return self.profile.n_empty if skipped and self.profile else 0
-
-    def row_values(self, spec: Spec) -> Floats | None:
-        """Return the kept row values of one spec, NaN where a row is left out; None if it has none."""
-        kind = self.plan.reads(spec)
-        if kind == "rows":
-            return self.rows.rows(str(spec))
-        if kind != "profile" or spec.metric.table == "gains/ideals" or not self.profile:
-            return None
-        return profile_terms(spec, self.profile.rows(), self.plan.setting(spec))
-
-
-def profile_terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
-    """Return the sum of the row values of each group, NaN where rows are left out."""
-    metric = spec.metric
-    table = profile.hits if metric.table == "hits" else profile.gains
-    assert metric.terms
-    assert table is not None
-    terms = metric.terms(table, profile, setting)
-    return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
-
-
-def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
-    """Return a mean over rows, or a ratio of sums over rows."""
-    terms = profile_terms(spec, profile, setting)
-    if spec.metric.table == "gains/ideals":
-        assert spec.metric.terms
-        assert profile.ideals is not None
-        over = math.fsum(spec.metric.terms(profile.ideals, profile, setting))
-    else:
-        over = math.fsum(profile.weight[~np.isnan(terms)])
-    total = math.fsum(terms[~np.isnan(terms)])
-    if not over:
-        return math.nan
-    # a ratio to the best sum possible may round to more than 1
-    return min(total / over, 1.0) if spec.metric.table == "gains/ideals" else total / over
-
-
-def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
-    """Average a formula over labels, or apply it to the totals of all labels."""
-    if spec.metric.labels:
-        return spec.metric.labels(counts, setting)
-    formula = spec.metric.counts
-    assert formula is not None
-    if spec.average == "micro":
-        return float(formula(Counts(*(np.array([column.sum()]) for column in counts)), setting)[0])
-    values = formula(counts, setting)
-    support = counts.tp + counts.fn
-    if spec.average == "weighted":
-        return mean_over_labels(values, support)
-    rule = setting.conventions.labels
-    if rule != "all":
-        values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return mean_over_labels(values)
-
-
-def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
-    """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
-    defined = ~np.isnan(values)
-    total = 0.0 if support is None else support[defined].sum()
-    if support is not None and total:
-        return float((values[defined] * support[defined]).sum() / total)
-    return float(values[defined].mean()) if defined.any() else math.nan

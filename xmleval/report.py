@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from xmleval.arrays import Floats
 from xmleval.conventions import Conventions
+from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.version import __version__
 
@@ -28,8 +31,8 @@ class Report(Mapping[str, float]):
 
     Parameters
     ----------
-    values_by_name : dict of str to float
-        Values by canonical name, in printing order.
+    results : Results
+        Values by canonical name, in printing order, and what belongs to them.
     specs : tuple of Spec
         The measures.
     conventions : Conventions
@@ -44,8 +47,6 @@ class Report(Mapping[str, float]):
         Members of groups that were dropped, and the input they need.
     rows_left_out : dict of str to int
         Rows that a mean leaves out because its measure is undefined there.
-    labels_left_out : dict of str to int
-        Labels that a mean over labels leaves out because they lack one of the two classes.
     rows : dict of str to ndarray or None
         Kept row values.
     weighted : bool
@@ -62,7 +63,7 @@ class Report(Mapping[str, float]):
     {'p@1': 1.0, 'lrap': 0.8333333333333333}
     """
 
-    values_by_name: dict[str, float] = field(repr=False)
+    results: Results = field(repr=False)
     specs: tuple[Spec, ...]
     conventions: Conventions
     n_rows: int
@@ -71,29 +72,28 @@ class Report(Mapping[str, float]):
     constants: dict[str, float] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     rows_left_out: dict[str, int] = field(default_factory=dict)
-    labels_left_out: dict[str, int] = field(default_factory=dict)
     rows: dict[str, Floats | None] | None = None
     weighted: bool = False
     propensity: str | None = None
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
-        if name in self.values_by_name:
-            return self.values_by_name[name]
+        if name in self.results.values:
+            return self.results.values[name]
         if not isinstance(name, str):
             raise KeyError(name)
         try:
-            return self.values_by_name[str(parse_spec(name))]
+            return self.results.values[str(parse_spec(name))]
         except ValueError as error:
             raise KeyError(str(error)) from None
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
-        return iter(self.values_by_name)
+        return iter(self.results.values)
 
     def __len__(self) -> int:
         """Return the number of values."""
-        return len(self.values_by_name)
+        return len(self.results.values)
 
     def __repr__(self) -> str:
         """Return what was computed, in a few words."""
@@ -115,6 +115,81 @@ class Report(Mapping[str, float]):
         if self.rows is None:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
         return {name: values for name, values in self.rows.items() if values is not None}
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Least and largest value of measures that the scores do not settle, by name."""
+        return self.results.intervals
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Score from which labels are predicted where a measure looks for the best one, by name."""
+        return self.results.thresholds
+
+    @property
+    def labels_left_out(self) -> dict[str, int]:
+        """Labels that a mean over labels leaves out because they lack one of the two classes, by name."""
+        return self.results.labels_left_out
+
+    def per_label(self) -> dict[str, Floats]:
+        """Return the results of every label.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_labels,)
+            ``support``, the relevant instances; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
+            ``f1`` of the decision, and of every top k that measures over labels were computed at, as in
+            ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the two classes), ``peak_f1`` and
+            the least score that is predicted there, ``threshold`` (NaN where nothing is relevant). What
+            the input does not give is absent.
+
+        Raises
+        ------
+        ValueError
+            If the labels were not kept.
+        """
+        if not self.results.labels:
+            raise ValueError("labels were not kept: evaluate with keep_labels=True")
+        return dict(self.results.labels)
+
+    def roc_curve(self) -> tuple[Floats, Floats, Floats]:
+        """Return points of the ROC curve of all cells.
+
+        Returns
+        -------
+        fpr, tpr, thresholds : ndarrays of shape (n,)
+            Shares of the irrelevant and of the relevant cells with a score of at least each threshold,
+            from (0, 0) at infinity to (1, 1), in at most so many points as were asked for, and both ends.
+
+        Raises
+        ------
+        ValueError
+            If no points were kept.
+        """
+        thresholds, seen, wrong = self._points()
+        return wrong / max(wrong[-1], 1), seen / max(seen[-1], 1), thresholds
+
+    def pr_curve(self) -> tuple[Floats, Floats, Floats]:
+        """Return points of the precision-recall curve of all cells.
+
+        Returns
+        -------
+        precision, recall, thresholds : ndarrays of shape (n,)
+            Of the cells with a score of at least each threshold; precision is 1 where there are none.
+
+        Raises
+        ------
+        ValueError
+            If no points were kept.
+        """
+        thresholds, seen, wrong = self._points()
+        precision = np.divide(seen, seen + wrong, out=np.ones_like(seen), where=seen + wrong > 0)
+        return precision, seen / max(seen[-1], 1), thresholds
+
+    def _points(self) -> Floats:
+        if self.results.points is None:
+            raise ValueError("no curve was kept: evaluate with curve_points=, such as 200")
+        return self.results.points.T
 
     def signature(self) -> str:
         """Return the conventions that matter to these measures, on one line.
@@ -162,6 +237,11 @@ class Report(Mapping[str, float]):
 
     def _notes(self) -> list[str]:
         notes = [self.signature()] if self.signature() else []
+        for what, specs in self._with_intervals().items():
+            notes.append(f"least and most, {what}: {', '.join(map(str, specs))}")
+        if self.thresholds:
+            shown = ", ".join(f"{name} {score:.6g}" for name, score in self.thresholds.items())
+            notes.append(f"labels predicted from this score on: {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             notes.append(f"rows left out as undefined: {shown}")
@@ -175,18 +255,30 @@ class Report(Mapping[str, float]):
                 notes.append(f"not computed without {needed}: {', '.join(names)}")
         return notes
 
+    def _with_intervals(self) -> dict[str, list[Spec]]:
+        """Return the specs that have intervals, by what the intervals run over."""
+        found: dict[str, list[Spec]] = {}
+        for spec in self.specs:
+            if str(spec) in self.intervals:
+                over = "bits of scores" if spec.metric.bracket else "scores of unlisted labels"
+                found.setdefault(f"over all {over}", []).append(spec)
+        return found
+
     def _grid(self, arrows: dict[str, str], sep: str = "") -> list[list[str]]:
         """Return header and rows: measures at k side by side, the others in a column of their own."""
         ks = sorted({spec.k for spec in self.specs if spec.k is not None})
         plain = any(spec.k is None for spec in self.specs)
         columns: list[int | None] = [*([None] if plain else []), *ks]
         header = ["measure", *("value" if k is None else f"@{k}" for k in columns)]
+        header += ["least", "most"] if self.intervals else []
         rows: dict[str, list[str]] = {}
         for spec in self.specs:
             arrow = arrows[spec.metric.direction]
             base = spec.symbol if spec.k is None else spec.symbol.removesuffix(f"@{spec.k}")
-            row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * len(columns))
-            row[columns.index(spec.k)] = _short(self.values_by_name[str(spec)])
+            row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
+            row[columns.index(spec.k)] = _short(self.results.values[str(spec)])
+            if str(spec) in self.intervals:
+                row[-2:] = map(_short, self.intervals[str(spec)])
         return [header, *([name, *cells] for name, cells in rows.items())]
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,7 +289,9 @@ class Report(Mapping[str, float]):
         dict
         """
         return {
-            "values": {name: None if math.isnan(v) else v for name, v in self.items()},
+            "values": {name: _plain(value) for name, value in self.items()},
+            "intervals": {name: [*map(_plain, ends)] for name, ends in self.intervals.items()},
+            "thresholds": {name: _plain(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
@@ -221,7 +315,7 @@ class Report(Mapping[str, float]):
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol, direction and value of each measure as CSV, in full precision.
+        """Return name, symbol, direction, value and interval of each measure as CSV, in full precision.
 
         Returns
         -------
@@ -229,11 +323,11 @@ class Report(Mapping[str, float]):
         """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", "symbol", "direction", "value"])
+        writer.writerow(["name", "symbol", "direction", "value", "least", "most"])
         for spec in self.specs:
-            value = self.values_by_name[str(spec)]
-            shown = "" if math.isnan(value) else repr(value)
-            writer.writerow([str(spec), spec.symbol, spec.metric.direction, shown])
+            values = self.results.values[str(spec)], *self.intervals.get(str(spec), (math.nan, math.nan))
+            shown = ["" if math.isnan(value) else repr(value) for value in values]
+            writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -261,6 +355,13 @@ class Report(Mapping[str, float]):
         begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
         comments = [f"% {note}" for note in self._notes()]
         return "\n".join([*comments, begin, *body, r"\end{tabular}"]) + "\n"
+
+
+def _plain(value: float) -> float | str | None:
+    """Return a number as JSON can hold it."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
 
 
 def _short(value: float) -> str:

@@ -93,6 +93,8 @@ def parse_spec(text: str) -> Spec:
     rows = [m for m in rows if m.cutoff == "optional" or (m.cutoff == "required") == (k is not None)]
     if not rows:
         raise ValueError(f"{text!r}: {name} " + ("needs a cutoff, as in @5" if k is None else "takes no @k"))
+    named = {item.partition("=")[0] for item in (found["params"] or "").split(",") if item}
+    rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, found["params"]), k)
 
 
@@ -120,9 +122,13 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value!r} is not a number") from None
         if not 0 <= found[name] < 1e150:
             raise ValueError(f"{text!r}: {name}={value} is not a number of 0 or more")
-    for name in metric.params:
+        allowed = metric.params[name].allowed
+        if allowed and found[name] not in allowed:
+            raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
+    for name, param in metric.params.items():
         if name not in found:
-            raise ValueError(f"{text!r}: needs {name}, as in {metric.name}.{average}({name}=2)")
+            as_in = f"{metric.name}.{average}({name}={param.example:g})"
+            raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
 
 

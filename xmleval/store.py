@@ -15,10 +15,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from xmleval.archive import read_archive
+from xmleval.archive import read_archive, write_archive
 
 FORMAT = "xmleval state"
-VERSION = 1
+VERSION = 2
+LARGE = "runs/c"  # scores by cells and by columns, which may be larger than memory
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError
 )  # fmt: skip
@@ -60,13 +61,13 @@ def save_state(path: Path, saved: Saved) -> None:
         {"format": FORMAT, "version": VERSION, "arrays": sorted(saved.arrays), **saved.meta}
     ).encode()
     with replacing(path) as file:
-        np.savez(file, meta=np.frombuffer(meta, np.uint8), **saved.arrays)
+        write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
 
 
 def load_state(path: Path) -> Saved:
     """Read a saved evaluator, or say why the file is none."""
     with naming_damage(path):
-        arrays = read_archive(path)
+        arrays: dict[str, Any] = read_archive(path, lambda name: name.startswith(LARGE))
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["format"] != FORMAT:
             raise KeyError("format")

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from xmleval import api
 from xmleval.cli.messages import naming_files, spell_options
-from xmleval.cli.output import check_output, write_result
+from xmleval.cli.output import check_output, write_columns, write_result
 from xmleval.conventions import PRESETS
+from xmleval.evaluator import MEMORY
 from xmleval.io import FORMATS, read_propensity, read_scores, read_truth
 from xmleval.metrics import GROUPS
 from xmleval.propensity import PUBLISHED, InversePropensity, inverse_propensity
@@ -115,6 +117,24 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     help="File for the result, written whole or not at all; default stdout.",
 )
 @click.option(
+    "--bounds",
+    is_flag=True,
+    help="Also print the least and the largest value that any scores of unlisted labels could give.",
+)
+@click.option(
+    "--per-label",
+    type=FILE,
+    metavar="FILE",
+    help="CSV file for the results of every label, written whole or not at all.",
+)
+@click.option(
+    "--memory",
+    default=MEMORY,
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for scores that are sorted over all rows, such as 512MB; more goes to temporary files.",
+)
+@click.option(
     "--threads", type=click.IntRange(min=1), help="Most threads to use; no value depends on it."
 )  # fmt: skip
 def evaluate(
@@ -133,6 +153,9 @@ def evaluate(
     input_format: str | None,
     output_format: str,
     output: Path | None,
+    bounds: bool,
+    per_label: Path | None,
+    memory: str,
     threads: int | None,
 ) -> None:
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
@@ -143,7 +166,8 @@ def evaluate(
     _refuse_together(train=train, propensity=propensity, a=a, b=b, pred=pred, decision=decision)
     if train is None and (a, b) != (None, None):
         raise click.UsageError("--a and --b need --train", click.get_current_context())
-    check_output(output, (truth, scores, train, propensity, pred))
+    for path in (output, per_label):
+        check_output(path, (truth, scores, train, propensity, pred))
     y_true = _read(read_truth, truth, input_format)
     q: Any = None
     if train is not None:
@@ -166,8 +190,13 @@ def evaluate(
             decision=decision,
             conventions=conventions,
             unlisted=unlisted,
+            bounds=bounds,
+            keep_labels=per_label is not None,
+            memory=memory,
             threads=threads,
         )
+    if per_label is not None:
+        write_columns({"label": np.arange(report.n_labels), **report.per_label()}, per_label)
     write_result(WRITERS[output_format](report), output)
 
 

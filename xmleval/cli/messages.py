@@ -19,6 +19,9 @@ KEYWORDS = {
     "unlisted": "--unlisted",
     "conventions": "--conventions",
     "threads": "--threads",
+    "bounds": "--bounds",
+    "keep_labels": "--per-label",
+    "memory": "--memory",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 

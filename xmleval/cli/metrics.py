@@ -61,7 +61,7 @@ def record(name: str) -> Metric:
 def example(metric: Metric) -> str:
     """Return a command that computes the measure on the files of `xmleval demo --save demo`."""
     average = metric.averages[0] if metric.averages else None
-    params = tuple((name, 2.0) for name in metric.params)
+    params = tuple((name, param.example) for name, param in metric.params.items())
     spec = Spec(metric, average, params, 5 if metric.cutoff == "required" else None)
     words = ["xmleval", "evaluate", "demo/Y_test.npz"]
     if spec.needs:
@@ -121,7 +121,8 @@ def _joined(members: Sequence[str]) -> str:
 
 def name_of(metric: Metric, average: str) -> str:
     """Return how a measure's name is written, with an average or what stands for it."""
-    params = f"({','.join(f'{name}=2' for name in metric.params)})" if metric.params else ""
+    shown = ",".join(f"{name}={param.example:g}" for name, param in metric.params.items())
+    params = f"({shown})" if shown else ""
     return f"{metric.name}{f'.{average}' if average else ''}{params}{CUTOFF[metric.cutoff]}"
 
 
@@ -134,7 +135,7 @@ def _explained(metric: Metric) -> Table:
     aliases = [alias for alias, name in ALIASES.items() if record(name) is metric]
     if aliases:
         table.add_row("also read", ", ".join(aliases).replace("@", "@k"))
-    values = dict.fromkeys(metric.params, "2")
+    values = {name: f"{param.example:g}" for name, param in metric.params.items()}
     average = "AVG" if len(metric.averages) > 1 else "".join(metric.averages)
     table.add_row("printed", metric.symbol.format(k="k", average=average, **values))
     table.add_row("formula", metric.formula)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
 from xmleval.io import FORMATS
 from xmleval.store import replacing
 
+ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
 
 
@@ -36,13 +40,39 @@ def write_result(text: str, path: Path | None) -> None:
     text = text.rstrip("\n") + "\n"
     if path is None:
         _print(text)
-        return
+    else:
+        _write(iter([text]), path)
+
+
+def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Write columns as CSV, a row each label; what is undefined is left empty."""
+    _write(_csv_of(columns), path)
+
+
+def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    yield ",".join(columns) + "\n"
+    n_rows = min(column.size for column in columns.values())
+    for start in range(0, n_rows, ROWS_AT_A_TIME):
+        rows = zip(
+            *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
+        )
+        yield "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: float) -> str:
+    if value != value:
+        return ""
+    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+
+
+def _write(parts: Iterator[str], path: Path) -> None:
     try:
         if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
-            path.write_bytes(text.encode())
+            with open(path, "wb") as device:
+                device.writelines(text.encode() for text in parts)
             return
         with replacing(path.resolve()) as file:
-            file.write(text.encode())
+            file.writelines(text.encode() for text in parts)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 

@@ -7,6 +7,7 @@ written; what must be reordered is copied first.
 from __future__ import annotations
 
 from xmleval.coerce.errors import InputError, positive_integer
+from xmleval.coerce.memory import memory_bytes
 from xmleval.coerce.scores import has_scores, ranking_rows
 from xmleval.coerce.sets import set_rows
 from xmleval.coerce.source import Rows, rows_at_a_time
@@ -18,6 +19,7 @@ __all__ = [
     "check_propensity",
     "check_weight",
     "has_scores",
+    "memory_bytes",
     "positive_integer",
     "ranking_rows",
     "rows_at_a_time",

@@ -53,7 +53,7 @@ def ranking_rows(
     unlisted : float or None
         Score of labels that are not listed; None ranks them below everything.
     depth : int or None
-        How many leading labels of a row are needed; None for all.
+        How many leading labels of a row are needed; None for all, 0 for all of them in any order.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def ranking_rows(
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
-    if unlisted is not None:
+    if unlisted is not None and depth:
         depth = None  # what competes with unlisted labels depends on every listed one
     if isinstance(value, tuple):
         if len(value) != 2:
@@ -155,6 +155,8 @@ def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: i
 
 def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None) -> Ranking:
     """Rank entries whose ids rise within each row."""
+    if depth == 0:
+        return Ranking(ptr, labels, scores, np.diff(ptr))
     if depth is not None and depth <= SELECTED:
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
@@ -254,6 +256,8 @@ def _ranked_list(
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
     scores = ordered_scores(argument, values, ptr, start)
+    if depth == 0:
+        return Ranking(ptr, labels, scores, np.diff(ptr))
     if not falls(ptr, scores):
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)

@@ -51,3 +51,10 @@ def weigh_labels(
                 add_term(totals[0, true_labels[t]], weight[i])
         for p in range(list_ptr[i], list_ptr[i] + cut[i]):
             add_term(totals[1, list_labels[p]], weight[i])
+
+
+@kernel
+def count_entries(labels: Labels, counts: Ints) -> None:
+    """Count how often each label occurs; counts : int64 (n_labels,), added to."""
+    for label in labels:
+        counts[label] += 1

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels
+from xmleval.arrays import Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
@@ -18,6 +18,39 @@ def sort_ties(true_ptr: Ints, above: Ints, tied: Ints) -> None:
     spare_above, spare_tied = above[:spare].copy(), tied[:spare].copy()
     for i in range(true_ptr.size - 1):
         sort_down(above, tied, true_ptr[i], true_ptr[i + 1], spare_above, spare_tied)
+
+
+@kernel
+def complete_ties(
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, n_labels: int, best: bool, above: Ints,
+    tied: Ints,
+) -> None:  # fmt: skip
+    """Move the unlisted labels to the best, or the worst, places they may have for an instance.
+
+    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
+    scores : (s,) best first, or (0,) for lists without scores, whose places are all distinct
+    above, tied : int64 (t,) from `find_ties`, changed: at best all relevant unlisted labels are level with
+    the last listed one; at worst the irrelevant ones are, and the relevant ones stand last, one by one
+    """
+    for i in range(true_ptr.size - 1):
+        lo, hi = list_ptr[i], list_ptr[i + 1]
+        group = hi - 1  # where the entries that are level with the last one start
+        while group > lo and scores.size and scores[group - 1] == scores[hi - 1]:
+            group -= 1
+        group = max(group, lo)
+        n_missing = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            n_missing += positions[t] == 0
+        joining = n_missing if best else n_labels - (hi - lo) - n_missing
+        placed = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if positions[t] > group - lo:
+                tied[t] += joining
+            elif positions[t] == 0 and best:
+                above[t], tied[t] = group - lo, hi - group + n_missing
+            elif positions[t] == 0:
+                above[t], tied[t] = n_labels - n_missing + placed, 1
+                placed += 1
 
 
 @kernel

@@ -1,28 +1,13 @@
-"""Sweeps over sorted scores of relevant and irrelevant cells, tie groups whole."""
+"""Sweeps down sorted scores of relevant and irrelevant cells, tie groups whole."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Bools, Floats, Ints, Labels, Scores
+from xmleval.arrays import Floats, Ints, Scores
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
-
-HALF = 32
-LOW = (1 << HALF) - 1
-
-
-@kernel
-def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Bools) -> None:
-    """Flag the listed entries that are relevant.
-
-    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
-    relevant : bool (s,), False at first
-    """
-    for i in range(true_ptr.size - 1):
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if positions[t]:
-                relevant[list_ptr[i] + positions[t] - 1] = True
+from xmleval.kernels.keys import BIAS, HALF, LOW
 
 
 @kernel
@@ -34,41 +19,59 @@ def add_product(limbs: Ints, a: int, b: int) -> None:
 
 
 @kernel
+def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
+    """Add up products of numbers below 2^62; limbs : int64 (2, 2), of the low and the high 31 bits of one."""
+    for p in range(one.size):
+        add_product(limbs[0], one[p] & (BIAS - 1), other[p])
+        add_product(limbs[1], one[p] >> (HALF - 1), other[p])
+
+
+@kernel
+def weigh_group(group: int, seen: int, wrong: int, n_relevant: int) -> tuple[float, float]:
+    """Return the precision of a tie group's relevant cells, summed, and the F1 of the cut behind it.
+
+    seen, wrong : relevant and irrelevant cells down to the group's end
+    """
+    return group * (seen / (seen + wrong)), 2.0 * seen / (seen + wrong + n_relevant)
+
+
+@kernel
+def count_group(
+    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
+    precision: Ints, peak: Floats,
+) -> None:  # fmt: skip
+    """Count a tie group of ``group`` relevant and ``others`` irrelevant cells, see `sweep`."""
+    if group == 0:
+        return
+    term, f1 = weigh_group(group, seen, wrong, totals[0])
+    add_product(pairs[0], group, totals[1] - wrong)
+    add_product(pairs[1], group, others)
+    add_term(precision, term)
+    if f1 > peak[0]:
+        peak[0], peak[1] = f1, score
+
+
+@kernel
 def sweep(
-    relevant: Scores,
-    irrelevant: Scores,
-    n_unlisted: Ints,
-    level: float,
-    pairs: Ints,
-    precision: Ints,
+    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, pairs: Ints, precision: Ints,
     peak: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Walk down the scores of cells that are ranked together.
 
-    relevant, irrelevant : scores, rising
-    n_unlisted : int64 (2,), relevant and irrelevant cells that share one place
-    level : their score, or NaN where they stand below everything
-    pairs : int64 (2, 2), written: (relevant, irrelevant) pairs in the right order, and level, as limbs
+    relevant, irrelevant : scores, rising, of a range of scores
+    above, totals : int64 (2,), relevant and irrelevant cells with higher scores, and in all
+    pairs : int64 (2, 2), added to: pairs of these relevant cells with an irrelevant one that are in the
+    right order, and level, as limbs
     precision : int64 (4,), added to: precision at the end of its tie group of every relevant cell
-    peak : float64 (1,), written: largest F1 of a cut between tie groups
+    peak : float64 (2,), largest F1 of a cut so far and the score it is at, replaced by larger ones
     """
     i, j = relevant.size - 1, irrelevant.size - 1
-    n_relevant = relevant.size + n_unlisted[0]
-    n_irrelevant = irrelevant.size + n_unlisted[1]
-    waiting = n_unlisted[0] + n_unlisted[1] > 0
-    seen, wrong = 0, 0
-    pairs[:] = 0
-    peak[0] = 0.0
-    while i >= 0 or j >= 0 or waiting:
-        listed = i >= 0 or j >= 0
-        score = level
-        if listed:
-            score = relevant[i] if j < 0 or (i >= 0 and relevant[i] >= irrelevant[j]) else irrelevant[j]
+    seen = above[0]
+    while i >= 0:
+        score = relevant[i]
+        while j >= 0 and irrelevant[j] > score:
+            j -= 1
         group, others = 0, 0
-        if waiting and (not listed or level >= score):
-            waiting = False
-            group, others = n_unlisted[0], n_unlisted[1]
-            score = level
         while i >= 0 and relevant[i] == score:
             group += 1
             i -= 1
@@ -76,52 +79,124 @@ def sweep(
             others += 1
             j -= 1
         seen += group
-        wrong += others
-        if group:
-            add_product(pairs[0], group, n_irrelevant - wrong)
-            add_product(pairs[1], group, others)
-            add_term(precision, group * (seen / (seen + wrong)))
-            peak[0] = max(peak[0], 2.0 * seen / (seen + wrong + n_relevant))
+        wrong = above[1] + (irrelevant.size - 1 - j)
+        count_group(group, others, float(score), seen, wrong, totals, pairs, precision, peak)
+
+
+@kernel
+def trace(
+    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, strides: Ints, points: Floats
+) -> int:
+    """Write points of the curve: where a multiple of a stride is passed, and its end; return how many.
+
+    relevant, irrelevant, above, totals : see `sweep`
+    strides : int64 (2,), relevant and irrelevant cells from one point to the next
+    points : float64 (p, 3), written: score, relevant and irrelevant cells at or above it
+    """
+    i, j = relevant.size - 1, irrelevant.size - 1
+    seen, wrong = above[0], above[1]
+    n_points = 0
+    while i >= 0 or j >= 0:
+        score = relevant[i] if j < 0 or (i >= 0 and relevant[i] >= irrelevant[j]) else irrelevant[j]
+        before, before_wrong = seen, wrong
+        while i >= 0 and relevant[i] == score:
+            seen += 1
+            i -= 1
+        while j >= 0 and irrelevant[j] == score:
+            wrong += 1
+            j -= 1
+        ends = seen == totals[0] and wrong == totals[1]
+        if (
+            ends
+            or seen // strides[0] > before // strides[0]
+            or wrong // strides[1] > before_wrong // strides[1]
+        ):
+            points[n_points, 0], points[n_points, 1], points[n_points, 2] = score, seen, wrong
+            n_points += 1
+    return n_points
+
+
+@kernel
+def as_float(limbs: Ints) -> float:
+    """Return a sum in two limbs."""
+    return float(limbs[0] * 4294967296.0 + limbs[1])
 
 
 @kernel
 def sweep_labels(
-    relevant_ptr: Ints,
-    relevant: Scores,
-    irrelevant_ptr: Ints,
-    irrelevant: Scores,
-    n_unlisted: Ints,
-    level: float,
-    pairs: Floats,
-    precision: Floats,
-    peak: Floats,
-) -> None:
+    relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, n_unlisted: Ints,
+    level: float, pairs: Floats, precision: Floats, peak: Floats,
+) -> None:  # fmt: skip
     """Walk down the scores of every label.
 
     *_ptr, relevant, irrelevant : int64 (n_labels + 1,), scores rising within each label
-    n_unlisted : int64 (n_labels, 2)
-    pairs : float64 (n_labels, 2); precision, peak : float64 (n_labels,); written, see `sweep`
+    n_unlisted : int64 (n_labels, 2), relevant and irrelevant cells that share one place
+    level : their score, or NaN where they stand below everything
+    pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written, see `sweep`
     """
     limbs, total = np.zeros((2, 2), np.int64), np.zeros(4, np.int64)
+    above, totals = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
-        total[:] = 0
-        above = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
-        below = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
-        sweep(above, below, n_unlisted[label], level, limbs, total, peak[label : label + 1])
-        for kind in range(2):
-            pairs[label, kind] = limbs[kind, 0] * 4294967296.0 + limbs[kind, 1]
+        right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
+        wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
+        limbs[:], total[:], above[:] = 0, 0, 0
+        totals[0], totals[1] = right.size + n_unlisted[label, 0], wrong.size + n_unlisted[label, 1]
+        best = peak[label]
+        best[0], best[1] = 0.0, np.nan
+        i0, i1, j0, j1 = 0, 0, 0, 0
+        if not np.isnan(level):
+            i0, i1 = int(np.searchsorted(right, level)), int(np.searchsorted(right, level, side="right"))
+            j0, j1 = int(np.searchsorted(wrong, level)), int(np.searchsorted(wrong, level, side="right"))
+        sweep(right[i1:], wrong[j1:], above, totals, limbs, total, best)
+        group, others = n_unlisted[label, 0] + i1 - i0, n_unlisted[label, 1] + j1 - j0
+        above[0], above[1] = right.size - i1 + group, wrong.size - j1 + others
+        score = -np.inf if np.isnan(level) else level
+        count_group(group, others, score, above[0], above[1], totals, limbs, total, best)
+        sweep(right[:i0], wrong[:j0], above, totals, limbs, total, best)
+        pairs[label, 0], pairs[label, 1] = as_float(limbs[0]), as_float(limbs[1])
         fraction = total[1] / 4503599627370496.0 + total[2] / 4503599627370496.0**2
         precision[label] = total[0] + fraction
 
 
 @kernel
-def merge_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
-    """Write one sortable integer for each (label, float32 score), given as its bits.
+def sum_below(scores: Scores, reference: Scores, weights: Ints, pairs: Ints) -> None:
+    """Add up, over scores, the weight of a reference below each of them, and level with it.
 
-    labels : int32 (n,); scores : int32 (n,), bits of float32 without -0.0 and NaN; keys : int64 (n,)
+    scores : (n,), rising; reference : (r,), rising
+    weights : int64 (r + 1,), weight of the first entries of the reference, of none to all
+    pairs : int64 (2, 2), added to: below and level, as limbs
     """
-    for p in range(labels.size):
-        bits = np.int64(scores[p])
-        if bits < 0:
-            bits = -(bits & 0x7FFFFFFF)
-        keys[p] = (np.int64(labels[p]) << HALF) + bits
+    i = 0
+    while i < scores.size:
+        start = i
+        while i < scores.size and scores[i] == scores[start]:
+            i += 1
+        low = np.searchsorted(reference, scores[start])
+        high = np.searchsorted(reference, scores[start], side="right")
+        add_product(pairs[0], i - start, weights[low])
+        add_product(pairs[1], i - start, weights[high] - weights[low])
+
+
+@kernel
+def sum_labels_below(
+    ptr: Ints, scores: Scores, taken_ptr: Ints, taken: Scores, last: Scores, pairs: Floats
+) -> None:
+    """Count, for the scores of every label, the last scores of rows below each, and level with it.
+
+    ptr, scores : int64 (n_labels + 1,), (s,), rising within each label
+    last : (m,), rising: last scores of all rows
+    taken_ptr, taken : int64 (n_labels + 1,), (t,), rising: last scores of the rows that do not count
+    pairs : float64 (n_labels, 2), added to: below and level
+    """
+    found, less = np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)
+    places = np.arange(max(last.size, taken.size) + 1)
+    for label in range(ptr.size - 1):
+        own = scores[ptr[label] : ptr[label + 1]]
+        if own.size == 0:
+            continue
+        others = taken[taken_ptr[label] : taken_ptr[label + 1]]
+        found[:], less[:] = 0, 0
+        sum_below(own, last, places, found)
+        sum_below(own, others, places, less)
+        for kind in range(2):
+            pairs[label, kind] += as_float(found[kind] - less[kind])

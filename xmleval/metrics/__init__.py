@@ -36,6 +36,7 @@ TABLE: tuple[Metric, ...] = (
     rankings.IS_ERROR,
     rankings.ERROR_SET_SIZE,
     curves.AUC,
+    curves.AUC_BRACKET,
     curves.AP,
     curves.PEAK_F1,
     sets.SUBSET_ACCURACY,

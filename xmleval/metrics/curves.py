@@ -6,23 +6,35 @@ import numpy as np
 
 from xmleval.arrays import Floats
 from xmleval.conventions import TIE_CREDIT
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.metric import Metric, Param, Setting
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.states import Curve
+from xmleval.states import MOST_BITS, Bracket, Curve
 
 
 def roc_auc(curve: Curve, setting: Setting) -> Floats:
     """Share of (relevant, irrelevant) pairs in the right order; NaN without pairs."""
     pairs = curve.n_relevant * curve.n_irrelevant
-    right = curve.right + TIE_CREDIT[setting.conventions.auc_ties] * curve.level
-    return np.divide(right, pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
+    twice = 2 * curve.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * curve.level
+    if twice.dtype == object:  # integers of any size: a quotient is rounded once
+        return np.array([a / (2 * b) if b else np.nan for a, b in zip(twice, pairs, strict=True)])
+    shares: Floats = np.divide(twice, 2 * pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
+    return shares
+
+
+def auc_bracket(found: Bracket, setting: Setting) -> tuple[float, float]:
+    """Least and largest area that scores with these leading bits may have; NaN without pairs."""
+    if not found.pairs:
+        return np.nan, np.nan
+    least = 2 * found.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * found.level
+    return least / (2 * found.pairs), (least + 2 * found.unknown) / (2 * found.pairs)
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
     """Mean over relevant cells of the precision down to their tie group; NaN without both classes."""
-    defined = (curve.n_relevant > 0) & (curve.n_irrelevant > 0)
+    n_relevant = curve.n_relevant.astype(np.float64)
+    defined = (n_relevant > 0) & (curve.n_irrelevant > 0)
     out = np.full_like(curve.precision, np.nan)
-    return np.divide(curve.precision, curve.n_relevant, out=out, where=defined)
+    return np.divide(curve.precision, n_relevant, out=out, where=defined.astype(np.bool_))
 
 
 def peak_f1(curve: Curve, setting: Setting) -> Floats:
@@ -40,7 +52,20 @@ AUC = Metric(
     curve=roc_auc,
     best=1.0,
     whole=True,
+    bounded=True,
     averages=("micro", "macro", "weighted"),
+    conventions=("auc_ties", "unlisted"),
+)
+AUC_BRACKET = Metric(
+    name="auc",
+    title="middle of an interval around the area under the ROC curve, from leading bits of the scores",
+    symbol="AUC {average} ({bits} bits)",
+    family="curves",
+    formula="pairs surely in the right order, and half of the unknown ones / pairs",
+    reference=WZ17,
+    bracket=auc_bracket,
+    averages=("micro",),
+    params={"bits": Param(16.0, range(1, MOST_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
 AP = Metric(

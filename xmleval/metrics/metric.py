@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.conventions import Conventions
-from xmleval.states import Counts, Curve, Facts, Profile
+from xmleval.states import Bracket, Counts, Curve, Facts, Profile
 
 
 class Setting(NamedTuple):
@@ -22,10 +22,18 @@ class Setting(NamedTuple):
     n_labels: int
 
 
+class Param(NamedTuple):
+    """A parameter: a value to show, and the integers it may be; any number from 0 on where None."""
+
+    example: float
+    allowed: range | None = None
+
+
 Terms = Callable[[Floats, Profile, Setting], Floats]
 Rows = Callable[[Facts, Setting], Floats]
 CountsValue = Callable[[Counts, Setting], Floats]
 CurveValue = Callable[[Curve, Setting], Floats]
+Interval = Callable[[Bracket, Setting], tuple[float, float]]
 Best = Callable[[Ints, Setting], Floats]
 
 
@@ -59,6 +67,8 @@ class Metric:
         Value from the contingency tables of all labels.
     curve : callable, optional
         Value from curves of pooled scores, of all cells together and of labels alike.
+    bracket : callable, optional
+        Least and largest value from scores counted by their leading bits; the value is their middle.
     combine, parts : callable and tuple of str, optional
         Value from the values of other measures, named by their specs.
     distinct : callable, optional
@@ -69,13 +79,15 @@ class Metric:
         Averages the measure has; empty for none.
     cutoff : {"none", "required", "optional"}
         Whether the name takes ``@k``.
-    params : tuple of str
+    params : dict of str to Param
         Parameters in parentheses.
     empty : {"", "zero", "undefined"}
         How the convention ``empty`` applies: not at all, to a formula that is 0 without relevant
         labels, or to one that is 0/0 then.
     whole : bool
         Whether the whole ranking counts, not only its first k labels.
+    bounded : bool
+        Whether the least and the largest value over all completions of the lists can be told.
     direction : {"up", "down", "none"}
         Which values are better.
     range : tuple of float
@@ -101,15 +113,17 @@ class Metric:
     counts: CountsValue | None = None
     labels: Callable[[Counts, Setting], float] | None = None
     curve: CurveValue | None = None
+    bracket: Interval | None = None
     combine: Callable[[list[float], Setting], float] | None = None
     parts: tuple[str, ...] = ()
     distinct: Callable[[int, int], float] | None = None
     tied_rows: Rows | None = None
     averages: tuple[str, ...] = ()
     cutoff: str = "none"
-    params: tuple[str, ...] = ()
+    params: Mapping[str, Param] = field(default_factory=dict, hash=False)
     empty: str = ""
     whole: bool = False
+    bounded: bool = False
     direction: str = "up"
     range: tuple[float, float] = (0.0, 1.0)
     best: float | Best | None = None
@@ -119,7 +133,7 @@ class Metric:
         """Return which inputs a value needs: of "scores", "sets" and "propensity"."""
         if self.family == "statistics":
             return ()
-        if self.curve:
+        if self.curve or self.bracket:
             return ("scores", "equal weights", "cell scores")
         if self.table != "hits":
             return ("scores", "propensity")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from xmleval.arrays import Floats
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.metric import Metric, Param, Setting
 from xmleval.states import Counts, Decision, Facts
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
@@ -187,7 +187,7 @@ FBETA = Metric(
     counts=fbeta,
     best=1.0,
     averages=BY_ROW_AND_LABEL,
-    params=("beta",),
+    params={"beta": Param(2.0)},
     cutoff="optional",
     conventions=CONVENTIONS,
 )
@@ -215,7 +215,7 @@ FBETA_OF_MEANS = Metric(
     best=1.0,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
-    params=("beta",),
+    params={"beta": Param(2.0)},
     conventions=("zero_division", "unlisted"),
 )
 F1_OF_MACROS = Metric(

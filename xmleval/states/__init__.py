@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from xmleval.states.facts import Counts, Decision, Facts, TieFacts
+from xmleval.states.curves import Work
+from xmleval.states.facts import Completion, Counts, Decision, Facts, TieFacts
+from xmleval.states.key_counts import MOST_BITS, Bracket, KeyCounts
 from xmleval.states.label_sets import LabelSets
 from xmleval.states.label_totals import LabelTotals, totals_bytes
 from xmleval.states.limbs import Commit
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
-from xmleval.states.score_runs import Curve, ScoreRuns
+from xmleval.states.score_runs import Curve, Curves, Memory, Needs, ScoreRuns
+from xmleval.states.spill import SpillFile
 
 __all__ = [
+    "MOST_BITS",
+    "Bracket",
     "Commit",
+    "Completion",
     "Counts",
     "Curve",
+    "Curves",
     "Decision",
     "Facts",
+    "KeyCounts",
     "LabelSets",
     "LabelTotals",
+    "Memory",
+    "Needs",
     "Profile",
     "RankProfile",
     "RowSums",
     "ScoreRuns",
+    "SpillFile",
     "TieFacts",
+    "Work",
     "totals_bytes",
 ]

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Block, Floats, Ints, Labels, Ranking, as_score
+from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
 from xmleval.coerce import InputError
+from xmleval.kernels.keys import find_last, flag_relevant, part_scores
 from xmleval.kernels.matching import find_positions, find_ties, rank_positions, rank_unlisted, sort_ranks
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.rows import (
+    complete_ties,
     count_within,
     sort_ties,
     sum_discounts,
@@ -130,6 +132,46 @@ class Facts:
         return self._locate(self.ranking.ptr, self.ranking.labels)
 
     @cached_property
+    def relevant_entries(self) -> Bools:
+        """Which listed entries are relevant."""
+        flags = np.zeros(self.ranking.labels.size, np.bool_)
+        flag_relevant(self.ranking.ptr, self.block.truth.ptr, self.positions, flags)
+        return flags
+
+    @cached_property
+    def parted_scores(self) -> tuple[Scores, Scores]:
+        """Scores of the relevant and of the irrelevant entries, -0.0 as 0.0."""
+        scores, flags = self.ranking.scores, self.relevant_entries
+        assert scores is not None
+        n_relevant = int(np.count_nonzero(flags))
+        found = np.empty(n_relevant, scores.dtype), np.empty(flags.size - n_relevant, scores.dtype)
+        part_scores(flags, scores, *found)
+        return found
+
+    @cached_property
+    def last_scores(self) -> Scores:
+        """Least score of each instance, infinite where it lists nothing."""
+        assert self.ranking.scores is not None
+        last = np.empty(self.n_rows, self.ranking.scores.dtype)
+        find_last(self.ranking.ptr, self.ranking.scores, last)
+        return last
+
+    @cached_property
+    def missing(self) -> tuple[Ints, Labels]:
+        """Instances and labels of the relevant labels that are not listed."""
+        unlisted = self.positions == 0
+        rows = np.repeat(np.arange(self.n_rows), self.n_relevant)[unlisted]
+        return rows, self.block.truth.labels[unlisted]
+
+    @cached_property
+    def n_left(self) -> Ints:
+        """Irrelevant labels of each instance that are not listed."""
+        n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
+        n_irrelevant_listed = np.diff(self.ranking.ptr) - (self.n_relevant - n_missing)
+        found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
+        return found
+
+    @cached_property
     def ranks(self) -> Ints:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
         return self.positions if self.unlisted is None else self.full_ranks
@@ -152,8 +194,8 @@ class Facts:
         return self._sorted(self.ranks)
 
     @cached_property
-    def placed(self) -> tuple[Ints, Ints]:
-        """Labels above each relevant label and level with it, worst first within an instance."""
+    def standing(self) -> tuple[Ints, Ints]:
+        """Labels above each relevant label and level with it."""
         truth, ranking = self.block.truth, self.ranking
         above, tied = np.empty_like(truth.labels, np.int64), np.empty_like(truth.labels, np.int64)
         scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
@@ -165,7 +207,13 @@ class Facts:
             self.positions, truth.ptr, ranking.ptr, scores, n_above, ranking.n_above, self.n_labels,
             above, tied,
         )  # fmt: skip
-        sort_ties(truth.ptr, above, tied)
+        return above, tied
+
+    @cached_property
+    def placed(self) -> tuple[Ints, Ints]:
+        """What `standing` tells, worst first within an instance."""
+        above, tied = (array.copy() for array in self.standing)
+        sort_ties(self.block.truth.ptr, above, tied)
         return above, tied
 
     @cached_property
@@ -262,3 +310,26 @@ class Facts:
         ranks = ranks.copy()
         sort_ranks(self.block.truth.ptr, ranks)
         return ranks
+
+
+class Completion(Facts):
+    """A block whose unlisted labels take the best, or the worst, places that the last scores leave them.
+
+    At best the relevant ones share the place of the last score and the others stand below; at worst it is
+    the other way round, the relevant ones on the very last ranks, one by one.
+    """
+
+    def __init__(self, facts: Facts, best: bool) -> None:
+        super().__init__(facts.block, facts.n_labels, None, facts.decision)
+        self._facts = facts
+        self._best = best
+
+    @cached_property
+    def standing(self) -> tuple[Ints, Ints]:
+        """Labels above each relevant label and level with it."""
+        truth, ranking = self.block.truth, self.ranking
+        above, tied = (array.copy() for array in self._facts.standing)
+        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
+        positions = self._facts.positions
+        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
+        return above, tied

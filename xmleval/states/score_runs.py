@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from xmleval.arrays import Floats, Ints, Labels, Scores, as_score
-from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.runs import HALF, flag_relevant, merge_keys, sweep, sweep_labels
+from xmleval.arrays import Chunks, Floats, Ints, Scores, as_score
+from xmleval.kernels.labels import count_entries
+from xmleval.states.curves import (
+    Last,
+    Unlisted,
+    Work,
+    open_columns,
+    sweep_cells,
+    sweep_columns,
+)
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import Commit, as_floats, saved
+from xmleval.states.piles import Pile, label_of, make_keys, score_of, spill
+from xmleval.states.spill import Keys, Run, SpillFile
+
+CELLS, COLUMNS = "cells", "columns"
+GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
 
 
 class Curve(NamedTuple):
     """What curves of pooled scores say: of all cells together, or of each label, float64 (n,).
 
+    Of all cells together, where counts may be of any size, they are arrays of integers of Python.
+
     n_relevant, n_irrelevant : cells; right, level : (relevant, irrelevant) pairs in the right order, and
     with equal scores; precision : sum over relevant cells of the precision at the end of their tie group;
-    peak : largest F1 of a cut between tie groups.
+    peak, threshold : largest F1 of a cut between tie groups, and the least score above the cut.
     """
 
-    n_relevant: Floats
-    n_irrelevant: Floats
-    right: Floats
-    level: Floats
+    n_relevant: NDArray[Any]
+    n_irrelevant: NDArray[Any]
+    right: NDArray[Any]
+    level: NDArray[Any]
     precision: Floats
     peak: Floats
+    threshold: Floats
 
 
-class Run(NamedTuple):
-    """Scores of some cells, and their labels where curves of labels are wanted."""
+class Curves(NamedTuple):
+    """Curves as the scores stand, and where unlisted labels take the worst and the best scores they may."""
 
-    scores: Scores
-    labels: Labels
+    value: Curve
+    worst: Curve | None
+    best: Curve | None
+
+
+class Needs(NamedTuple):
+    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists."""
+
+    cells: bool
+    columns: bool
+    bounds: bool
+
+
+class Memory(NamedTuple):
+    """Bytes of keys that a state may hold before it spills them, and where to."""
+
+    held: int
+    file: SpillFile
 
 
 class ScoreRuns:
@@ -45,129 +78,233 @@ class ScoreRuns:
         Number of labels.
     unlisted : float or None
         Score of the unlisted cells; None where they stand below everything.
-    by_label : bool
-        Whether to keep the label of each score, for curves of labels.
+    needs : Needs
+        What curves are wanted.
+    memory : Memory
+        When and where to spill.
     """
 
-    def __init__(self, n_labels: int, unlisted: float | None, by_label: bool) -> None:
+    def __init__(self, n_labels: int, unlisted: float | None, needs: Needs, memory: Memory) -> None:
         self.n_labels = n_labels
         self.unlisted = unlisted
-        self.by_label = by_label
+        self.needs = needs
+        self.memory = memory
         self.n_rows = 0
-        self.runs: tuple[list[Run], list[Run]] = ([], [])  # relevant, irrelevant
-        self.n_true: Ints = np.zeros(n_labels if by_label else 1, np.int64)
+        self.dtype = np.dtype(np.float32)  # of scores
+        self.n_true: Ints = np.zeros(n_labels if needs.columns else 1, np.int64)
+        open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
+        wanted = [CELLS] * needs.cells + [COLUMNS] * needs.columns
+        self.piles = {
+            f"{by}.{kind}": Pile()
+            for by in wanted
+            for kind in (GOOD, BAD, *(open_ends[by] if needs.bounds else []))
+        }
+        self.last: list[Scores] = []  # last score of each row, where bounds are wanted
+        self.n_left: list[Ints] = []  # and the irrelevant cells it leaves open
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the keys that are held."""
+        return sum(pile.n_bytes for pile in self.piles.values())
 
     def prepare(self, facts: Facts) -> Commit:
         """Take the scores of a block."""
-        ranking, truth = facts.ranking, facts.block.truth
-        assert ranking.scores is not None
-        relevant = np.zeros(ranking.labels.size, np.bool_)
-        flag_relevant(ranking.ptr, truth.ptr, facts.positions, relevant)
-        scores = ranking.scores + ranking.scores.dtype.type(0)  # turns -0.0 into 0.0
-        own = tuple(
-            [Run(scores[which], ranking.labels[which] if self.by_label else ranking.labels[:0])]
-            for which in (relevant, ~relevant)
-        )
-        n_true = np.array([truth.labels.size])
-        if self.by_label:
-            n_true = np.bincount(truth.labels, minlength=self.n_labels)
-        return self._take(own[0], own[1], self.n_true + n_true, facts.n_rows)
-
-    def prepare_merge(self, other: ScoreRuns) -> Commit:
-        """Add another state of the same kind."""
-        return self._take(*other.runs, self.n_true + other.n_true, other.n_rows)
-
-    def _take(self, relevant: list[Run], irrelevant: list[Run], n_true: Ints, n_rows: int) -> Commit:
-        runs = ([*self.runs[0], *relevant], [*self.runs[1], *irrelevant])
-        n_rows += self.n_rows
+        own = {name: [keys] for name, keys in self._keys(facts).items()}
+        bounds = ([facts.last_scores], [facts.n_left]) if self.needs.bounds else ([], [])
+        take, labels = self._prepare_keys(own), facts.block.truth.labels
+        dtype = facts.parted_scores[0].dtype
 
         def commit() -> None:
-            self.runs, self.n_true, self.n_rows = runs, n_true, n_rows
+            take()
+            if self.needs.columns:
+                count_entries(labels, self.n_true)  # in place: counts of millions of labels are not copied
+            else:
+                self.n_true += labels.size
+            self.n_rows += facts.n_rows
+            if facts.n_rows:
+                self.dtype = np.result_type(self.dtype, dtype)
+            self.last += bounds[0]
+            self.n_left += bounds[1]
 
         return commit
 
-    def _joined(self) -> tuple[Run, Run]:
-        """Return all scores of relevant and of irrelevant cells, in one type."""
-        wide = any(run.scores.dtype == np.float64 for runs in self.runs for run in runs)
-        dtype = np.float64 if wide else np.float32
-        relevant, irrelevant = (
-            Run(
-                np.concatenate([np.empty(0, dtype), *(run.scores for run in runs)]).astype(dtype, copy=False),
-                np.concatenate([np.empty(0, np.int32), *(run.labels for run in runs)]),
-            )
-            for runs in self.runs
-        )
-        return relevant, irrelevant
+    def prepare_merge(self, other: ScoreRuns) -> Commit:
+        """Add another state of the same kind."""
+        take = self._prepare_keys({name: pile.held for name, pile in other.piles.items()})
 
-    def _level(self, scores: Scores) -> float:
-        return float("nan") if self.unlisted is None else as_score(self.unlisted, scores)
+        def commit() -> None:
+            take()
+            for name, pile in other.piles.items():
+                self.piles[name].add([], pile.runs)
+            self.n_true += other.n_true
+            self.n_rows += other.n_rows
+            self.dtype = np.result_type(self.dtype, other.dtype)
+            self.last += other.last
+            self.n_left += other.n_left
 
-    def pooled(self) -> Curve:
-        """Return the curve of all cells together, one entry."""
-        relevant, irrelevant = self._joined()
+        return commit
+
+    def _keys(self, facts: Facts) -> dict[str, Keys]:
+        """Return what a block adds to each pile."""
+        good, bad = facts.parted_scores
+        found: dict[str, Keys] = {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
+        if self.needs.columns:
+            flags, labels = facts.relevant_entries, facts.ranking.labels
+            found[f"{COLUMNS}.{GOOD}"] = make_keys(labels[flags], good, self.n_labels)
+            found[f"{COLUMNS}.{BAD}"] = make_keys(labels[~flags], bad, self.n_labels)
+        if self.needs.bounds:
+            rows, labels = facts.missing
+            last = facts.last_scores[rows]
+            found[f"{CELLS}.{MISSING}"] = last
+            if self.needs.columns:
+                found[f"{COLUMNS}.{MISSING}"] = make_keys(labels, last, self.n_labels)
+                each = np.repeat(facts.last_scores, np.diff(facts.ranking.ptr))
+                found[f"{COLUMNS}.{TAKEN}"] = make_keys(facts.ranking.labels, each, self.n_labels)
+        return {name: found[name] for name in self.piles}
+
+    def _prepare_keys(self, arrays: dict[str, list[Keys]]) -> Commit:
+        """Take keys over, or spill them with those that are held where they would be too many."""
+        n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
+        if self.held_bytes + n_bytes <= self.memory.held:
+
+            def hold() -> None:
+                for name, several in arrays.items():
+                    self.piles[name].add(several)
+
+            return hold
+        runs: dict[str, list[Run]] = {}
+        try:
+            for name, pile in self.piles.items():
+                runs[name] = spill([*pile.held, *arrays[name]], self.memory.file)
+        except BaseException:
+            self.memory.file.forget([run for several in runs.values() for run in several])
+            raise
+
+        def replace() -> None:
+            for name, pile in self.piles.items():
+                pile.held.clear()
+                pile.add([], runs[name])
+
+        return replace
+
+    def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
+        """Return the curves of all cells together, one entry each, and points of the first."""
+        good, bad = self.piles[f"{CELLS}.{GOOD}"], self.piles[f"{CELLS}.{BAD}"]
         n_relevant = int(self.n_true.sum())
         n_irrelevant = self.n_rows * self.n_labels - n_relevant
-        unlisted = np.array([n_relevant - relevant.scores.size, n_irrelevant - irrelevant.scores.size])
-        pairs, precision, peak = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64), np.zeros(1)
-        level = self._level(relevant.scores)
-        sweep(np.sort(relevant.scores), np.sort(irrelevant.scores), unlisted, level, pairs, precision, peak)
-        right, tied = ((int(high) << HALF) + int(low) for high, low in pairs)
-        found = [n_relevant, n_irrelevant, right, tied, float(as_floats(precision[None])[0]), peak[0]]
-        return Curve(*(np.array([value], np.float64) for value in found))
+        unlisted = Unlisted(n_relevant - good.size, n_irrelevant - bad.size, self._level())
+        strides = None
+        if n_points:
+            strides = np.array([max(1, -(-2 * pile.size // n_points)) for pile in (good, bad)])
+        last = self._last() if self.needs.bounds else None
+        found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
 
-    def labels(self) -> Curve:
-        """Return the curve of every label."""
-        columns = [_by_label(run, self.n_labels) for run in self._joined()]
-        (true_ptr, true_scores), (false_ptr, false_scores) = columns
-        n_false = self.n_rows - self.n_true
-        unlisted = np.stack([self.n_true - np.diff(true_ptr), n_false - np.diff(false_ptr)], axis=1)
-        pairs, precision = np.empty((self.n_labels, 2)), np.empty(self.n_labels)
-        peak = np.empty(self.n_labels)
-        level = self._level(true_scores)
-        sweep_labels(true_ptr, true_scores, false_ptr, false_scores, unlisted, level, pairs, precision, peak)
-        n_true = self.n_true.astype(np.float64)
-        return Curve(n_true, n_false.astype(np.float64), pairs[:, 0], pairs[:, 1], precision, peak)
+        def curve(right: int, level: int, *rest: float) -> Curve:
+            counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
+            return Curve._make([*counts, *(np.array([value]) for value in rest or (np.nan,) * 3)])
 
-    def arrays(self) -> dict[str, Ints | Floats]:
+        peak, threshold = found.peak
+        value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
+        points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
+        if not self.needs.bounds:
+            return Curves(value, None, None), points
+        # without the pairs of unlisted cells, which stand below all
+        right, level = found.pairs
+        right -= good.size * unlisted.irrelevant
+        level -= unlisted.relevant * unlisted.irrelevant
+        worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
+        filled = [good, self.piles[f"{CELLS}.{MISSING}"]]
+        best = curve(*sweep_cells(filled, bad, Unlisted(0, unlisted.irrelevant, None), work).pairs)
+        return Curves(value, worst, best), points
+
+    def columns(self, work: Work) -> Curves:
+        """Return the curves of every label."""
+        good, bad = self.piles[f"{COLUMNS}.{GOOD}"], self.piles[f"{COLUMNS}.{BAD}"]
+        n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
+        n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
+        found = sweep_columns([good], bad, self.n_labels, n_cells, self._level(), work)
+        (right, level), (peak, threshold) = found.pairs.T, found.peak.T
+        value = Curve(n_relevant, n_irrelevant, right, level, found.precision, peak, threshold)
+        if not self.needs.bounds:
+            return Curves(value, None, None)
+        missing, taken = self.piles[f"{COLUMNS}.{MISSING}"], self.piles[f"{COLUMNS}.{TAKEN}"]
+        unknown = np.full((3, self.n_labels), np.nan)
+        best = sweep_columns([good, missing], bad, self.n_labels, n_cells, None, work).pairs
+        worst = sweep_columns([good], bad, self.n_labels, None, None, work).pairs
+        worst += open_columns(good, [taken, missing], self._last().scores, self.n_labels, work)
+        return Curves(
+            value,
+            Curve(n_relevant, n_irrelevant, *worst.T, *unknown),
+            Curve(n_relevant, n_irrelevant, *best.T, *unknown),
+        )
+
+    def _level(self) -> float | None:
+        """Return the score of unlisted cells, rounded to the type of the others."""
+        return None if self.unlisted is None else as_score(self.unlisted, np.empty(0, self.dtype))
+
+    def _joined_bounds(self) -> tuple[Scores, Ints]:
+        return (
+            np.concatenate([np.empty(0, np.float32), *self.last]),
+            np.concatenate([np.empty(0, np.int64), *self.n_left]),
+        )
+
+    def _last(self) -> Last:
+        """Return the last scores of all rows, rising."""
+        scores, n_left = self._joined_bounds()
+        order = np.argsort(scores, kind="stable")
+        return Last(scores[order], np.concatenate(([0], np.cumsum(n_left[order]))))
+
+    def arrays(self) -> dict[str, Any]:
         """Return what a saved state holds."""
-        out: dict[str, Any] = {
-            "n_true": self.n_true,
-            "n_rows": np.array([self.n_rows]),
-        }
-        for name, run in zip(("relevant", "irrelevant"), self._joined(), strict=True):
-            out[f"{name}.scores"], out[f"{name}.labels"] = run.scores, run.labels
+        sizes = [self.n_rows, self.dtype.itemsize]
+        out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
+        for name, pile in self.piles.items():
+            for number, keys in enumerate(pile.held):
+                out[f"{name}.held{number}"] = keys
+            for number, run in enumerate(pile.runs):
+                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
+        if self.needs.bounds:
+            out["last"], out["n_left"] = self._joined_bounds()
         return out
 
-    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+    def restore(self, arrays: dict[str, Any]) -> None:
         """Take over what `arrays` gave."""
         self.n_true = saved(arrays, "n_true", *self.n_true.shape)
-        self.n_rows = int(saved(arrays, "n_rows", 1)[0])
-        relevant, irrelevant = (
-            Run(arrays[f"{name}.scores"].copy(), arrays[f"{name}.labels"].copy())
-            for name in ("relevant", "irrelevant")
-        )
-        for scores, labels in (relevant, irrelevant):
-            n_stored = scores.size if self.by_label else 0
-            if scores.ndim != 1 or scores.dtype.kind != "f" or labels.shape != (n_stored,):
-                raise ValueError(
-                    f"scores of {scores.dtype}, shape {scores.shape}, have labels {labels.shape}"
-                )
-            if labels.dtype.kind != "i" or (
+        n_rows, width = saved(arrays, "sizes", 2).tolist()
+        self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")
+        for name, pile in self.piles.items():
+            for key, keys in arrays.items():
+                if key.startswith(f"{name}.held"):
+                    pile.add([np.concatenate(list(self._checked(name, keys)))])
+                elif key.startswith(f"{name}.run"):
+                    in_order = rising(self._checked(name, keys))
+                    pile.add([], [self.memory.file.write(in_order, keys.size, keys.dtype)])
+        self._prepare_keys({name: [] for name in self.piles})()
+        if self.needs.bounds:
+            self.last, self.n_left = [arrays["last"]], [saved(arrays, "n_left", n_rows)]
+            if self.last[0].dtype.kind != "f" or self.last[0].shape != (n_rows,):
+                raise ValueError(f"last scores are {self.last[0].dtype} of shape {self.last[0].shape}")
+
+    def _checked(self, pile: str, keys: Chunks) -> Iterator[Keys]:
+        """Yield saved keys, or refuse what cannot be any: no kernel looks twice."""
+        if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD"):
+            raise ValueError(f"{pile} scores are {keys.dtype}")
+        yield np.empty(0, keys.dtype)
+        for part in keys.read():
+            labels = label_of(part) if pile.startswith(COLUMNS) else part[:0]
+            if np.isnan(score_of(part)).any() or (
                 labels.size and not 0 <= labels.min() <= labels.max() < self.n_labels
             ):
-                raise ValueError("labels of scores are out of range")
-        self.runs = ([relevant], [irrelevant])
+                raise ValueError(f"{pile} scores are out of range")
+            yield part
 
 
-def _by_label(run: Run, n_labels: int) -> tuple[Ints, Scores]:
-    """Return scores sorted by label and, within it, upwards, with the pointer of labels."""
-    ptr = np.zeros(n_labels + 1, np.int64)
-    np.cumsum(np.bincount(run.labels, minlength=n_labels), out=ptr[1:])
-    if run.scores.dtype == np.float64 or run.labels.dtype != np.int32:
-        return ptr, run.scores[np.lexsort((run.scores, run.labels))]
-    keys = np.empty(run.scores.size, np.int64)
-    merge_keys(run.labels, run.scores.view(np.int32), keys)
-    keys.sort()  # many times faster than sorting positions
-    bits = (keys - (((keys + (1 << (HALF - 1))) >> HALF) << HALF)).astype(np.int32)
-    bits[bits < 0] = -bits[bits < 0] | np.int32(-(2**31))
-    return ptr, bits.view(np.float32)
+def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
+    """Yield keys, or refuse what is not in order."""
+    last = np.empty(0)
+    for keys in chunks:
+        whole = np.concatenate([last.astype(keys.dtype), keys])
+        if (whole[1:] < whole[:-1]).any():
+            raise ValueError("a run of scores is not in order")
+        last = keys[-1:] if keys.size else last
+        yield keys

@@ -1,0 +1,120 @@
+"""Keys: scores, alone or with their label, as numbers that sort like them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Bools, Ints, Labels, Scores
+from xmleval.kernels.jit import kernel
+
+HALF = 32
+LOW = (1 << HALF) - 1
+BIAS = 1 << (HALF - 1)
+SCANNED = 16  # splitters up to which comparing with each of them beats searching
+
+
+@kernel
+def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Bools) -> None:
+    """Flag the listed entries that are relevant.
+
+    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
+    relevant : bool (s,), False at first
+    """
+    for i in range(true_ptr.size - 1):
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if positions[t]:
+                relevant[list_ptr[i] + positions[t] - 1] = True
+
+
+@kernel
+def part_scores(flags: Bools, scores: Scores, flagged: Scores, others: Scores) -> None:
+    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both in order."""
+    i, j = 0, 0
+    zero = scores.dtype.type(0)
+    for p in range(flags.size):
+        if flags[p]:
+            flagged[i] = scores[p] + zero
+            i += 1
+        else:
+            others[j] = scores[p] + zero
+            j += 1
+
+
+@kernel
+def find_last(ptr: Ints, scores: Scores, last: Scores) -> None:
+    """Find the least score of each row; infinite where it has none.
+
+    ptr : int64 (n + 1,); scores : (s,), in any order within a row; last : (n,), written
+    """
+    for i in range(ptr.size - 1):
+        least = scores.dtype.type(np.inf)
+        for p in range(ptr[i], ptr[i + 1]):
+            least = min(least, scores[p])
+        last[i] = least + scores.dtype.type(0)
+
+
+@kernel
+def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
+    """Write one integer for each (label, float32 score), which sorts like the pair.
+
+    labels : int32 (n,); scores : int32 (n,), bits of float32 without -0.0 and NaN; keys : int64 (n,)
+    """
+    for p in range(labels.size):
+        bits = scores[p]
+        rank = np.int64(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1)))
+        keys[p] = (np.int64(labels[p]) << HALF) + (rank + BIAS)
+
+
+@kernel
+def decode_keys(keys: Ints, scores: Scores) -> None:
+    """Write the bits of the float32 scores of keys, int32 (n,)."""
+    for p in range(keys.size):
+        rank = (keys[p] & LOW) - BIAS
+        scores[p] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+
+
+@kernel
+def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -> None:
+    """Count entries by the leading bits of their scores' order, flagged ones and others apart.
+
+    scores : int32 (n,), bits of float32 without NaN; shift : bits that are dropped
+    counts : int64 (2, 2^(32 - shift)), added to
+    """
+    for p in range(flags.size):
+        bits = scores[p]
+        if bits == -BIAS:  # -0.0 equals 0.0
+            bits = np.int32(0)
+        rank = np.int64(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1))) + BIAS
+        counts[0 if flags[p] else 1, rank >> shift] += 1
+
+
+@kernel
+def part_keys(keys: Scores, splitters: Scores, bucket: Ints, spare: Scores, offsets: Ints) -> None:
+    """Bring keys into the order of ranges that splitters make, in place; within a range any order.
+
+    splitters : (s,), rising; the ranges are: below the first, equal to it, between it and the second, ...
+    bucket : int32 (n,) and spare : (n,), overwritten
+    offsets : int64 (2 s + 2,), written: where each range starts, and the end
+    """
+    for p in range(keys.size):
+        bucket[p] = 0
+    if splitters.size <= SCANNED:
+        for splitter in splitters:  # one after another, so that each pass vectorises
+            for p in range(keys.size):
+                bucket[p] += np.int32(keys[p] > splitter) + np.int32(keys[p] >= splitter)
+    else:
+        for p in range(keys.size):
+            place = np.searchsorted(splitters, keys[p])
+            equal = place < splitters.size and splitters[place] == keys[p]
+            bucket[p] = 2 * place + np.int32(equal)
+    offsets[:] = 0
+    for p in range(keys.size):
+        offsets[bucket[p] + 1] += 1
+    for b in range(offsets.size - 1):
+        offsets[b + 1] += offsets[b]
+    place_of = offsets[:-1].copy()
+    for p in range(keys.size):
+        b = bucket[p]
+        spare[place_of[b]] = keys[p]
+        place_of[b] += 1
+    keys[:] = spare

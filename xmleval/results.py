@@ -1,0 +1,215 @@
+"""The values of a plan's measures, from finished statistics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xmleval.arrays import Floats
+from xmleval.metrics import Setting
+from xmleval.metrics.curves import AP, AUC
+from xmleval.metrics.metric import settle_empty
+from xmleval.metrics.sets import F1, PRECISION, RECALL
+from xmleval.plan import ENDS, Plan, States
+from xmleval.spec import Spec
+from xmleval.states import Counts, Curve, Profile, Work
+
+Columns = dict[str, Any]
+
+
+@dataclass
+class Results:
+    """Values by name (NaN where they are undefined), and what belongs to them.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        Values of the specs.
+    intervals : dict of str to tuple of float
+        Least and largest value, where the scores do not tell it.
+    labels_left_out : dict of str to int
+        Labels that a mean over labels leaves out.
+    thresholds : dict of str to float
+        Least score that is predicted where a measure looks for the best one.
+    labels : dict of str to array
+        Results of every label.
+    points : float64 (p, 3) or None
+        Points of the curve of all cells: score, relevant and irrelevant cells at or above it.
+    """
+
+    values: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    labels_left_out: dict[str, int] = field(default_factory=dict)
+    thresholds: dict[str, float] = field(default_factory=dict)
+    labels: Columns = field(default_factory=dict)
+    points: Floats | None = None
+
+
+def compute_results(states: States, work: Work) -> Results:
+    """Return the value of every spec of the plan, and what belongs to it."""
+    plan, results = states.plan, Results()
+    found = results.values
+    profile = states.profile.profile() if states.profile else None
+    for spec in plan.every:
+        kind, name, setting = plan.reads(spec), str(spec), plan.setting(spec)
+        if kind == "profile" and profile:
+            found[name] = profile_value(spec, profile, setting)
+        elif kind == "rows":
+            found[name] = states.rows.mean(name, plan.weighted)
+        elif kind == "keys" and spec.metric.bracket:
+            ends = spec.metric.bracket(states.keys[int(setting.params["bits"])].bracket(), setting)
+            found[name], results.intervals[name] = sum(ends) / 2, ends
+        elif states.sets and spec.metric.distinct:
+            found[name] = spec.metric.distinct(len(states.sets.fingerprints), states.sets.n_rows)
+    for spec in states.bounded_specs:
+        means = [states.row_bounds.mean(f"{spec} {end}", plan.weighted) for end in ENDS]
+        results.intervals[str(spec)] = _interval(found[str(spec)], *means)
+    _add_label_values(results, states)
+    _add_curve_values(results, states, work)
+    for spec in plan.specs:
+        if spec.metric.combine:
+            parts = [found[part] for part in spec.metric.parts]
+            found[str(spec)] = spec.metric.combine(parts, plan.setting(spec))
+    results.values = {str(spec): found[str(spec)] for spec in plan.specs}
+    return results
+
+
+def _add_label_values(results: Results, states: States) -> None:
+    """Add measures over labels, one decision at a time: counts are as large as the labels."""
+    plan = states.plan
+    for decision, totals in states.totals.items():
+        counts = totals.counts()
+        for spec in plan.reading("labels"):
+            if plan.decide(spec) == decision:
+                results.values[str(spec)] = label_value(spec, counts, plan.setting(spec))
+        if plan.keep_labels:
+            at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
+            results.labels["support"] = counts.tp + counts.fn
+            results.labels |= {f"{name}{at_k}": getattr(counts, name) for name in ("tp", "fp", "fn")}
+            for metric in (PRECISION, RECALL, F1):
+                assert metric.counts
+                setting = Setting(None, {}, plan.conventions, plan.n_labels)
+                results.labels[f"{metric.name}{at_k}"] = metric.counts(counts, setting)
+
+
+def _add_curve_values(results: Results, states: States, work: Work) -> None:
+    """Add measures of pooled scores, which are sorted here."""
+    plan, runs = states.plan, states.runs
+    if runs is None:
+        return
+    cells, columns = None, None
+    if runs.needs.cells:
+        cells, points = runs.cells(work, plan.curve_points)
+        results.points = points if plan.curve_points else None
+    if runs.needs.columns:
+        columns = runs.columns(work)
+    for spec in plan.reading("runs"):
+        name = str(spec)
+        curves = cells if spec.average == "micro" else columns
+        assert curves
+        values = _curve_values(spec, curves.value, plan)
+        results.values[name] = _averaged(spec, values, curves.value)
+        if spec.average != "micro":
+            n_left_out = int(np.count_nonzero(np.isnan(values)))
+            results.labels_left_out |= {name: n_left_out} if n_left_out else {}
+        elif spec.metric.name == "peak_f1":
+            results.thresholds[name] = float(curves.value.threshold[0])
+        if plan.bounded(spec) and curves.worst and curves.best:
+            ends = [
+                _averaged(spec, _curve_values(spec, curve, plan), curve)
+                for curve in (curves.worst, curves.best)
+            ]
+            results.intervals[name] = _interval(results.values[name], *ends)
+    if plan.keep_curves and columns:
+        curve, setting = columns.value, Setting(None, {}, plan.conventions, plan.n_labels)
+        assert AUC.curve
+        assert AP.curve
+        results.labels |= {
+            "support": curve.n_relevant,
+            "auc": AUC.curve(curve, setting),
+            "ap": AP.curve(curve, setting),
+            "peak_f1": curve.peak,
+            "threshold": curve.threshold,
+        }
+
+
+def _curve_values(spec: Spec, curve: Curve, plan: Plan) -> Floats:
+    assert spec.metric.curve
+    return spec.metric.curve(curve, plan.setting(spec))
+
+
+def _averaged(spec: Spec, values: Floats, curve: Curve) -> float:
+    if spec.average == "micro":
+        return float(values[0])
+    return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
+
+
+def _interval(value: float, *ends: float) -> tuple[float, float]:
+    """Return the ends in order; rounding shall not leave the value outside."""
+    return min(value, *ends), max(value, *ends)
+
+
+def profile_terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
+    """Return the sum of the row values of each group, NaN where rows are left out."""
+    metric = spec.metric
+    table = profile.hits if metric.table == "hits" else profile.gains
+    assert metric.terms
+    assert table is not None
+    terms = metric.terms(table, profile, setting)
+    return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
+
+
+def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
+    """Return a mean over rows, or a ratio of sums over rows."""
+    terms = profile_terms(spec, profile, setting)
+    if spec.metric.table == "gains/ideals":
+        assert spec.metric.terms
+        assert profile.ideals is not None
+        over = math.fsum(spec.metric.terms(profile.ideals, profile, setting))
+    else:
+        over = math.fsum(profile.weight[~np.isnan(terms)])
+    total = math.fsum(terms[~np.isnan(terms)])
+    if not over:
+        return math.nan
+    # a ratio to the best sum possible may round to more than 1
+    return min(total / over, 1.0) if spec.metric.table == "gains/ideals" else total / over
+
+
+def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
+    """Average a formula over labels, or apply it to the totals of all labels."""
+    if spec.metric.labels:
+        return spec.metric.labels(counts, setting)
+    formula = spec.metric.counts
+    assert formula is not None
+    if spec.average == "micro":
+        return float(formula(Counts(*(np.array([column.sum()]) for column in counts)), setting)[0])
+    values = formula(counts, setting)
+    support = counts.tp + counts.fn
+    if spec.average == "weighted":
+        return mean_over_labels(values, support)
+    rule = setting.conventions.labels
+    if rule != "all":
+        values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
+    return mean_over_labels(values)
+
+
+def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
+    """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
+    defined = ~np.isnan(values)
+    total = 0.0 if support is None else support[defined].sum()
+    if support is not None and total:
+        return float((values[defined] * support[defined]).sum() / total)
+    return float(values[defined].mean()) if defined.any() else math.nan
+
+
+def kept_row_values(states: States, spec: Spec) -> Floats | None:
+    """Return the kept row values of one spec, NaN where a row is left out; None if it has none."""
+    kind = states.plan.reads(spec)
+    if kind == "rows":
+        return states.rows.rows(str(spec))
+    if kind != "profile" or spec.metric.table == "gains/ideals" or not states.profile:
+        return None
+    return profile_terms(spec, states.profile.rows(), states.plan.setting(spec))

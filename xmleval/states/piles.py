@@ -1,0 +1,247 @@
+"""Piles of keys, unsorted in memory and sorted on disk, and the ranges they are read by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints, Labels, Scores
+from xmleval.kernels.keys import HALF, decode_keys, encode_keys, part_keys
+from xmleval.states.spill import Keys, Run, SpillFile
+
+Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
+SMALL = 1 << 16  # keys up to which arrays are joined as they come in
+SAMPLED = 128  # keys of an array that ranges are chosen by
+RUNS_AT_ONCE = 4  # a pile is sorted and spilled in so many runs, so that sorting takes little memory
+
+
+class Pile:
+    """A multiset of keys: arrays in any order, which it owns, and sorted runs in a spill file."""
+
+    def __init__(self) -> None:
+        self.held: list[Keys] = []
+        self.runs: list[Run] = []
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the keys that are held."""
+        return sum(keys.nbytes for keys in self.held)
+
+    @property
+    def size(self) -> int:
+        """Number of keys."""
+        return sum(part.size for part in self.parts())
+
+    def add(self, arrays: Iterable[Keys], runs: Iterable[Run] = ()) -> None:
+        """Take over arrays and runs."""
+        self.runs += runs
+        for keys in arrays:
+            if keys.size:
+                self.held.append(keys)
+            while len(self.held) > 1 and _may_join(*self.held[-2:]):
+                self.held[-2:] = [np.concatenate(self.held[-2:])]
+
+    def parts(self) -> list[Keys | Run]:
+        """Return all arrays and runs."""
+        return [*self.held, *self.runs]
+
+
+def _may_join(one: Keys, other: Keys) -> bool:
+    """Tell whether two arrays are joined, so that streams of few rows do not leave many small ones."""
+    return one.dtype == other.dtype and one.size + other.size <= SMALL and one.size <= 2 * other.size
+
+
+def spill(arrays: Sequence[Keys], file: SpillFile) -> list[Run]:
+    """Write keys to sorted runs; the arrays are not touched."""
+    most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
+    runs: list[Run] = []
+    group: list[Keys] = []
+    n_bytes = 0
+    for number, keys in enumerate(arrays):
+        group.append(keys)
+        n_bytes += keys.nbytes
+        last = number + 1 == len(arrays)
+        if n_bytes and (last or n_bytes >= most or arrays[number + 1].dtype != keys.dtype):
+            joined = np.concatenate(group)
+            joined.sort()
+            runs.append(file.write(iter([joined]), joined.size, joined.dtype))
+            group, n_bytes = [], 0
+    return runs
+
+
+def key_dtype(by_label: bool, scores: Keys, n_labels: int) -> np.dtype[Any]:
+    """Return the type of the keys of scores: of scores alone, or with labels.
+
+    float32 scores and labels fit into one integer; float64 ones are the imaginary parts of complex
+    numbers, which NumPy sorts by real and then by imaginary part.
+    """
+    if not by_label:
+        return scores.dtype
+    return np.dtype(np.int64 if scores.dtype == np.float32 and n_labels < 1 << 31 else np.complex128)
+
+
+def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
+    """Return keys that sort by label and then by score; scores are free of -0.0."""
+    keys = np.empty(scores.size, key_dtype(True, scores, n_labels))
+    if keys.dtype == np.int64:
+        encode_keys(labels, scores.view(np.int32), keys)
+    else:
+        keys.real, keys.imag = labels, scores
+    return keys
+
+
+def label_of(keys: Keys) -> Ints:
+    """Return the labels of keys, int64."""
+    return keys >> HALF if keys.dtype == np.int64 else keys.real.astype(np.int64)
+
+
+def score_of(keys: Keys) -> Scores:
+    """Return the scores of keys."""
+    if keys.dtype.kind == "f":
+        return keys
+    if keys.dtype == np.complex128:
+        return keys.imag.copy()
+    scores = np.empty(keys.size, np.int32)
+    decode_keys(keys, scores)
+    return scores.view(np.float32)
+
+
+def before_label(labels: Ints, dtype: np.dtype[Any]) -> Keys:
+    """Return numbers below every key of a label and above every key of the label before it."""
+    return labels << HALF if dtype == np.int64 else (labels - 0.5).astype(dtype)
+
+
+def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
+    """Return keys in a wider type of the same kind; the array itself where it has the type."""
+    if keys.dtype == np.int64 and dtype == np.complex128:
+        wide = np.empty(keys.size, dtype)
+        wide.real, wide.imag = label_of(keys), score_of(keys)
+        return wide
+    return keys.astype(dtype, copy=False)
+
+
+class Cut(NamedTuple):
+    """A part of a pile and where the ranges start in it, int64 (ranges + 1,)."""
+
+    part: Keys | Run
+    offsets: Ints
+
+
+class Ranges:
+    """Piles cut by the same splitters into 2 s + 1 ranges, those of odd number of equal keys.
+
+    Parameters
+    ----------
+    piles : sequence of Pile
+        Their arrays are brought into the order of the ranges.
+    splitters : (s,)
+        Keys, rising.
+    over : callable
+        Maps a function over numbers, with several threads where that helps.
+    """
+
+    def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:
+        self.dtype = splitters.dtype
+        parts = [(number, part) for number, pile in enumerate(piles) for part in pile.parts()]
+        cuts = over(lambda number: _cut(parts[number][1], splitters), range(len(parts)))
+        self.cuts: list[list[Cut]] = [[] for _ in piles]
+        for (number, _), cut in zip(parts, cuts, strict=True):
+            self.cuts[number].append(cut)
+        self.sizes: Ints = np.zeros((len(piles), 2 * splitters.size + 1), np.int64)
+        for sizes, cuts in zip(self.sizes, self.cuts, strict=True):
+            for cut in cuts:
+                sizes += np.diff(cut.offsets)
+
+    def load(self, pile: int, number: int) -> Keys:
+        """Return the keys of a pile in a range, sorted."""
+        keys = np.empty(self.sizes[pile, number], self.dtype)
+        place = 0
+        for part, offsets in self.cuts[pile]:
+            start, stop = int(offsets[number]), int(offsets[number + 1])
+            out = keys[place : place + stop - start]
+            if isinstance(part, Run):
+                own = out if part.dtype == self.dtype else np.empty(stop - start, part.dtype)
+                part.read(start, own)
+            else:
+                own = part[start:stop]
+            if own is not out:
+                out[:] = widened(own, self.dtype)
+            place += stop - start
+        keys.sort()
+        return keys
+
+    def load_all(self, piles: Sequence[int], number: int) -> Keys:
+        """Return the keys of several piles in a range, sorted together."""
+        loaded = [self.load(pile, number) for pile in piles]
+        if len(loaded) == 1:
+            return loaded[0]
+        keys = np.concatenate(loaded)
+        keys.sort()
+        return keys
+
+
+def _cut(part: Keys | Run, splitters: Keys) -> Cut:
+    if isinstance(part, Run):
+        return Cut(part, _run_offsets(part, splitters))
+    if not splitters.size:
+        return Cut(part, np.array([0, part.size]))
+    if part.dtype != splitters.dtype:
+        part = widened(part, splitters.dtype)
+    if part.dtype == np.complex128:  # no kernel orders these
+        part.sort()
+        sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
+        return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
+    offsets = np.empty(2 * splitters.size + 2, np.int64)
+    part_keys(part, splitters, np.empty(part.size, np.int32), np.empty_like(part), offsets)
+    return Cut(part, offsets)
+
+
+def _run_offsets(run: Run, splitters: Keys) -> Ints:
+    """Return where ranges start in a run: its sample tells which few keys are to be read."""
+    found = np.empty(2 * splitters.size + 2, np.int64)
+    found[0], found[-1] = 0, run.size
+    sample = widened(run.sample, splitters.dtype)
+    sides: tuple[Literal["left", "right"], ...] = ("left", "right")
+    for number, splitter in enumerate(splitters):
+        for after, side in enumerate(sides):
+            place = int(np.searchsorted(sample, splitter, side))
+            start = max(0, place - 1) * run.stride
+            keys = np.empty(min(run.size, place * run.stride) - start, run.dtype)
+            run.read(start, keys)
+            within = np.searchsorted(widened(keys, splitters.dtype), splitter, side)
+            found[2 * number + 1 + after] = start + within
+    return found
+
+
+def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
+    """Return the type that holds every key."""
+    kinds = {part.dtype for pile in piles for part in pile.parts()}
+    return max(kinds, key=lambda dtype: dtype.itemsize) if kinds else np.dtype(otherwise)
+
+
+def sampled_quantiles(piles: Iterable[Pile], n_ranges: int) -> Floats:
+    """Return scores, or labels, that cut piles into ranges of about equal size."""
+    if n_ranges < 2:
+        return np.empty(0)
+    values, weights = _sample(piles)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    wanted = reached[-1] * np.arange(1, n_ranges) / n_ranges
+    found: Floats = values[order][np.searchsorted(reached, wanted)]
+    return found
+
+
+def _sample(piles: Iterable[Pile]) -> tuple[Keys, Floats]:
+    values, weights = [np.empty(0)], [np.empty(0)]
+    for pile in piles:
+        for part in pile.parts():
+            if isinstance(part, Run):
+                own, stride = part.sample, part.stride
+            else:
+                stride = max(1, part.size // SAMPLED)
+                own = part[::stride]
+            values.append((label_of(own) if own.dtype.kind != "f" else own).astype(np.float64))
+            weights.append(np.full(own.size, float(stride)))
+    return np.concatenate(values), np.concatenate(weights)
