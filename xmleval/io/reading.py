@@ -7,11 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+from xmleval.io.arff import ARFF
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, ARFF)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
