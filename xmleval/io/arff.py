@@ -53,7 +53,7 @@ def read_header(path: Path) -> Header:
     """Read the declarations up to ``@data``."""
     relation, attributes = "", list[Attribute]()
     number = 0
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, "replace"):
         if not line or line.startswith("%"):
             continue
         found = KEYWORD.match(line)
@@ -167,7 +167,7 @@ def read_rows(path: Path, reader: LabelReader, end: int, n_bytes: int) -> Iterat
     """Yield the rows after line ``end`` as sparse arrays of about ``n_bytes``."""
     labels, ptr = array("i"), array("q", [0])
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(path, "replace"):
             if number <= end or not line or line.startswith("%"):
                 continue
             try:

@@ -34,7 +34,7 @@ def unpacked(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
             raise ValueError(f"its gzip stream is damaged or cut short ({error})") from None
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
     """Yield the lines of a text in UTF-8 with their numbers, from 1, without blanks at their ends."""
     with unpacked(path) as file:
         for number in itertools.count(1):
@@ -45,7 +45,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
             if number == 1:
                 line = line.removeprefix(codecs.BOM_UTF8)
-            yield number, line.decode("utf-8", "replace").strip()
+            try:
+                text = line.decode("utf-8", errors)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
+            yield number, text.strip()
 
 
 def shown(text: str) -> str:
