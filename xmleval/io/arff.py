@@ -14,7 +14,7 @@ import scipy.sparse
 
 from xmleval.io.format import Format, naming
 from xmleval.io.mulan import count_labels, labels_file, read_labels
-from xmleval.io.numbered import numbered_lines, shown
+from xmleval.io.numbered import SHOWN, numbered_lines, shown
 from xmleval.io.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
@@ -136,23 +136,15 @@ class LabelReader:
         return [column for column, value in enumerate(given) if value != "0" and self._is_one(value, column)]
 
     def _sparse(self, text: str) -> list[int]:
+        places, values = _pairs(text)
+        if places and max(places) >= self.n_attributes:
+            raise ValueError(f"attribute {str(max(places))[:SHOWN]} is not in 0..{self.n_attributes - 1}")
         given: dict[int, str] = {}
-        place = 1
-        while found := PAIR.match(text, place):
-            place, index = found.end(), int(found[1])
-            if index >= self.n_attributes:
-                raise ValueError(f"attribute {index} is not in 0..{self.n_attributes - 1}")
-            column = self._column.get(index)
+        for at, column in enumerate(map(self._column.get, places)):
             if column is not None:
                 if column in given:
                     raise ValueError(f"label {shown(self.names[column])} has two values")
-                given[column] = _unquoted(found[2])
-        rest = text[place:].lstrip()
-        if not rest.startswith("}"):
-            raise ValueError(f"{shown(rest)} is no attribute's number and value, nor the closing brace")
-        rest = rest[1:].lstrip()
-        if rest and not rest.startswith("%"):
-            raise ValueError(f"{shown(rest)} after the closing brace")
+                given[column] = values[at]
         relevant = self._relevant_by_default - given.keys()
         relevant.update(c for c, value in given.items() if value != "0" and self._is_one(value, c))
         return sorted(relevant)
@@ -249,6 +241,28 @@ def _split(text: str) -> list[str]:
         values.append(_unquoted(found[1]))
         place = found.end()
     return values
+
+
+def _pairs(text: str) -> tuple[list[int], list[str]]:
+    """Return the numbers of attributes in a sparse row, and their values."""
+    inner = text[1:-1]
+    if text.endswith("}") and not NOT_PLAIN.search(inner):
+        tokens = inner.replace(",", " ").split()
+        numbers = "".join(tokens[::2])
+        if len(tokens) == 2 * (inner.count(",") + 1) and numbers.isdecimal() and numbers.isascii():
+            return list(map(int, tokens[::2])), tokens[1::2]
+    places, values, end = list[int](), list[str](), 1
+    while found := PAIR.match(text, end):
+        places.append(int(found[1]))
+        values.append(_unquoted(found[2]))
+        end = found.end()
+    rest = text[end:].lstrip()
+    if not rest.startswith("}"):
+        raise ValueError(f"{shown(rest)} is no attribute's number and value, nor the closing brace")
+    rest = rest[1:].lstrip()
+    if rest and not rest.startswith("%"):
+        raise ValueError(f"{shown(rest)} after the closing brace")
+    return places, values
 
 
 ARFF = Format(
