@@ -161,7 +161,10 @@ def test_published_files(folder: str, name: str, split: str) -> None:
     ("rows", "said"),
     [
         ("1,2,3\n", "line 11: 3 values for 6 attributes"),
-        ("1,1,x,0,y,0,7\n", "line 11: 7 values for 6 attributes"),
+        ("1,1,x,0,y,0,7\n", "line 11: 7 or more values for 6 attributes"),
+        ("1,1,'x',0,y,0,7,8,9\n", "line 11: 7 or more values for 6 attributes"),
+        ("{" + "1 1," * 9 + "}\n", "line 11: 10 values for 6 attributes"),
+        ("{" + "0 'x'," * 9 + "}\n", "line 11: 7 or more values for 6 attributes"),
         ("{}\n1,2,x,0,y,0\n", "line 12: value '2' of label 'label one' is not 0 or 1"),
         ("1,?,x,0,y,0\n", "line 11: value '?' of label 'label one'"),
         ("1,,x,0,y,0\n", "line 11: value '' of label 'label one'"),

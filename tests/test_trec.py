@@ -17,6 +17,7 @@ import xmleval
 from xmleval.io import (
     NameIndex,
     Pieces,
+    names,
     read_names,
     read_qrels,
     read_run,
@@ -166,9 +167,9 @@ def test_a_run_best_first_with_names(tmp_path: Path) -> None:
 def test_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "y.qrels").write_text("as it was")
     truth = np.array([[1, 0], [0, 1]])
-    for names in (["a"], ["a", "b c"], ["a", ""]):
+    for words in (["a"], ["a", "b c"], ["a", ""]):
         with pytest.raises(ValueError, match="row_names"):
-            write_qrels(tmp_path / "y.qrels", truth, row_names=names)
+            write_qrels(tmp_path / "y.qrels", truth, row_names=words)
     with pytest.raises(ValueError, match="row 1: value 2"):
         write_qrels(tmp_path / "y.qrels", truth * [[1], [2]])
     with pytest.raises(ValueError, match="score nan"):
@@ -204,6 +205,7 @@ def test_qrels_that_are_none(tmp_path: Path, text: str, said: str) -> None:
     ("text", "said"),
     [
         ("q1 0 dog 1\n", "line 1: 4 fields, not 6"),
+        ("q1 Q0 dog 1 1 m" + " x" * 99 + "\n", "line 1: 7 or more fields, not 6"),
         ("q1 Q0 dog 1 high m\n", "line 1: score 'high' is not a number"),
         ("q1 Q0 dog 1 nan m\n", "line 1: score 'nan' is not a number"),
         ("q1 Q0 dog 1 1_0 m\n", "score '1_0' is not a number"),
@@ -305,3 +307,9 @@ def test_names_of_labels(tmp_path: Path) -> None:
 def test_names_that_are_none(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     assert said in refused(read_names, tmp_path / name)
+
+
+def test_much_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names, "MOST_JSON_BYTES", 9)
+    (tmp_path / "l.json").write_text('["a", "b"]')
+    assert "more than 9 bytes of JSON" in refused(read_names, tmp_path / "l.json")

@@ -115,7 +115,7 @@ class LabelReader:
         self._relevant_by_default = set()  # sparse rows leave out the value that is declared first
         for column, place in enumerate(places):
             found = NOMINAL.fullmatch(attributes[place].type)
-            values = _split(found[1]) if found else []
+            values = _split(found[1], 2) if found else []
             if sorted(values) != ["0", "1"]:
                 raise ValueError(
                     f"label {shown(self.names[column])} is of type {shown(attributes[place].type)}"
@@ -129,14 +129,15 @@ class LabelReader:
 
     def _dense(self, text: str) -> list[int]:
         plain = text.count(",") + 1 == self.n_attributes and not NOT_PLAIN.search(text)
-        values = text.split(",") if plain else _split(text)
+        values = text.split(",") if plain else _split(text, self.n_attributes)
         if len(values) != self.n_attributes:
-            raise ValueError(f"{len(values)} values for {self.n_attributes} attributes")
+            more = " or more" if len(values) > self.n_attributes else ""
+            raise ValueError(f"{len(values)}{more} values for {self.n_attributes} attributes")
         given = [values[place].strip() for place in self._places]
         return [column for column, value in enumerate(given) if value != "0" and self._is_one(value, column)]
 
     def _sparse(self, text: str) -> list[int]:
-        places, values = _pairs(text)
+        places, values = _pairs(text, self.n_attributes)
         if places and max(places) >= self.n_attributes:
             raise ValueError(f"attribute {str(max(places))[:SHOWN]} is not in 0..{self.n_attributes - 1}")
         given: dict[int, str] = {}
@@ -231,10 +232,10 @@ def _unquoted(token: str) -> str:
     return ESCAPE.sub(lambda found: ESCAPED.get(found[1], found[1]), token[1:-1])
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas and blanks outside quotes, up to a comment."""
+def _split(text: str, most: int) -> list[str]:
+    """Split at commas and blanks outside quotes, up to a comment or one value too many."""
     values, place = list[str](), len(text) - len(text.lstrip())
-    while place < len(text) and text[place] != "%":
+    while place < len(text) and text[place] != "%" and len(values) <= most:
         found = VALUE.match(text, place)
         if found is None:
             raise ValueError(f"{shown(text[place:])} is no value")
@@ -243,9 +244,11 @@ def _split(text: str) -> list[str]:
     return values
 
 
-def _pairs(text: str) -> tuple[list[int], list[str]]:
+def _pairs(text: str, most: int) -> tuple[list[int], list[str]]:
     """Return the numbers of attributes in a sparse row, and their values."""
     inner = text[1:-1]
+    if inner.count(",") > most and not NOT_PLAIN.search(inner):
+        raise ValueError(f"{inner.count(',') + 1} values for {most} attributes")
     if text.endswith("}") and not NOT_PLAIN.search(inner):
         tokens = inner.replace(",", " ").split()
         numbers = "".join(tokens[::2])
@@ -256,6 +259,8 @@ def _pairs(text: str) -> tuple[list[int], list[str]]:
         places.append(int(found[1]))
         values.append(_unquoted(found[2]))
         end = found.end()
+        if len(places) > most:
+            raise ValueError(f"{len(places)} or more values for {most} attributes")
     rest = text[end:].lstrip()
     if not rest.startswith("}"):
         raise ValueError(f"{shown(rest)} is no attribute's number and value, nor the closing brace")

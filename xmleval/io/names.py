@@ -18,6 +18,7 @@ from xmleval.io.format import naming
 from xmleval.io.numbered import numbered_lines, shown, unpacked
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
+MOST_JSON_BYTES = 1 << 28
 
 
 class NameIndex:
@@ -140,7 +141,9 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 def _json_names(path: Path) -> list[str]:
     with unpacked(path) as file:
-        held = file.read()
+        held = file.read(MOST_JSON_BYTES + 1)
+    if len(held) > MOST_JSON_BYTES:
+        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
     try:
         names = json.loads(held)
     except RecursionError:

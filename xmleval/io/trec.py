@@ -19,7 +19,7 @@ from xmleval.store import replacing
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
 SCORES = "a TREC run, lines of: instance, Q0, label, rank, score, tag"
-MOST_DIGITS = 18
+MOST_FIELDS, MOST_DIGITS = 6, 18
 TAG = "xmleval"
 
 
@@ -106,7 +106,7 @@ def _gather(
             if not line:
                 continue
             try:
-                entries.add(*parse(line.split()), number)
+                entries.add(*parse(line.split(maxsplit=MOST_FIELDS)), number)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
         again = entries.duplicate()
@@ -116,9 +116,14 @@ def _gather(
         return entries.finish()
 
 
+def _refuse_other_than(wanted: int, fields: list[str]) -> None:
+    if len(fields) != wanted:
+        more = " or more" if len(fields) > MOST_FIELDS else ""
+        raise ValueError(f"{len(fields)}{more} fields, not {wanted}")
+
+
 def _judgement(fields: list[str]) -> tuple[str, str, float]:
-    if len(fields) != 4:
-        raise ValueError(f"{len(fields)} fields, not 4")
+    _refuse_other_than(4, fields)
     row, _, label, relevance = fields
     digits = relevance.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
@@ -127,8 +132,7 @@ def _judgement(fields: list[str]) -> tuple[str, str, float]:
 
 
 def _scoring(fields: list[str]) -> tuple[str, str, float]:
-    if len(fields) != 6:
-        raise ValueError(f"{len(fields)} fields, not 6")
+    _refuse_other_than(6, fields)
     row, _, label, _, text, _ = fields
     try:
         score = float(text) if text.isascii() and "_" not in text else math.nan
