@@ -7,11 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from xmleval.io.arff import ARFF
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
+from xmleval.io.tabular import ARROW
+from xmleval.io.trec import QRELS
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, ARFF, QRELS, ARROW)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
