@@ -28,6 +28,8 @@ FLOORS = {
     "blocks": 6,
     "inputs": 6,
     "archive": 6,
+    "checkpoint": 6,
+    "compare": 7,
     "store": 6,
     "report": 6,
     "evaluator": 6,

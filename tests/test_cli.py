@@ -17,9 +17,9 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
-from xmleval import api
+from xmleval import Evaluator
 from xmleval.cli import main
-from xmleval.cli.evaluate import WRITERS
+from xmleval.cli.running import WRITERS
 from xmleval.io import FORMATS, read_scores, read_truth
 
 DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -198,7 +198,7 @@ REFUSED = """
 missing.npz m
     missing.npz: No such file or directory; {ZIP}
 dir.npz m
-    dir.npz: Is a directory; {ZIP}
+    dir.npz: is a directory; expected a file, or a folder of files in known formats
 empty.npz m
     empty.npz: the file is empty; {ZIP}
 cut.npz m
@@ -303,7 +303,7 @@ def test_what_the_system_refuses(folder: Path, refused: Any, monkeypatch: pytest
         line = "evaluate Y_test.npz m --output out.json"
         assert refused(line) == "out.json: No space left on device"
     assert not [path.name for path in folder.iterdir() if "out" in path.name]
-    monkeypatch.setattr(api, "evaluate", lambda *a, **k: np.empty(2**62, np.uint8))
+    monkeypatch.setattr(Evaluator, "compute", lambda self: np.empty(2**62, np.uint8))
     assert refused("evaluate Y_test.npz m").startswith("not enough memory: ")
 
 
@@ -322,7 +322,7 @@ def test_an_interrupt_leaves_the_old_file(
 
     Path("out.json").write_text("old")
     if moment == "computing":
-        monkeypatch.setattr(api, "evaluate", interrupt)
+        monkeypatch.setattr(Evaluator, "compute", interrupt)
     else:
         monkeypatch.setattr(os, "fsync", interrupt)
     before = sorted(folder.iterdir())
@@ -349,11 +349,11 @@ def test_a_signal_ends_a_process_with_130(folder: Path) -> None:
     script = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from xmleval import api, cli
+from xmleval import Evaluator, cli
 def slow(*arguments, **more):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
-api.evaluate = slow
+Evaluator.compute = slow
 sys.exit(cli.main(["evaluate", "Y_test.npz", "m", "--output", "out.json"]))
 """
     done = process(script, python="-c")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
+import struct
 import tokenize
 import warnings
 import zipfile
@@ -104,6 +106,66 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
+class Vector:
+    """A vector of an archive, read from front to back: mapped from the file, or inflated as it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    name : str
+        Name of the vector in it.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name, or its header is no vector's.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        with zipfile.ZipFile(path) as archive:
+            if f"{name}.npy" not in archive.namelist():
+                raise ValueError(f"no array {name!r} in it")
+            self._info = archive.getinfo(f"{name}.npy")
+            with _naming_member(self._info), archive.open(self._info) as file:
+                shape, _, self.dtype = _checked_header(file, self._info)
+                if len(shape) != 1:
+                    raise ValueError(f"an array of shape {shape}")
+                self._header = file.tell()
+        self.size = shape[0]
+        self._file: IO[bytes] | None = None
+
+    def rewind(self) -> None:
+        """Start again at the front."""
+        self._place = 0
+        self._offset: int | None = None
+        self._file = None
+        if self._info.compress_type == zipfile.ZIP_STORED:
+            with open(self.path, "rb") as file:
+                file.seek(self._info.header_offset + 26)
+                lengths = file.read(4)  # of the name and of the extra field that stand before the data
+                self._offset = file.tell() + sum(struct.unpack("<2H", lengths)) + self._header
+            return
+        self._file = zipfile.ZipFile(self.path).open(self._info)  # noqa: SIM115 (read on and on)
+        self._file.seek(self._header)
+
+    def take(self, n: int) -> NDArray[Any]:
+        """Return the next entries."""
+        start, self._place = self._place, self._place + n
+        if n == 0:
+            return np.empty(0, self.dtype)
+        if self._offset is not None:  # a map of its own, so that what was read does not stay in memory
+            offset = self._offset + start * self.dtype.itemsize
+            return np.memmap(self.path, self.dtype, "r", offset, (n,))
+        assert self._file is not None
+        with _naming_member(self._info):
+            data = b"".join(_pieces(self._file, n * self.dtype.itemsize))
+            if len(data) != n * self.dtype.itemsize:
+                raise ValueError(f"fewer than the {self.size} entries that its header promises")
+        return np.frombuffer(data, self.dtype)
+
+
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
     """Write arrays as `numpy.savez` does, those in pieces as they come.
 
@@ -122,15 +184,36 @@ def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) 
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                if not isinstance(array, Chunks):
+                if isinstance(array, Chunks):
+                    write_chunks(member, array)
+                else:
                     npy.write_array(member, array, allow_pickle=False)
-                    continue
-                header = {
-                    "descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (array.size,)
-                }  # fmt: skip
-                npy.write_array_header_1_0(member, header)
-                for keys in array.read():
-                    member.write(np.ascontiguousarray(keys).view(np.uint8).data)
+
+
+def npy_chunks(path: Path) -> Chunks:
+    """Return a vector in an .npy file, whose data are read when they are asked for."""
+    with open(path, "rb") as file:
+        shape, _, dtype = read_header(file)
+        start = file.tell()
+        if len(shape) != 1 or os.fstat(file.fileno()).st_size - start != shape[0] * dtype.itemsize:
+            raise ValueError(f"{path} is cut short, or no vector")
+
+    def read() -> Iterator[NDArray[Any]]:
+        with open(path, "rb") as again:
+            again.seek(start)
+            step = READ_BYTES // dtype.itemsize
+            for place in range(0, shape[0], step):
+                yield np.fromfile(again, dtype, min(step, shape[0] - place))
+
+    return Chunks(dtype, shape[0], read)
+
+
+def write_chunks(file: IO[bytes], array: Chunks) -> None:
+    """Write a vector as an .npy file, piece by piece."""
+    header = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": (array.size,)}
+    npy.write_array_header_1_0(file, header)
+    for keys in array.read():
+        file.write(np.ascontiguousarray(keys).view(np.uint8).data)
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:

@@ -302,6 +302,10 @@ class Evaluator:
         OSError
             If it cannot be written; an old file is then untouched.
         """
+        save_state(Path(path), self._saved())
+
+    def _saved(self) -> Saved:
+        """Return everything that a file is to hold."""
         arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
         if self._settings.propensity is not None:
             arrays["propensity"] = self._settings.propensity
@@ -309,7 +313,7 @@ class Evaluator:
             "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,
             "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._settings.constants,
         }  # fmt: skip
-        save_state(Path(path), Saved({"settings": self._settings.as_dict(), **more}, arrays))
+        return Saved({"settings": self._settings.as_dict(), **more}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -333,29 +337,40 @@ class Evaluator:
         ValueError
             If it is not such a file, is damaged, or is of another version.
         """
-        meta, arrays = load_state(Path(path))
+        saved = load_state(Path(path))
         with naming_damage(Path(path)):
-            settings = meta["settings"]
-            found = cls(
-                [name for name, _ in settings["metrics"]],
-                n_labels=settings["n_labels"],
-                propensity=arrays.pop("propensity", None),
-                decision=settings["decision"],
-                conventions=settings["conventions"],
-                memory=memory,
-                **{name: settings[name] for name in KEPT},
-            )
-            by_name = dict(settings["metrics"])
-            asked = [(spec, by_name[str(spec)]) for spec, _ in found._settings.asked]
-            found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
-            if meta["updated"]:
-                found._given = frozenset(meta["given"])
-                found._plan = found._settings.plan(found._given)
-                found._states = found._new_states(found._plan)
-                found._states.restore(arrays)
-            found.n_rows, found._score_dtype = meta["n_rows"], meta["score_dtype"]
-            found._spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
+            return cls._restored(saved, memory=memory)
+
+    @classmethod
+    def _restored(cls, saved: Saved, **more: Any) -> Evaluator:
+        """Return what `_saved` gave; ``more`` are arguments that are not saved."""
+        meta, arrays = saved
+        settings = meta["settings"]
+        found = cls(
+            [name for name, _ in settings["metrics"]],
+            n_labels=settings["n_labels"],
+            propensity=arrays.pop("propensity", None),
+            decision=settings["decision"],
+            conventions=settings["conventions"],
+            **{name: settings[name] for name in KEPT},
+            **more,
+        )
+        by_name = dict(settings["metrics"])
+        asked = [(spec, by_name[str(spec)]) for spec, _ in found._settings.asked]
+        found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
+        if meta["updated"]:
+            found._given = frozenset(meta["given"])
+            found._plan = found._settings.plan(found._given)
+            found._states = found._new_states(found._plan)
+            found._states.restore(arrays)
+        found.n_rows, found._score_dtype = meta["n_rows"], meta["score_dtype"]
+        found._spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
         return found
+
+    def _spill_held(self) -> None:
+        """Spill pooled scores that are held in memory."""
+        if self._states is not None and self._states.runs is not None:
+            self._states.runs.spill_held()
 
     def _new_states(self, plan: Plan) -> States:
         """Return empty statistics; a quarter of the memory is left for sorting."""

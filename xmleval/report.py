@@ -232,10 +232,11 @@ class Report(Mapping[str, float]):
         return "\n".join(
             [f"{self.n_rows} rows x {self.n_labels} labels", lines[0].rstrip(), rule]
             + [line.rstrip() for line in lines[1:]]
-            + self._notes()
+            + self.notes()
         )
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Return what is to be said below the values, a line each."""
         notes = [self.signature()] if self.signature() else []
         for what, specs in self._with_intervals().items():
             notes.append(f"least and most, {what}: {', '.join(map(str, specs))}")
@@ -276,9 +277,9 @@ class Report(Mapping[str, float]):
             arrow = arrows[spec.metric.direction]
             base = spec.symbol if spec.k is None else spec.symbol.removesuffix(f"@{spec.k}")
             row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
-            row[columns.index(spec.k)] = _short(self.results.values[str(spec)])
+            row[columns.index(spec.k)] = short(self.results.values[str(spec)])
             if str(spec) in self.intervals:
-                row[-2:] = map(_short, self.intervals[str(spec)])
+                row[-2:] = map(short, self.intervals[str(spec)])
         return [header, *([name, *cells] for name, cells in rows.items())]
 
     def to_dict(self) -> dict[str, Any]:
@@ -340,7 +341,7 @@ class Report(Mapping[str, float]):
         header, *rows = self._grid(ARROWS, sep=" ")
         lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([*lines, "", *(f"{note}  " for note in self._notes())]).rstrip() + "\n"
+        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes())]).rstrip() + "\n"
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment.
@@ -353,7 +354,7 @@ class Report(Mapping[str, float]):
         cells = [" & ".join(cell.replace("_", r"\_") for cell in row) + r" \\" for row in (header, *rows)]
         body = [r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule"]
         begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
-        comments = [f"% {note}" for note in self._notes()]
+        comments = [f"% {note}" for note in self.notes()]
         return "\n".join([*comments, begin, *body, r"\end{tabular}"]) + "\n"
 
 
@@ -364,7 +365,8 @@ def _plain(value: float) -> float | str | None:
     return value if math.isfinite(value) else str(value)
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a value as tables show it."""
     if math.isnan(value):
         return "undefined"
     if 0 < abs(value) < 0.001:

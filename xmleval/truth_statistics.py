@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.arrays import Ints
 from xmleval.coerce import InputError, set_rows
 from xmleval.evaluator import Evaluator
 from xmleval.propensity import count_labels_of
@@ -51,30 +52,89 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
     2.5
     """
     truth = set_rows("y_true", y_true, n_labels)
-    evaluator = Evaluator("statistics", n_labels=truth.n_labels)
-    evaluator._update_rows(truth, None, None, None, None, n_labels)
-    report = evaluator.compute()
-    counts = count_labels_of(truth)
-    per_row = np.concatenate([np.empty(0, np.int64), *(np.diff(block.ptr) for block in truth.blocks())])
-    present = counts[counts > 0]
-    found = {
-        "n_rows": float(truth.n_rows),
-        "n_labels": float(truth.n_labels),
-        "n_stored": float(counts.sum()),
-        **report,
-        "max_labels_per_row": float(per_row.max(initial=0)),
-        "rows_without_labels": float(np.count_nonzero(per_row == 0)),
-        "points_per_label": float(counts.mean()),
-        "labels_without_rows": float(counts.size - present.size),
-        "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
-        "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
-    }
-    if y_train is not None:
-        train = set_rows("y_train", y_train, n_labels)
-        if train.n_labels != truth.n_labels:
-            raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
-        unseen = (count_labels_of(train) == 0) & (counts > 0)
-        found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
-        total = counts.sum()
-        found["stored_unseen_in_training"] = float(counts[unseen].sum() / total) if total else float("nan")
-    return found
+    found = LabelStatistics(truth.n_labels)
+    found.update(y_true, n_labels)
+    if y_train is None:
+        return found.values()
+    width = set_rows("y_train", y_train, n_labels).n_labels
+    if width != truth.n_labels:
+        raise InputError("y_train", f"{width} labels; y_true has {truth.n_labels}")
+    train = LabelStatistics(width)
+    train.update(y_train, n_labels, "y_train")
+    return found.values(train)
+
+
+class LabelStatistics:
+    """What `label_statistics` needs of labels, row after row.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+        self.counts: Ints = np.zeros(n_labels, np.int64)
+        self._evaluator = Evaluator("statistics", n_labels=n_labels)
+        self._longest, self._n_empty = 0, 0
+
+    def update(self, y_true: Any, n_labels: int | None = None, argument: str = "y_true") -> None:
+        """Count some rows.
+
+        Parameters
+        ----------
+        y_true : as for `label_statistics`
+            Relevant labels.
+        n_labels : int, optional
+            Given where there are lists of ids.
+        argument : str
+            What messages call the labels.
+
+        Raises
+        ------
+        ValueError
+            If they are not valid.
+        """
+        rows = set_rows(argument, y_true, n_labels, None if n_labels else self.n_labels)
+        self._evaluator._update_rows(rows, None, None, None, None, n_labels)
+        self.counts += count_labels_of(rows)
+        for block in rows.blocks():
+            sizes = np.diff(block.ptr)
+            self._longest = max(self._longest, int(sizes.max(initial=0)))
+            self._n_empty += int(np.count_nonzero(sizes == 0))
+
+    def values(self, train: LabelStatistics | None = None) -> dict[str, float]:
+        """Return the statistics, see `label_statistics`.
+
+        Parameters
+        ----------
+        train : LabelStatistics, optional
+            Those of training labels.
+
+        Returns
+        -------
+        dict of str to float
+        """
+        counts = self.counts
+        present = counts[counts > 0]
+        found = {
+            "n_rows": float(self._evaluator.n_rows),
+            "n_labels": float(self.n_labels),
+            "n_stored": float(counts.sum()),
+            **self._evaluator.compute(),
+            "max_labels_per_row": float(self._longest),
+            "rows_without_labels": float(self._n_empty),
+            "points_per_label": float(counts.mean()),
+            "labels_without_rows": float(counts.size - present.size),
+            "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
+            "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
+        }
+        if train is not None:
+            unseen = (train.counts == 0) & (counts > 0)
+            total = counts.sum()
+            found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
+            found["stored_unseen_in_training"] = (
+                float(counts[unseen].sum() / total) if total else float("nan")
+            )
+        return found

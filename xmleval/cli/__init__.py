@@ -11,8 +11,10 @@ import click
 
 from xmleval.cli.demo import demo
 from xmleval.cli.evaluate import evaluate
+from xmleval.cli.merge import merge
 from xmleval.cli.messages import one_line
 from xmleval.cli.metrics import metrics
+from xmleval.cli.stats import stats
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -30,7 +32,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (evaluate, metrics, demo):
+for command in (evaluate, merge, stats, metrics, demo):
     program.add_command(command)
 
 

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from xmleval import api
-from xmleval.cli.messages import naming_files, spell_options
 from xmleval.cli.output import check_output, write_columns, write_result
+from xmleval.cli.running import WRITERS, count, prepare, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
-from xmleval.io import FORMATS, read_propensity, read_scores, read_truth
+from xmleval.io import FORMATS
 from xmleval.metrics import GROUPS
-from xmleval.propensity import PUBLISHED, InversePropensity, inverse_propensity
-from xmleval.report import Report
+from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K
 
-WRITERS: dict[str, Callable[[Report], str]] = {
-    "table": lambda report: str(_in_options(report)),
-    "json": Report.to_json,
-    "csv": Report.to_csv,
-    "markdown": Report.to_markdown,
-    "latex": Report.to_latex,
-}
 FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 EXCLUDE = (("train", "propensity"), ("pred", "decision"), ("propensity", "a"), ("propensity", "b"))
@@ -53,7 +42,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 
 @click.command(short_help="Compute measures of predictions.")
 @click.argument("truth", type=FILE)
-@click.argument("scores", type=FILE, required=False)
+@click.argument("scores", type=FILE, nargs=-1)
 @click.option(
     "--metrics",
     callback=split_names,
@@ -132,95 +121,62 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     default=MEMORY,
     show_default=True,
     metavar="SIZE",
-    help="Memory for scores that are sorted over all rows, such as 512MB; more goes to temporary files.",
+    help="Memory, such as 512MB, for rows that are read and for scores sorted over all rows; more of these "
+    "goes to temporary files.",
 )
+@click.option(
+    "--labels", type=FILE, metavar="FILE", help="Names of the labels by column, one a line or a JSON list."
+)
+@click.option(
+    "--exclude",
+    type=FILE,
+    metavar="FILE",
+    help="Pairs of a row and a label, one a line, that are taken out of TRUTH and SCORES.",
+)
+@click.option(
+    "--checkpoint",
+    type=FILE,
+    metavar="DIR",
+    help="Folder to keep the state in every so often; it is removed at the end.",
+)
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
+@click.option("--save", "state", type=FILE, metavar="FILE", help="File for the state, for `xmleval merge`.")
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Most threads to use; no value depends on it."
 )  # fmt: skip
-def evaluate(
-    truth: Path,
-    scores: Path | None,
-    metrics: list[str],
-    cutoffs: list[int],
-    train: Path | None,
-    propensity: Path | None,
-    a: float | None,
-    b: float | None,
-    unlisted: str | None,
-    conventions: str | None,
-    pred: Path | None,
-    decision: str | None,
-    input_format: str | None,
-    output_format: str,
-    output: Path | None,
-    bounds: bool,
-    per_label: Path | None,
-    memory: str,
-    threads: int | None,
-) -> None:
+def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.
 
     SCORES is a matrix of scores or a top-k list; without it, only measures of sets (--pred) or of TRUTH
-    alone can be computed. Propensity-scored measures need --train or --propensity.
+    alone can be computed. Several are evaluated at once and printed side by side. A folder, or a pattern in
+    quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
+    Propensity-scored measures need --train or --propensity.
     """
-    _refuse_together(train=train, propensity=propensity, a=a, b=b, pred=pred, decision=decision)
-    if train is None and (a, b) != (None, None):
+    _refuse_together(options, EXCLUDE)
+    if options["train"] is None and (options["a"], options["b"]) != (None, None):
         raise click.UsageError("--a and --b need --train", click.get_current_context())
-    for path in (output, per_label):
-        check_output(path, (truth, scores, train, propensity, pred))
-    y_true = _read(read_truth, truth, input_format)
-    q: Any = None
-    if train is not None:
-        y_train = y_true if train == truth else _read(read_truth, train, input_format)
-        q = _estimated(train, y_train, y_true, a, b)
-        del y_train  # often larger than everything else
-    elif propensity is not None:
-        q = read_propensity(propensity)
-    y_score = None if scores is None else _read(read_scores, scores, input_format)
-    y_pred = None if pred is None else _read(read_truth, pred, input_format)
-    files = {"y_true": truth, "y_score": scores, "y_pred": pred, "propensity": propensity}
-    with naming_files(files):
-        report = api.evaluate(
-            y_true,
-            y_score,
-            y_pred=y_pred,
-            metrics=metrics,
-            k=cutoffs,
-            propensity=q,
-            decision=decision,
-            conventions=conventions,
-            unlisted=unlisted,
-            bounds=bounds,
-            keep_labels=per_label is not None,
-            memory=memory,
-            threads=threads,
-        )
-    if per_label is not None:
-        write_columns({"label": np.arange(report.n_labels), **report.per_label()}, per_label)
-    write_result(WRITERS[output_format](report), output)
+    if options["resume"] and options["checkpoint"] is None:
+        raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
+    for name in ("per_label", "state"):
+        if len(scores) > 1 and options[name] is not None:
+            option = {"state": "save"}.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    given = (truth, *scores, options["train"], options["propensity"], options["pred"], options["exclude"])
+    for name in ("output", "per_label", "state"):
+        check_output(options[name], given)
+    run = prepare(truth, scores, options)
+    reports = dict(zip(run.names, count(run), strict=True))
+    if options["per_label"] is not None:
+        columns = {"label": np.arange(run.n_labels), **next(iter(reports.values())).per_label()}
+        write_columns(columns, options["per_label"])
+    if options["state"] is not None:
+        run.evaluators[0].save(options["state"])
+    write_result(written(reports, options["output_format"]), options["output"])
+    if run.checkpoint:
+        run.checkpoint.remove()
 
 
-def _refuse_together(**options: object) -> None:
-    for one, other in EXCLUDE:
+def _refuse_together(options: dict[str, Any], pairs: tuple[tuple[str, str], ...]) -> None:
+    for one, other in pairs:
         if options[one] is not None and options[other] is not None:
             raise click.UsageError(f"--{one} and --{other} exclude each other", click.get_current_context())
-
-
-def _estimated(train: Path, y_train: Any, y_true: Any, a: float | None, b: float | None) -> InversePropensity:
-    """Estimate the inverse propensities of the truth's labels."""
-    with naming_files({"y_train": train, "n_instances": train, "a": "--a", "b": "--b"}):
-        return inverse_propensity(y_train, a, b, n_labels=y_true.shape[1])
-
-
-def _read(reader: Callable[..., Any], path: Path, input_format: str | None) -> Any:
-    """Read a file by its name, or by the given format where the name does not tell."""
-    known = path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
-    try:
-        return reader(path, format=None if known else input_format)
-    except ValueError as error:
-        raise ValueError(re.sub(r"format=$", "--input-format", str(error))) from None
-
-
-def _in_options(report: Report) -> Report:
-    """Say what is missing in options, as people at a terminal can give it."""
-    return replace(report, left_out={name: spell_options(text) for name, text in report.left_out.items()})

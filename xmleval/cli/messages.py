@@ -61,3 +61,12 @@ def naming_files(files: Mapping[str, object]) -> Iterator[None]:
         raise ValueError(f"{files.get(error.argument, error.argument)}: {spell_options(text)}") from None
     except ValueError as error:
         raise ValueError(spell_options(str(error))) from None
+
+
+@contextlib.contextmanager
+def spelling_formats() -> Iterator[None]:
+    """Raise errors about formats with the option that tells one."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(re.sub(r"format=$", "--input-format", str(error))) from None

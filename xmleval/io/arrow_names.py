@@ -81,6 +81,14 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named) -> Named:
     return _gather(Path(path), "scores", Gathering(like, None))
 
 
+def has_names(path: Path, kind: str) -> bool:
+    """Tell whether instances or labels of a file are called by names, not by numbers."""
+    with naming(path, EXPECTED), opened(path) as file:
+        _, columns = find_columns(file.schema, kind, unscored=True)
+        kinds = [str(file.schema.field(name).type) for name in columns if name not in ("score", "scores")]
+    return any("string" in kind or "dictionary" in kind for kind in kinds)
+
+
 def _gather(path: Path, kind: str, entries: Gathering) -> Named:
     first = 0
     with naming(path, EXPECTED), opened(path) as file:

@@ -10,9 +10,24 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xmleval.io.pieces import Pieces
+
+if TYPE_CHECKING:
+    from xmleval.io.names import Named
+
+
+class NamedReaders(NamedTuple):
+    """Readers of a format whose rows and labels may have names.
+
+    has_names : tells of a file, and its kind, whether names stand in it; truth : reads relevant labels, the
+    names of all labels given or None; scores : reads predictions, brought in line with a truth
+    """
+
+    has_names: Callable[[Path, str], bool]
+    truth: Callable[[Path, list[str] | None], Named] | None
+    scores: Callable[[Path, Named], Named] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +50,8 @@ class Format:
     pieces : callable, optional
         ``pieces(path, kind)`` reads some rows at a time, kind "truth" or "scores"; None where the format
         has no such reader.
+    named : NamedReaders, optional
+        Readers of files with names, where the format has them.
     """
 
     name: str
@@ -44,6 +61,7 @@ class Format:
     truth: Callable[[Path], Any] | None = None
     scores: Callable[[Path], Any] | None = None
     pieces: Callable[[Path, str], Pieces] | None = None
+    named: NamedReaders | None = None
 
 
 @contextlib.contextmanager

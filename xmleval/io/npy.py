@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from xmleval.archive import read_header
 from xmleval.io.format import Format, file_size, naming
+from xmleval.io.pieces import Pieces
 
 LABELS, SCORES = "_indices.npy", "_scores.npy"
 
@@ -52,10 +54,34 @@ def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     return labels, scores
 
 
+def list_pieces(path: Path, kind: str) -> Pieces:
+    """Map a top-k list some rows at a time: what was read does not stay in memory."""
+    labels, scores = read_list(path)
+    arrays = [array for array in (labels, scores) if array is not None]
+    n_rows = labels.shape[0]
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        step = max(1, n_bytes // max(1, sum(array.itemsize for array in arrays) * labels.shape[1]))
+        for start in range(0, n_rows, step):
+            parts = [_mapped_rows(array, start, min(start + step, n_rows)) for array in arrays]
+            yield parts[0], parts[1] if len(parts) > 1 else None
+
+    return Pieces(n_rows, None, read)
+
+
+def _mapped_rows(array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+    """Return rows of a mapped array by a map of their own."""
+    if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
+        return array[start:stop]
+    offset = array.offset + start * array.strides[0]
+    return np.memmap(str(array.filename), array.dtype, "r", offset, (stop - start, array.shape[1]))
+
+
 NPY = Format(
     name="npy",
     title="top-k list",
     files=f"NAME{LABELS}, with NAME{SCORES} or without",
     extensions=(LABELS, SCORES),
     scores=read_list,
+    pieces=list_pieces,
 )

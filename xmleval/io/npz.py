@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.archive import read_archive
+from xmleval.archive import Vector, read_archive
+from xmleval.coerce.scores import refuse_padding
+from xmleval.coerce.source import stored_csr
 from xmleval.io.format import Format, file_size, naming
+from xmleval.io.pieces import Pieces
+from xmleval.kernels.checking import FINE, check_pointer
 
 EXPECTED = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 INDICES = {  # index arrays of each storage scheme
@@ -101,6 +107,59 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
     return make[scheme]((data, entries, pointer), shape=shape)
 
 
+def npz_pieces(path: Path, kind: str) -> Pieces:
+    """Read a CSR matrix some rows at a time; other storage schemes are converted whole."""
+    with naming(path, EXPECTED):
+        file_size(path)
+        small = read_archive(path, in_pieces=lambda name: name in ("indices", "data"))
+        scheme = _word(_part(small, "format"))
+        if scheme != "csr":
+            return _converted(path, kind)
+        shape = _shape(_part(small, "shape"))
+        ptr = _index(small, "indptr").astype(np.int64)
+        labels, data = Vector(path, "indices"), Vector(path, "data")
+        if data.dtype.kind not in "biuf" or labels.dtype.kind not in "iu" or labels.size != data.size:
+            raise ValueError(f"{labels.size} indices of {labels.dtype}, {data.size} values of {data.dtype}")
+        if ptr.size != shape[0] + 1:
+            raise ValueError(f"indptr has {ptr.size} entries, not {shape[0] + 1}")
+        code, row, position = check_pointer(ptr, labels.size)
+        if code != FINE:
+            raise ValueError(
+                f"row {row}: indptr is {ptr[position]} there; it must start at 0, never fall and end at the "
+                "number of stored entries"
+            )
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        per_entry = labels.dtype.itemsize + data.dtype.itemsize
+        labels.rewind()
+        data.rewind()
+        start = 0
+        while start < shape[0]:
+            most = ptr[start] + n_bytes // per_entry
+            stop = int(np.searchsorted(ptr, most, "right")) - 1
+            stop = min(max(stop, start + 1), start + max(1, n_bytes // 8), shape[0])
+            n_stored = int(ptr[stop] - ptr[start])
+            with naming(path, EXPECTED):
+                values, ids = data.take(n_stored), labels.take(n_stored)
+            own = ptr[start : stop + 1] - ptr[start]
+            own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
+            yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
+            start = stop
+
+    return Pieces(shape[0], shape[1], read)
+
+
+def _converted(path: Path, kind: str) -> Pieces:
+    """Return a matrix of another storage scheme as one piece in CSR."""
+    argument = "y_true" if kind == "truth" else "y_score"
+    matrix = read_npz(path)
+    if kind == "scores":
+        refuse_padding(argument, matrix)
+    stored = stored_csr(argument, matrix, None)
+    whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
+    return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
+
+
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
@@ -108,4 +167,5 @@ NPZ = Format(
     extensions=(".npz",),
     truth=read_npz,
     scores=read_npz,
+    pieces=npz_pieces,
 )

@@ -12,9 +12,9 @@ from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
 from xmleval.io.tabular import ARROW
-from xmleval.io.trec import QRELS
+from xmleval.io.trec import QRELS, RUN
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, ARFF, QRELS, ARROW)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, ARFF, QRELS, RUN, ARROW)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -53,7 +53,7 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     """
     found, completed = find_format(Path(path), format)
     if found.truth is None:
-        raise ValueError(f"{path}: a {found.title} holds no truth; expected a {_titles('truth')}")
+        raise ValueError(f"{path}: a {found.title} holds no truth; expected a {titles_of('truth')}")
     return found.truth(completed)
 
 
@@ -95,7 +95,7 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     """
     found, completed = find_format(Path(path), format)
     if found.scores is None:
-        raise ValueError(f"{path}: a {found.title} holds no scores; expected a {_titles('scores')}")
+        raise ValueError(f"{path}: a {found.title} holds no scores; expected a {titles_of('scores')}")
     return found.scores(completed)
 
 
@@ -134,5 +134,6 @@ def _completed(path: Path, known: Format) -> Path | None:
     return next((whole for whole in names if os.path.lexists(whole)), None)
 
 
-def _titles(kind: str) -> str:
+def titles_of(kind: str) -> str:
+    """Name the formats that hold truth, or scores."""
     return " or ".join(f"{known.title} ({known.files})" for known in FORMATS if getattr(known, kind))

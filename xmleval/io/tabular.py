@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from xmleval.arrays import Ints, label_dtype
 from xmleval.io.arrow import EXPECTED, opened
+from xmleval.io.arrow_names import has_names, read_arrow_scores, read_arrow_truth
 from xmleval.io.columns import (
     INSTANCE,
     find_columns,
@@ -26,7 +27,7 @@ from xmleval.io.columns import (
     refuse_null,
     stored_labels,
 )
-from xmleval.io.format import Format, naming
+from xmleval.io.format import Format, NamedReaders, naming
 from xmleval.io.pieces import Pieces
 
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
@@ -284,4 +285,5 @@ ARROW = Format(
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=arrow_pieces,
+    named=NamedReaders(has_names, read_arrow_truth, read_arrow_scores),
 )

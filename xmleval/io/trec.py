@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.io.format import Format, naming
+from xmleval.io.format import Format, NamedReaders, naming
 from xmleval.io.names import Gathering, Named
 from xmleval.io.numbered import numbered_lines, shown
 from xmleval.io.writing import canonical
@@ -260,4 +260,12 @@ QRELS = Format(
     files="NAME.qrels or NAME.qrels.gz",
     extensions=(".qrels", ".qrels.gz"),
     truth=read_numbered_qrels,
+    named=NamedReaders(lambda path, kind: False, read_qrels, None),  # a run beside them tells
+)
+RUN = Format(
+    name="run",
+    title="TREC run",
+    files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
+    extensions=(".run", ".run.gz"),
+    named=NamedReaders(lambda path, kind: True, None, read_run),
 )

@@ -162,10 +162,14 @@ class ScoreRuns:
                 found[f"{COLUMNS}.{TAKEN}"] = make_keys(facts.ranking.labels, each, self.n_labels)
         return {name: found[name] for name in self.piles}
 
-    def _prepare_keys(self, arrays: dict[str, list[Keys]]) -> Commit:
+    def spill_held(self) -> None:
+        """Spill the keys that are held, so that they are written but once."""
+        self._prepare_keys({name: [] for name in self.piles}, most=0)()
+
+    def _prepare_keys(self, arrays: dict[str, list[Keys]], most: int | None = None) -> Commit:
         """Take keys over, or spill them with those that are held where they would be too many."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
-        if self.held_bytes + n_bytes <= self.memory.held:
+        if self.held_bytes + n_bytes <= (self.memory.held if most is None else most):
 
             def hold() -> None:
                 for name, several in arrays.items():

@@ -1,0 +1,108 @@
+"""Input files of commands: their formats, shards, and names of rows and labels."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xmleval.cli.messages import spelling_formats
+from xmleval.io import FORMATS, Format, Named, Pieces, find_format
+from xmleval.io.npy import LABELS, SCORES
+from xmleval.io.reading import titles_of
+from xmleval.io.rows import joined, whole
+
+
+class Shard(NamedTuple):
+    """One file, whole in memory or not."""
+
+    path: Path
+    format: Format
+
+
+class Input(NamedTuple):
+    """What a name on the command line stands for: one file, or several that follow one another."""
+
+    name: str
+    kind: str
+    shards: list[Shard]
+
+    @property
+    def named(self) -> bool:
+        """Whether names of rows or labels stand in it."""
+        return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
+
+    def pieces(self) -> Pieces:
+        """Return its rows."""
+        return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
+
+
+def _pieces(shard: Shard, kind: str) -> Pieces:
+    known = shard.format
+    reader: Callable[[Path], Any] | None = getattr(known, kind)
+    if reader is None and known.named is not None and kind == "scores":
+        raise ValueError(
+            f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
+        )
+    if reader is None:
+        raise ValueError(f"{shard.path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
+
+
+def find_input(path: Path, kind: str, input_format: str | None) -> Input:
+    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern."""
+    name = str(path)
+    if path.is_dir():
+        found = [file for file in path.iterdir() if file.is_file() and _known(file)]
+        missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
+    elif glob.has_magic(name) and not os.path.lexists(path):
+        found = [Path(file) for file in glob.glob(name)]
+        missing = f"{path}: no file matches"
+    else:
+        return Input(name, kind, [_shard(path, input_format)])
+    # the two files of a top-k list are one shard
+    files = [file for file in found if not _has_labels_beside(file, found)]
+    if not files:
+        raise ValueError(missing)
+    return Input(name, kind, [_shard(file, input_format) for file in sorted(files, key=in_order)])
+
+
+def in_order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort by the numbers in a name: part_10 comes after part_9."""
+    parts = re.split(r"(\d+)", str(path))
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def _has_labels_beside(file: Path, found: list[Path]) -> bool:
+    return file.name.endswith(SCORES) and file.with_name(file.name.removesuffix(SCORES) + LABELS) in found
+
+
+def _known(path: Path) -> bool:
+    return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
+
+
+def _shard(path: Path, input_format: str | None) -> Shard:
+    with spelling_formats():
+        known, completed = find_format(path, None if _known(path) else input_format)
+    return Shard(completed, known)
+
+
+def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
+    """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""
+    reader = truth.shards[0].format.named
+    if len(truth.shards) > 1 or reader is None or reader.truth is None:
+        raise ValueError(
+            f"{truth.name}: predictions have names; expected one file of relevant labels with names"
+        )
+    found = reader.truth(truth.shards[0].path, labels)
+    read: list[Named] = []
+    for given in scores:
+        own = given.shards[0].format.named
+        if len(given.shards) > 1 or own is None or own.scores is None:
+            raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
+        read.append(own.scores(given.shards[0].path, found))
+        found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
+    return found, [named.widened(found.label_names) for named in read]

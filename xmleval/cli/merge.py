@@ -1,0 +1,48 @@
+"""`xmleval merge`: one result from shards that were evaluated elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from xmleval.cli.output import check_output, write_result
+from xmleval.cli.running import WRITERS, written
+from xmleval.evaluator import MEMORY, Evaluator
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command(short_help="Combine saved states of shards.")
+@click.argument("states", type=FILE, nargs=-1, required=True)
+@click.option("--save", "state", type=FILE, metavar="FILE", help="File for the state of all together.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(list(WRITERS)),
+    default="table",
+    show_default=True,
+    help="Form of the result.",
+)
+@click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
+@click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory for pooled scores.")
+def merge(
+    states: tuple[Path, ...], state: Path | None, output_format: str, output: Path | None, memory: str
+) -> None:
+    """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
+
+    The result is that of evaluating all rows at once, to the last bit.
+    """
+    for path in (output, state):
+        check_output(path, states)
+    whole = Evaluator.load(states[0], memory=memory)
+    for path in states[1:]:
+        try:
+            whole.merge(Evaluator.load(path, memory=memory))
+        except ValueError as error:
+            text = str(error)
+            raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    report = whole.compute()
+    if state is not None:
+        whole.save(state)
+    write_result(written({str(states[0]): report}, output_format), output)

@@ -1,0 +1,195 @@
+"""One evaluation of the command line, from its files to its reports."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from xmleval.checkpoint import Checkpoint
+from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.messages import naming_files, spell_options
+from xmleval.cli.stream import Rows, count_rows, count_training, progress
+from xmleval.coerce import memory_bytes
+from xmleval.compare import Comparison
+from xmleval.evaluator import Evaluator
+from xmleval.io import Pieces, read_names, read_propensity
+from xmleval.io.exclusion import read_pairs, without_pairs
+from xmleval.io.rows import count_columns, whole
+from xmleval.propensity import inverse_propensity
+from xmleval.report import Report
+from xmleval.spec import expand_metrics
+
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "table": str,
+    "json": lambda report: str(report.to_json()),
+    "csv": lambda report: str(report.to_csv()),
+    "markdown": lambda report: str(report.to_markdown()),
+    "latex": lambda report: str(report.to_latex()),
+}
+COUNTING_ALL = (
+    "accuracy",
+    "specificity",
+    "balanced_accuracy",
+    "mcc",
+    "gmean",
+    "hamming_loss",
+    "label_density",
+)
+
+
+class Run(NamedTuple):
+    """Inputs and evaluators, one for each input of scores or one if there is none."""
+
+    rows: Rows
+    n_labels: int
+    evaluators: list[Evaluator]
+    names: list[str]
+    memory: int
+    n_counted: int
+    checkpoint: Checkpoint | None
+
+
+def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
+    """Open the files, and settle what is to be counted."""
+    with naming_files({"memory": "--memory"}):
+        memory = memory_bytes("memory", options["memory"])
+    find = functools.partial(find_input, input_format=options["input_format"])
+    given = find(truth, "truth"), [find(path, "scores") for path in scores]
+    pred = None if options["pred"] is None else find(options["pred"], "truth")
+    train = None if options["train"] is None else find(options["train"], "truth")
+    rows = _open(*given, pred, options)
+    several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
+    known = [pieces.n_labels for _, pieces in several if pieces.n_labels is not None]
+    n_labels = known[0] if known else count_columns(rows.truth[1], memory // 8 + 1)
+    arguments = {
+        name: options[name]
+        for name in ("metrics", "decision", "conventions", "unlisted", "bounds", "threads")
+    }
+    q = _propensity(options, train, n_labels, memory)
+    evaluators = []
+    for _ in range(max(1, len(scores))):
+        with naming_files({"propensity": options["propensity"]}):
+            evaluator = Evaluator(
+                **arguments,
+                n_labels=n_labels,
+                k=options["cutoffs"],
+                propensity=q,
+                keep_labels=options["per_label"] is not None,
+                memory=max(1, memory // 2 // max(1, len(scores))),
+            )
+        evaluators.append(evaluator)
+    checkpoint, n_counted = None, 0
+    if options["checkpoint"] is not None:
+        files = [truth, *scores, options["pred"], options["train"], options["propensity"], options["exclude"]]
+        checkpoint = Checkpoint(options["checkpoint"], _settings(evaluators[0], files))
+        if checkpoint.found and not options["resume"]:
+            raise ValueError(
+                f"{options['checkpoint']}: holds a checkpoint; go on with --resume, or remove it"
+            )
+        if checkpoint.found:
+            n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
+    names = [name for name, _ in rows.scores] or [rows.truth[0]]
+    return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
+
+
+def _open(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
+    """Return the rows of all inputs, by names of rows and labels where they have any."""
+    if any(given.named for given in (truth, *scores)):
+        if pred is not None or options["train"] is not None:
+            raise ValueError(f"{truth.name}: has names; --pred and --train are by number")
+        labels = None if options["labels"] is None else read_names(options["labels"])
+        found, read = read_named(truth, scores, labels)
+        for given, named in zip(scores, read, strict=True):
+            _say_unmatched(given.name, named)
+        rows = Rows(
+            (truth.name, whole(found.matrix)),
+            [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
+            None,
+        )
+    else:
+        if options["labels"] is not None:
+            raise click.UsageError("--labels is for files with names", click.get_current_context())
+        rows = Rows(
+            (truth.name, truth.pieces()),
+            [(given.name, given.pieces()) for given in scores],
+            None if pred is None else (pred.name, pred.pieces()),
+        )
+    return rows if options["exclude"] is None else _without(rows, options)
+
+
+def _say_unmatched(name: str, named: Any) -> None:
+    told = [
+        (named.n_empty, "rows of the truth have no prediction and count as empty"),
+        (named.n_ignored, "rows are not in the truth and do not count"),
+        (named.n_new_labels, "labels are not in the truth and are relevant nowhere"),
+    ]
+    for n, what in told:
+        if n:
+            click.echo(f"xmleval: {name}: {n} {what}", err=True)
+
+
+def _without(rows: Rows, options: dict[str, Any]) -> Rows:
+    """Take out pairs; what counts all labels of a row would still see them."""
+    for spec, _ in expand_metrics(options["metrics"], options["cutoffs"]):
+        if spec.metric.whole or spec.metric.name in COUNTING_ALL:
+            raise ValueError(
+                f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
+            )
+    pairs = read_pairs(options["exclude"])
+
+    def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
+        return given[0], without_pairs(given[1], pairs)
+
+    return Rows(less(rows.truth), [less(one) for one in rows.scores], rows.pred and less(rows.pred))
+
+
+def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, memory: int) -> Any:
+    """Estimate inverse propensities from training labels, or read them."""
+    if train is None:
+        return None if options["propensity"] is None else read_propensity(options["propensity"])
+    counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
+    with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
+        return inverse_propensity(
+            a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
+        )
+
+
+def _settings(evaluator: Evaluator, files: Sequence[Path | None]) -> dict[str, Any]:
+    """Return what must be the same when a run goes on."""
+    stamps = []
+    for path in files:
+        if path is not None and path.exists():
+            stat = path.stat()
+            stamps.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns])
+    return {"evaluator": evaluator._settings.as_dict(), "inputs": stamps}
+
+
+def count(run: Run) -> list[Report]:
+    """Count all rows, and return a report for each evaluator."""
+    with progress(run.rows.truth[1].n_rows, run.n_counted) as show:
+
+        def after(done: int) -> None:
+            show(done)
+            if run.checkpoint:
+                run.checkpoint.save_sometimes(done, run.evaluators)
+
+        count_rows(run.evaluators, run.rows, run.memory, run.n_counted, after)
+    return [evaluator.compute() for evaluator in run.evaluators]
+
+
+def written(reports: dict[str, Report], form: str) -> str:
+    """Return one report, or several side by side, in a form."""
+    if form == "table":
+        reports = {name: _in_options(report) for name, report in reports.items()}
+    whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    return WRITERS[form](whole_result)
+
+
+def _in_options(report: Report) -> Report:
+    """Say what is missing in options, as people at a terminal can give it."""
+    return replace(report, left_out={name: spell_options(text) for name, text in report.left_out.items()})

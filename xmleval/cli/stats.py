@@ -1,0 +1,78 @@
+"""`xmleval stats`: a data set, described by its labels."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from xmleval.cli.inputs import find_input
+from xmleval.cli.messages import naming_files
+from xmleval.cli.output import check_output, show, write_result
+from xmleval.io import FORMATS
+from xmleval.io.rows import RowReader, count_columns
+from xmleval.truth_statistics import LabelStatistics
+
+FILE = click.Path(path_type=Path)
+PIECE_BYTES = 1 << 26
+
+
+@click.command(short_help="Describe a data set by its labels.")
+@click.argument("truth", type=FILE)
+@click.option("--train", type=FILE, metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
+@click.option(
+    "--input-format",
+    type=click.Choice([known.name for known in FORMATS]),
+    help="Format of input files whose names do not tell it.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of the result.",
+)
+@click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
+def stats(
+    truth: Path, train: Path | None, input_format: str | None, output_format: str, output: Path | None
+) -> None:
+    """Describe the relevant labels in TRUTH: cardinality, density, diversity, tail, imbalance.
+
+    A folder, or a pattern in quotes, stands for files that follow one another.
+    """
+    check_output(output, (truth, train))
+    read = functools.partial(_statistics, input_format=input_format)
+    found = read(truth)
+    values = found.values() if train is None else found.values(read(train, n_labels=found.n_labels))
+    if output_format == "json" or output is not None:
+        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
+        write_result(json.dumps(plain, indent=2), output)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, value in values.items():
+        table.add_row(name, "undefined" if math.isnan(value) else f"{value:.6g}")
+    show(table)
+
+
+def _statistics(path: Path, input_format: str | None, n_labels: int | None = None) -> LabelStatistics:
+    """Read the statistics of one data set, piece by piece."""
+    given = find_input(path, "truth", input_format)
+    pieces = given.pieces()
+    width: Any = n_labels or count_columns(pieces, PIECE_BYTES)
+    reader = RowReader(given.name, pieces, PIECE_BYTES, width)
+    found = LabelStatistics(width)
+    try:
+        while n := reader.ready():
+            with naming_files({"y_true": given.name}):
+                found.update(reader.take(n))
+    finally:
+        reader.close()
+    return found

@@ -1,0 +1,157 @@
+"""Counting rows of files as they are read, with a bar that shows how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.arrays import Ints
+from xmleval.cli.messages import naming_files
+from xmleval.coerce import InputError, set_rows
+from xmleval.evaluator import Evaluator
+from xmleval.io.pieces import Pieces
+from xmleval.io.rows import RowReader
+from xmleval.propensity import count_labels_of
+
+READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
+
+
+class Rows(NamedTuple):
+    """Inputs whose rows belong together, with the names that messages call them by."""
+
+    truth: tuple[str, Pieces]
+    scores: list[tuple[str, Pieces]]
+    pred: tuple[str, Pieces] | None
+
+    def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
+        """Start reading all of them."""
+        several = [self.truth, *self.scores, *([self.pred] if self.pred else [])]
+        n_bytes = max(1, memory // READ_SHARE // (2 * len(several)))  # a piece in use, and the next one
+        found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in several]
+        n = len(self.scores)
+        return found[0], found[1 : 1 + n], found[-1] if self.pred else None
+
+
+def count_rows(
+    evaluators: Sequence[Evaluator],
+    rows: Rows,
+    memory: int,
+    skipped: int,
+    after: Callable[[int], None],
+) -> None:
+    """Count all rows.
+
+    Parameters
+    ----------
+    evaluators : sequence of Evaluator
+        One for each input of scores, or one if there is none.
+    rows : Rows
+        The inputs.
+    memory : int
+        Bytes for rows that are being read, twice over.
+    skipped : int
+        Rows that were counted before.
+    after : callable
+        Called with the number of rows counted so far.
+    """
+    truth, scores, pred = rows.readers(memory, evaluators[0].n_labels)
+    readers = [truth, *scores, *([pred] if pred else [])]
+    try:
+        for reader in readers:
+            _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows)
+            reader.skip(skipped)
+        while any(reader.ready() for reader in readers):
+            n = min(reader.ready() for reader in readers)
+            if n == 0:
+                break
+            _count(evaluators, truth, scores, pred, n)
+            after(truth.n_taken)
+        for reader in readers:
+            _refuse_other_count(truth, reader, reader.count(), truth.count())
+        if not truth.n_taken:
+            _count_nothing(evaluators, truth, scores, pred)
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def _refuse_other_count(
+    truth: RowReader, reader: RowReader, n_rows: int | None, expected: int | None
+) -> None:
+    if n_rows is not None and expected is not None and n_rows != expected:
+        raise ValueError(f"{reader.name}: {n_rows} rows do not match the {expected} of {truth.name}")
+
+
+def _count(
+    evaluators: Sequence[Evaluator],
+    truth: RowReader,
+    scores: Sequence[RowReader],
+    pred: RowReader | None,
+    n: int,
+) -> None:
+    first = truth.n_taken
+    y_true, y_pred = truth.take(n), pred.take(n) if pred else None
+    for number, evaluator in enumerate(evaluators):
+        reader = scores[number] if scores else None
+        names = {"y_true": truth.name, "y_score": reader and reader.name, "y_pred": pred and pred.name}
+        with naming_files(names), _counting_from(first):
+            evaluator.update(y_true, reader.take(n) if reader else None, y_pred=y_pred)
+
+
+def _count_nothing(
+    evaluators: Sequence[Evaluator], truth: RowReader, scores: Sequence[RowReader], pred: RowReader | None
+) -> None:
+    """Let evaluators know what is given, where there are no rows of it."""
+    none = scipy.sparse.csr_array((0, evaluators[0].n_labels), dtype=np.float32)
+    for evaluator in evaluators:
+        evaluator.update(none, none if scores else None, y_pred=none if pred else None)
+
+
+@contextlib.contextmanager
+def _counting_from(first: int) -> Iterator[None]:
+    """Raise errors about rows of a piece as errors about rows of the file."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"^row (\d+)", lambda found: f"row {int(found[1]) + first}", error.text)
+        raise InputError(error.argument, text) from None
+
+
+def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:
+    """Return how many rows have each label, and how many rows there are."""
+    reader = RowReader(name, pieces, max(1, memory // 8), n_labels)
+    counts = np.zeros(n_labels, np.int64)
+    try:
+        while n := reader.ready():
+            with naming_files({"y_train": name}), _counting_from(reader.n_taken):
+                counts += count_labels_of(set_rows("y_train", reader.take(n), None, n_labels))
+    finally:
+        reader.close()
+    return counts, reader.n_taken
+
+
+@contextlib.contextmanager
+def progress(n_rows: int | None, skipped: int) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many rows are counted, how fast, and what time is left."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = [BarColumn(), MofNCompleteColumn(), TextColumn("rows"), rate, TimeRemainingColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=n_rows, completed=skipped, rate="")
+
+        def show(done: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+
+        yield show

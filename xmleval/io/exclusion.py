@@ -1,0 +1,78 @@
+"""Pairs of a row and a label that are not evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.arrays import Ints
+from xmleval.io.format import naming
+from xmleval.io.numbered import numbered_lines, shown
+from xmleval.io.pieces import Pieces
+
+EXPECTED = "pairs of a row and a label, one a line, both counted from 0"
+
+
+def read_pairs(path: Path) -> tuple[Ints, Ints]:
+    """Read pairs from a text, packed by gzip or not.
+
+    Returns
+    -------
+    rows, labels : int64 arrays
+        Sorted by row and by label.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line is no pair.
+    """
+    pairs: list[tuple[int, int]] = []
+    with naming(path, EXPECTED):
+        for number, line in numbered_lines(path):
+            words = line.split()
+            if not words:
+                continue
+            plain = len(words) == 2 and all(w.isascii() and w.isdecimal() and len(w) < 19 for w in words)
+            if not plain:
+                raise ValueError(f"line {number}: {shown(line)} is no pair")
+            pairs.append((int(words[0]), int(words[1])))
+    found = np.array(pairs, np.int64).reshape(-1, 2)
+    order = np.lexsort((found[:, 1], found[:, 0]))
+    return found[order, 0], found[order, 1]
+
+
+def without_pairs(pieces: Pieces, pairs: tuple[Ints, Ints]) -> Pieces:
+    """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty."""
+    rows, labels = pairs
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        first = 0
+        for piece in pieces.read(n_bytes):
+            n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
+            lo, hi = np.searchsorted(rows, [first, first + n])
+            own = rows[lo:hi] - first, labels[lo:hi]
+            yield piece if lo == hi else _less(piece, *own)
+            first += n
+
+    return Pieces(pieces.n_rows, pieces.n_labels, read)
+
+
+def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
+    if isinstance(piece, tuple):
+        listed = np.array(piece[0])
+        where = np.searchsorted(rows, np.arange(listed.shape[0] + 1))
+        for row in np.unique(rows):
+            gone = labels[where[row] : where[row + 1]]
+            listed[row][np.isin(listed[row], gone)] = -1
+        return listed, piece[1]
+    of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
+    width = max(piece.shape[1], int(labels.max()) + 1)
+    kept = ~np.isin(of_row * width + piece.indices, rows * width + labels)
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
+    return scipy.sparse.csr_array((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)
