@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.arrays import Floats
+from xmleval.coerce.weights import HEAVIEST
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
 from xmleval.metrics.metric import settle_empty
@@ -87,8 +88,9 @@ def _add_label_values(results: Results, states: States) -> None:
                 results.values[str(spec)] = label_value(spec, counts, plan.setting(spec))
         if plan.keep_labels:
             at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
-            results.labels["support"] = counts.tp + counts.fn
-            results.labels |= {f"{name}{at_k}": getattr(counts, name) for name in ("tp", "fp", "fn")}
+            unit = HEAVIEST if plan.weighted else 1.0  # weights are counted in parts of the heaviest one
+            results.labels["support"] = unit * (counts.tp + counts.fn)
+            results.labels |= {f"{name}{at_k}": unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
             for metric in (PRECISION, RECALL, F1):
                 assert metric.counts
                 setting = Setting(None, {}, plan.conventions, plan.n_labels)

@@ -146,7 +146,7 @@ def sweep_cells(
 
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
     """Return scores to cut piles at, and the number of the range that is the unlisted cells' score."""
-    dtype = common_dtype(piles, np.float32)
+    dtype = common_dtype(piles, np.float64)
     chosen = sampled_quantiles(piles, work.n_ranges(piles))
     if level is not None:
         chosen = np.append(chosen, level)

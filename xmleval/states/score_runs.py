@@ -295,10 +295,11 @@ class ScoreRuns:
             raise ValueError(f"{pile} scores are {keys.dtype}")
         yield np.empty(0, keys.dtype)
         for part in keys.read():
-            labels = label_of(part) if pile.startswith(COLUMNS) else part[:0]
-            if np.isnan(score_of(part)).any() or (
-                labels.size and not 0 <= labels.min() <= labels.max() < self.n_labels
-            ):
+            labels: NDArray[Any] = np.zeros(1)
+            if pile.startswith(COLUMNS):
+                labels = part.real if part.dtype.kind == "c" else label_of(part)
+            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < self.n_labels  # never of NaN
+            if not inside or np.isnan(score_of(part)).any():
                 raise ValueError(f"{pile} scores are out of range")
             yield part
 

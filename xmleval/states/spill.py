@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,27 @@ SAMPLES = 4096  # keys of a run that are kept in memory, to find any other with 
 CHUNK_BYTES = 1 << 22
 
 
+class _Temporary:
+    """A file without a name, closed when nothing refers to it any more."""
+
+    def __init__(self) -> None:
+        file = tempfile.TemporaryFile(prefix="xmleval-", buffering=0)  # noqa: SIM115
+        self.number = file.fileno()
+        weakref.finalize(self, file.close)
+
+
 class SpillFile:
     """Runs one after another in a file; any number of threads may write and read."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
+        self._file: _Temporary | None = None
+        self._owner = 0
         self._end = 0
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Begin a file of its own wherever a copy goes; its runs bring their keys."""
+        return SpillFile, ()
 
     def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
         """Append sorted keys, given in pieces; where that fails, the file is as it was.
@@ -38,54 +53,55 @@ class SpillFile:
         sample = np.empty(-(-size // stride), dtype)
         done = 0
         with self._lock:
-            start = self._end
             try:
-                if self._file is None:
-                    self._file = tempfile.TemporaryFile(prefix="xmleval-", buffering=0)  # noqa: SIM115
-                    weakref.finalize(self, self._file.close)
-                self._file.seek(start)
+                file, start = self._opened(), self._end
                 for keys in chunks:
                     first = -done % stride  # of these keys, the first that is sampled
                     found = keys[first::stride]
                     place = -(-done // stride)
                     sample[place : place + found.size] = found
-                    _write_all(self._file, keys)
+                    _write_all(file, start + done * dtype.itemsize, keys)
                     done += keys.size
             except BaseException as error:
                 if self._file is not None:
-                    self._file.truncate(start)
+                    os.ftruncate(self._file.number, self._end)
                 if isinstance(error, OSError):
                     raise _naming_folder(error, size * dtype.itemsize) from None
                 raise
             self._end = start + done * dtype.itemsize
-        return Run(self, start, done, stride, sample)
+        return Run(file, start, done, stride, sample)
+
+    def _opened(self) -> _Temporary:
+        """Return the file; a process that was forked writes to one of its own."""
+        if self._file is None or self._owner != os.getpid():
+            self._file, self._owner, self._end = _Temporary(), os.getpid(), 0
+        return self._file
 
     def forget(self, runs: list[Run]) -> None:
         """Give back the room of runs, given in the order they were written, if nothing was written since."""
         with self._lock:
             for run in reversed(runs):
                 stop = run.offset + run.size * run.dtype.itemsize
-                if self._file is not None and stop == self._end:
-                    self._file.truncate(run.offset)
+                if run.file is self._file and stop == self._end:
+                    os.ftruncate(self._file.number, run.offset)
                     self._end = run.offset
 
-    def read(self, offset: int, out: Keys) -> None:
-        """Fill an array with what stands at an offset."""
-        view = out.view(np.uint8).data
-        with self._lock:
-            assert self._file is not None
-            self._file.seek(offset)
-            while view:
-                n_read = self._file.readinto(view)  # type: ignore[attr-defined]
-                if not n_read:
-                    raise OSError(errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir())
-                view = view[n_read:]
 
-
-def _write_all(file: IO[bytes], keys: Keys) -> None:
+def _write_all(file: _Temporary, offset: int, keys: Keys) -> None:
     view = np.ascontiguousarray(keys).view(np.uint8).data
     while view:
-        view = view[file.write(view) :]
+        n_written = os.pwrite(file.number, view, offset)
+        view, offset = view[n_written:], offset + n_written
+
+
+def _read_all(file: _Temporary, offset: int, out: Keys) -> None:
+    view = out.view(np.uint8).data
+    while view:
+        found = os.pread(file.number, min(len(view), CHUNK_BYTES), offset)
+        if not found:
+            raise OSError(errno.EIO, "spilled scores cannot be read back", tempfile.gettempdir())
+        view[: len(found)] = found
+        view, offset = view[len(found) :], offset + len(found)
 
 
 def _naming_folder(error: OSError, n_bytes: int) -> OSError:
@@ -97,15 +113,23 @@ def _naming_folder(error: OSError, n_bytes: int) -> OSError:
     return OSError(error.errno, text, tempfile.gettempdir())
 
 
+def _spilled_again(keys: Keys) -> Run:
+    return SpillFile().write(iter([keys]), keys.size, keys.dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Keys in rising order, from an offset of a spill file; ``sample`` holds every stride-th."""
+    """Keys in rising order, from an offset of a file; ``sample`` holds every stride-th."""
 
-    file: SpillFile
+    file: _Temporary
     offset: int
     size: int
     stride: int
     sample: Keys
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the keys."""
+        return _spilled_again, (np.concatenate([np.empty(0, self.dtype), *self.chunks()]),)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -115,7 +139,7 @@ class Run:
     def read(self, start: int, out: Keys) -> None:
         """Fill an array with the keys from a position on."""
         if out.size:
-            self.file.read(self.offset + start * self.dtype.itemsize, out)
+            _read_all(self.file, self.offset + start * self.dtype.itemsize, out)
 
     def chunks(self) -> Iterator[Keys]:
         """Yield all keys, some at a time."""
