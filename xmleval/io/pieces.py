@@ -1,0 +1,30 @@
+"""Files that are read some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """What a file holds, cut into consecutive rows as they are read.
+
+    Parameters
+    ----------
+    n_rows, n_labels : int or None
+        Size of the whole, None where nothing in the file tells it before the end.
+    read : callable
+        ``read(n_bytes)`` yields the rows in order, as sparse arrays (CSR) or (labels, scores) pairs of
+        arrays, each of about as many bytes at most (one row at least). It may be called more than once.
+    label_names, row_names : list of str or None
+        What the file calls its labels (by column) and its rows, where it has names and they are known
+        before the rows are read.
+    """
+
+    n_rows: int | None
+    n_labels: int | None
+    read: Callable[[int], Iterator[Any]]
+    label_names: list[str] | None = None
+    row_names: list[str] | None = None
