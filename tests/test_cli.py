@@ -20,7 +20,7 @@ import xmleval
 from xmleval import api
 from xmleval.cli import main
 from xmleval.cli.evaluate import WRITERS
-from xmleval.io import read_scores, read_truth
+from xmleval.io import FORMATS, read_scores, read_truth
 
 DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
@@ -206,7 +206,7 @@ cut.npz m
 objects.npz m
     objects.npz: data.npy holds Python objects, which are never read; {ZIP}
 m_indices.npy m
-    m_indices.npy: a top-k list holds no truth; expected a SciPy sparse matrix (NAME.npz)
+    m_indices.npy: a top-k list holds no truth; expected a {TRUTHS}
 twos.npz m
     twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set
 T twos.npz --pred twos.npz --metrics sets
@@ -222,7 +222,7 @@ T twice
 T nan
     nan: row 1: score nan is not a number; scores must be ordered
 T nothing
-    nothing: No such file or directory, nor with one of the endings .npz, _indices.npy, _scores.npy
+    nothing: No such file or directory, nor with one of the endings {ENDINGS}
 T m --train narrow.npz
     narrow.npz: shape (4, 4) has 4 labels; 5 were expected
 T m --train tiny.npz
@@ -265,6 +265,8 @@ T m --output m_scores.npy
     m_scores.npy: is an input; expected another file for the output
 """
 WORDS = {
+    "TRUTHS": " or ".join(f"{known.title} ({known.files})" for known in FORMATS if known.truth),
+    "ENDINGS": ", ".join(ending for known in FORMATS for ending in known.extensions),
     "ZIP": "expected a SciPy sparse matrix as scipy.sparse.save_npz writes it",
     "SEE": "see `xmleval evaluate --help`",
 }

@@ -272,7 +272,7 @@ def test_names_that_do_not_tell(tmp_path: Path) -> None:
     assert read_truth(str(tmp_path / "Y.dat"), format="npz").shape == DENSE.shape
     with pytest.raises(IsADirectoryError):
         read_truth(tmp_path)
-    with pytest.raises(ValueError, match="format='tsv' is not one of npz, npy"):
+    with pytest.raises(ValueError, match="format='tsv' is not one of npz, npy, xmc"):
         read_truth(tmp_path / "Y.dat", format="tsv")
 
 

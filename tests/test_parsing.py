@@ -112,6 +112,8 @@ def test_rounding_goes_on_behind_what_it_leaves() -> None:
 @given(
     word=st.one_of(digits, st.text("0123456789:,. \t\r\n/\x00\xff", max_size=12)), before=st.integers(0, 9)
 )
+@example(word="0000010000000000", before=0)
+@example(word="999999999999999", before=0)
 def test_leading_digits_and_ids(word: str, before: int) -> None:
     text = text_of(" " * before + word)
     found = re.match(r"\d*", word)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xmleval.io.pieces import Pieces
+
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
@@ -30,6 +32,9 @@ class Format:
     truth, scores : callable, optional
         Readers of relevant labels (or predicted sets) and of scores, into what `evaluate` takes;
         None where the format cannot hold them.
+    pieces : callable, optional
+        ``pieces(path, kind)`` reads some rows at a time, kind "truth" or "scores"; None where the format
+        has no such reader.
     """
 
     name: str
@@ -38,6 +43,7 @@ class Format:
     extensions: tuple[str, ...]
     truth: Callable[[Path], Any] | None = None
     scores: Callable[[Path], Any] | None = None
+    pieces: Callable[[Path, str], Pieces] | None = None
 
 
 @contextlib.contextmanager

@@ -10,8 +10,10 @@ from typing import Any
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
+from xmleval.io.svmlight import SVMLIGHT
+from xmleval.io.xmc import XMC
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, XMC, SVMLIGHT)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -20,9 +22,11 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     Parameters
     ----------
     path : path
-        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it.
+        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it; a text file of the Extreme
+        Classification Repository, of labels with features or of labels with scores; a multi-label svmlight
+        file. Text may be compressed by gzip.
     format : str, optional
-        Name of the format, ``"npz"``; default by the file's name.
+        Name of the format, ``"npz"``, ``"xmc"`` or ``"svmlight"``; default by the file's name.
 
     Returns
     -------
@@ -61,9 +65,10 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     ----------
     path : path
         A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
-        ``NAME_scores.npy`` beside it or not. Either of the two or ``NAME`` stands for both.
+        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or a text file of
+        the Extreme Classification Repository, of labels with scores.
     format : str, optional
-        Name of the format, ``"npz"`` or ``"npy"``; default by the file's name.
+        Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def parse_id(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
     start, label, n = p, U0, U8
     while n == U8:
         n, value = leading_digits(text, p)
-        if label >= MOST_LABELS:
+        if label >= MOST_LABELS and n != U0:
             return -1, p
         label = label * SCALES[n] + value
         p += n
