@@ -6,7 +6,6 @@ import gzip
 import itertools
 import os
 import tracemalloc
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -273,12 +272,33 @@ def test_a_file_that_changes_between_header_and_rows(folder: Path) -> None:
 def test_a_line_without_end(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, filling: bytes) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 18)
     (folder / name).write_bytes(gzip.compress(b"5 9 9\n 1:1\n" * (name == "bomb.txt") + filling * (1 << 24)))
+    refused(folder / name, read_truth)  # loads kernels
     tracemalloc.start()
     said = refused(folder / name, read_truth)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert said.startswith(f"line {3 if name == 'bomb.txt' else 1}: ") or said.endswith("262144 bytes")
     assert peak < 1 << 24
+
+
+def test_colons_alone_take_no_memory(folder: Path) -> None:
+    (folder / "colons.txt").write_bytes(b"1 9\n" + b":" * (1 << 20) + b"\n")
+    refused(folder / "colons.txt", read_scores)
+    tracemalloc.start()
+    refused(folder / "colons.txt", read_scores)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 << 20
+
+
+@pytest.mark.parametrize("n_bytes", [1, 100, 1000, 10**6])
+@pytest.mark.parametrize("fault", [2, 3, 77, 100])
+def test_lines_are_counted_across_pieces(folder: Path, n_bytes: int, fault: int) -> None:
+    rows = ["1:1\n"] * 99
+    rows[fault - 2] = "1:1 8:x\n"
+    (folder / "late.txt").write_text(f"99 9\n{''.join(rows)}")
+    said = refused(folder / "late.txt", partial(read_in_pieces, n_bytes=n_bytes))
+    assert said == f"line {fault}: '8:x' is not label:score"
 
 
 def test_long_lines_are_read_up_to_the_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,9 +364,7 @@ def test_changed_bytes(
     path.write_bytes(held)
     readers = [(read_truth, "truth"), (read_scores, "scores")][: 1 if name.endswith(".svm") else 2]
     for reader, kind in readers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = outcome(lambda reader=reader: reader(path))  # type: ignore[misc]
+        found = outcome(partial(reader, path))
         if isinstance(found, str):
             assert found.isprintable()
             assert "cannot be read" not in found or "qid" in found

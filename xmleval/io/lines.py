@@ -101,21 +101,27 @@ def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
 def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
     """Yield what a function makes of each item, in order, while threads work on the next few.
 
-    A fault in finding an item comes after the results, or the fault, of those before it.
+    A single item is worked on inline. A fault in finding an item comes after the results, or the fault, of
+    those before it.
     """
+    found: deque[T] = deque()
+    under_way: deque[Future[U]] = deque()
     fault: Exception | None = None
     with ThreadPoolExecutor(WORKERS) as pool:
-        under_way: deque[Future[U]] = deque()
         while fault is None:
             try:
-                under_way.append(pool.submit(function, next(items)))
+                found.append(next(items))
             except Exception as error:
                 fault = error
+            if found and (under_way or len(found) > 1):
+                under_way.append(pool.submit(function, found.popleft()))
             if len(under_way) > WORKERS:
                 yield under_way.popleft().result()
         while under_way:
             yield under_way.popleft().result()
-    if fault is not None and not isinstance(fault, StopIteration):
+        if found:
+            yield function(found.popleft())
+    if not isinstance(fault, StopIteration):
         raise fault
 
 

@@ -21,7 +21,7 @@ FAR, ODD = 30000, -32768  # powers that are looked at, and the mark of a number 
 PLUS, MINUS, POINT = 43, 45, 46
 ZERO, NINE = np.uint8(48), np.uint8(9)
 
-TENS = np.array([10.0**q for q in range(EXACT + 1)])
+TENS = np.array([float(10**q) for q in range(EXACT + 1)])
 SCALES = np.array([10**n for n in range(9)], np.uint64)
 ROOM = np.array([10 ** (18 - n) for n in range(9)], np.uint64)  # below it, n more digits leave two bits
 LOW = np.uint64(0xFFFFFFFF)
