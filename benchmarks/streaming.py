@@ -1,7 +1,7 @@
 """Evaluation of files larger than memory: python -m benchmarks.streaming FOLDER [MILLIONS_OF_ROWS [MEMORY]].
 
-Writes shards of top-100 lists over 3 million labels once (0.8 GB a million rows), then times `xmleval evaluate`
-on them as a process, `dd` on the same files, and `evaluate` in memory on the rows of one shard.
+Writes shards of top-100 lists over 3 million labels once (0.8 GB a million rows), then times `dd` on them,
+`xmleval evaluate` on them as a process, and `evaluate` in memory on the rows of one shard.
 """
 
 from __future__ import annotations
@@ -63,12 +63,11 @@ def main() -> None:
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     assert status == 0
-    print(
-        f"xmleval evaluate: {seconds:.1f} s, {rows / seconds:,.0f} rows/s, {n_bytes / 1e6 / seconds:.0f} MB/s, "
-        f"peak {usage.ru_maxrss / 1024:.0f} MiB"
-    )
+    speed = f"{rows / seconds:,.0f} rows/s, {n_bytes / 1e6 / seconds:.0f} MB/s"
+    print(f"xmleval evaluate: {seconds:.1f} s, {speed}, peak {usage.ru_maxrss / 1024:.0f} MiB")
 
-    y_true, (labels, scores) = read_truth(root / "truth" / "part_0.npz"), read_scores(root / "scores" / "part_0")
+    y_true = read_truth(root / "truth" / "part_0.npz")
+    labels, scores = read_scores(root / "scores" / "part_0")
     held = np.array(labels), None if scores is None else np.array(scores)
     times = []
     for _ in range(4):

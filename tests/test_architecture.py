@@ -111,8 +111,10 @@ def test_import_compiles_nothing_and_loads_no_command_line() -> None:
 import sys, xmleval
 from numba.core import event
 bad = {"click", "rich", "matplotlib", "pyarrow", "sklearn", "pandas"} & set(sys.modules)
-from xmleval.kernels import checking, fixed, labels, matching, profiles, ranking, rows, sorting
-compiled = [n for m in (checking, fixed, labels, matching, profiles, ranking, rows, sorting)
+from xmleval.kernels import checking, decimal, fixed, labels, matching, parsing, profiles, ranking, rows
+from xmleval.kernels import sorting
+compiled = [n for m in (checking, decimal, fixed, labels, matching, parsing, profiles, ranking, rows,
+                         sorting)
             for n, f in vars(m).items() if hasattr(f, "signatures") and f.signatures]
 print(sorted(bad), compiled)
 """

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from xmleval import demo
 from xmleval.cli import main, program
-from xmleval.cli.running import WRITERS
 from xmleval.cli.metrics import example
+from xmleval.cli.running import WRITERS
 from xmleval.conventions import PRESETS
 from xmleval.io import FORMATS, read_scores, read_truth
 from xmleval.metrics import ALIASES, GROUPS, TABLE

@@ -272,7 +272,7 @@ def test_names_that_do_not_tell(tmp_path: Path) -> None:
     assert read_truth(str(tmp_path / "Y.dat"), format="npz").shape == DENSE.shape
     with pytest.raises(IsADirectoryError):
         read_truth(tmp_path)
-    with pytest.raises(ValueError, match="format='tsv' is not one of npz, npy"):
+    with pytest.raises(ValueError, match="format='tsv' is not one of npz, npy, xmc"):
         read_truth(tmp_path / "Y.dat", format="tsv")
 
 
@@ -294,7 +294,7 @@ def test_formats_are_told_apart() -> None:
     endings = [ending for known in FORMATS for ending in known.extensions]
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     assert not [(a, b) for a in endings for b in endings if a != b and a.endswith(b)]
-    assert all(known.truth or known.scores for known in FORMATS)
+    assert all(known.truth or known.scores or known.named for known in FORMATS)
 
 
 # ------------------------------------------------------------------------------------------ propensities

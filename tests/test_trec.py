@@ -236,7 +236,7 @@ def test_names_are_not_taken_for_numbers(tmp_path: Path, text: str, said: str) -
 
 def test_files_that_are_none(tmp_path: Path, qrels: Path) -> None:
     qrels.write_bytes(gzip.compress(qrels.read_bytes())[:-12])
-    assert "gzip stream is damaged or cut short" in refused(read_qrels, qrels)
+    assert "gzip stream is cut short" in refused(read_qrels, qrels)
     qrels.write_bytes(b"q 0 a 1\nq 0 b\xff 1\n")
     assert "line 2 is not in UTF-8" in refused(read_qrels, qrels)
     with pytest.raises(FileNotFoundError):

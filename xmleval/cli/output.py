@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from xmleval.io import FORMATS
+from xmleval.io import FORMATS, Format
 from xmleval.store import replacing
 
 ROWS_AT_A_TIME = 1 << 14
@@ -79,15 +79,13 @@ def _write(parts: Iterator[str], path: Path) -> None:
 
 def _holds(given: Path, path: Path) -> bool:
     """Tell whether a file is an input, or one of the files that an input's name stands for."""
-    whole, stem = str(path.resolve()), _stem(path)
-    return whole == str(given.resolve()) or stem == _stem(given) != whole
+    named, whole = str(given.resolve()), str(path.resolve())
+    return whole == named or any(_stem(whole, known) == _stem(named, known) != whole for known in FORMATS)
 
 
-def _stem(path: Path) -> str:
-    """Return a file's name without the ending of a known format."""
-    whole = str(path.resolve())
-    endings = (ending for known in FORMATS for ending in known.extensions)
-    return next((whole.removesuffix(ending) for ending in endings if whole.endswith(ending)), whole)
+def _stem(name: str, known: Format) -> str:
+    """Return a file's name without the ending of a format."""
+    return next((name.removesuffix(ending) for ending in known.extensions if name.endswith(ending)), name)
 
 
 def show(*parts: RenderableType) -> None:

@@ -10,6 +10,7 @@ from xmleval.io.pieces import Pieces
 from xmleval.io.reading import FORMATS, find_format, read_scores, read_truth
 from xmleval.io.trec import read_qrels, read_run, write_qrels, write_run
 from xmleval.io.vector import read_propensity
+from xmleval.io.xmc import write_xmc
 
 __all__ = [
     "FORMATS",
@@ -29,4 +30,5 @@ __all__ = [
     "write_parquet",
     "write_qrels",
     "write_run",
+    "write_xmc",
 ]

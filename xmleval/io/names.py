@@ -15,7 +15,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.io.format import naming
-from xmleval.io.numbered import numbered_lines, shown, unpacked
+from xmleval.io.lines import open_text
+from xmleval.io.numbered import numbered_lines, shown
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 MOST_JSON_BYTES = 1 << 28
@@ -140,7 +141,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _json_names(path: Path) -> list[str]:
-    with unpacked(path) as file:
+    with open_text(path) as file:
         held = file.read(MOST_JSON_BYTES + 1)
     if len(held) > MOST_JSON_BYTES:
         raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")

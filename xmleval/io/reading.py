@@ -11,10 +11,12 @@ from xmleval.io.arff import ARFF
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
+from xmleval.io.svmlight import SVMLIGHT
 from xmleval.io.tabular import ARROW
 from xmleval.io.trec import QRELS, RUN
+from xmleval.io.xmc import XMC
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, ARFF, QRELS, RUN, ARROW)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -23,9 +25,11 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     Parameters
     ----------
     path : path
-        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it.
+        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it; a text file of the Extreme
+        Classification Repository, of labels with features or of labels with scores; a multi-label svmlight
+        file. Text may be compressed by gzip.
     format : str, optional
-        Name of the format, ``"npz"``; default by the file's name.
+        Name of the format, ``"npz"``, ``"xmc"`` or ``"svmlight"``; default by the file's name.
 
     Returns
     -------
@@ -64,9 +68,10 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     ----------
     path : path
         A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
-        ``NAME_scores.npy`` beside it or not. Either of the two or ``NAME`` stands for both.
+        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or a text file of
+        the Extreme Classification Repository, of labels with scores.
     format : str, optional
-        Name of the format, ``"npz"`` or ``"npy"``; default by the file's name.
+        Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
 
     Returns
     -------

@@ -1,0 +1,82 @@
+"""Text files of the sizes of Eurlex-4K and AmazonCat-13K, timed and checked against scikit-learn's reader.
+
+XMLEVAL_BENCH_SCALE shrinks the workloads, so that a test run can execute every body quickly.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from scipy import sparse
+from workloads import generate
+
+from xmleval.io import read_scores, read_truth, write_xmc
+
+SCALE = float(os.environ.get("XMLEVAL_BENCH_SCALE", "1"))
+FORMS: dict[str, Callable[[Path], Any]] = {
+    "labels with features": read_truth,
+    "labels with scores": read_scores,
+    "labels with six digits": read_scores,
+}
+N_FEATURES, ROW_FEATURES, DEPTH = 100_000, 75, 50
+
+
+@lru_cache(maxsize=1)
+def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
+    """Write a workload with a header, as we read it, and without, as others do."""
+    workload = generate(name, DEPTH, SCALE)
+    ours, theirs = folder / "ours.txt", folder / "theirs.svm"
+    if form == "labels with features":
+        rng = np.random.default_rng(0)
+        truth = workload.truth
+        lines = [f"{truth.shape[0]} {N_FEATURES} {truth.shape[1]}"]
+        for row in range(truth.shape[0]):
+            labels = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()
+            features = np.unique(rng.integers(0, N_FEATURES, ROW_FEATURES)).tolist()
+            values = rng.random(len(features)).tolist()
+            words = (f"{f}:{x:.6f}" for f, x in zip(features, values, strict=True))
+            lines.append(f"{','.join(map(str, labels))} {' '.join(words)}")
+        ours.write_text("\n".join(lines) + "\n")
+    else:
+        scores = sparse.csr_array(workload.score_matrix().astype(np.float64))
+        if form == "labels with six digits":
+            scores.data = np.round(scores.data, 6)
+        write_xmc(ours, scores, "scores")
+    theirs.write_bytes(ours.read_bytes().split(b"\n", 1)[1])
+    return ours, theirs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reading")
+
+
+@pytest.mark.parametrize("library", ["xmleval", "sklearn"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["W1", "W2"])
+def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str, library: str) -> None:
+    """Time one library on one form of text."""
+    load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
+    ours, theirs = written(name, form, folder)
+
+    def read_theirs() -> Any:
+        return load_svmlight_file(str(theirs), multilabel=True, zero_based=True)
+
+    if library == "sklearn":
+        benchmark.pedantic(read_theirs, rounds=1 if name == "W2" else 5)  # type: ignore[no-untyped-call]
+        return
+    FORMS[form](ours)  # compiles, or loads compiled kernels
+    found = benchmark(FORMS[form], ours)
+    features, labels = read_theirs()
+    if form == "labels with features":
+        assert [tuple(row) for row in np.split(found.indices, found.indptr[1:-1])] == labels
+    else:
+        for part in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(found, part), getattr(features, part))

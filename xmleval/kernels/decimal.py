@@ -1,0 +1,214 @@
+"""Decimal text to the nearest double, after Lemire, "Number parsing at a gigabyte per second" (2021).
+
+Texts are uint8 and end in a byte that belongs to no number and `SPARE` more that may be read; positions are
+uint64, which spares every access the question whether it counts from the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.arrays import Floats
+from xmleval.kernels.jit import kernel
+
+LEAST, MOST = -342, 308  # powers of ten between which a product can be a finite double
+EXACT = 22  # powers of ten up to here are doubles
+SPARE = 8
+FAR, ODD = 30000, -32768  # powers that are looked at, and the mark of a number that was not
+PLUS, MINUS, POINT = 43, 45, 46
+ZERO, NINE = np.uint8(48), np.uint8(9)
+
+TENS = np.array([float(10**q) for q in range(EXACT + 1)])
+SCALES = np.array([10**n for n in range(9)], np.uint64)
+ROOM = np.array([10 ** (18 - n) for n in range(9)], np.uint64)  # below it, n more digits leave two bits
+LOW = np.uint64(0xFFFFFFFF)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+TOP = np.uint64(1 << 63)
+HIDDEN = np.uint64(1 << 52)  # the bit of a double's fraction that is not stored
+GUARD = np.uint64(0x1FF)  # bits of a product below those that rounding looks at
+ONES = np.uint64(0x0101010101010101)
+ZEROS, SIXES, TOPS = ONES * np.uint64(48), ONES * np.uint64(118), ONES * np.uint64(128)
+PAIRS = np.uint64(0x000000FF000000FF)
+UPPER_PAIRS, LOWER_PAIRS = np.uint64(100 + (1000000 << 32)), np.uint64(1 + (10000 << 32))
+U0, U1, U2, U3, U4, U5, U6, U7, U8, U9, U10 = (np.uint64(n) for n in range(11))
+U16, U24, U32, U40, U48, U52, U56, U63, U64 = (np.uint64(n) for n in (16, 24, 32, 40, 48, 52, 56, 63, 64))
+
+
+def _powers_of_five() -> NDArray[np.uint64]:
+    """Return the leading 128 bits of 5^q as (high, low).
+
+    They are cut off, so that a product is never too large; reciprocals down to 5^-27 are rounded up, as
+    their products with 64 bits then tell exactly which quotients are whole.
+    """
+    rows = []
+    for q in range(LEAST, MOST + 1):
+        power = 5 ** abs(q)
+        if q < 0:
+            leading = (1 << (power - 1).bit_length() + 127) // power + (q >= -27)
+        else:
+            leading = power << 128 >> power.bit_length()
+        rows.append((leading >> 64, leading & (1 << 64) - 1))
+    return np.array(rows, np.uint64)
+
+
+FIVES = _powers_of_five()
+
+
+@kernel
+def multiply(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the product of two uint64 in two of them, high and low."""
+    a_high, a_low, b_high, b_low = a >> U32, a & LOW, b >> U32, b & LOW
+    low = a_low * b_low
+    middle = a_high * b_low + (low >> U32)
+    other = a_low * b_high + (middle & LOW)
+    return a_high * b_high + (middle >> U32) + (other >> U32), (other << U32) | (low & LOW)
+
+
+@kernel
+def nearest(digits: Any, power: Any) -> tuple[bool, Any]:
+    """Return whether digits * 10^power (uint64, not 0) is settled, and the bits of the nearest double.
+
+    Not settled are the few products whose rounding 128 bits cannot decide, and doubles that are not normal.
+    """
+    if power < LEAST or power > MOST:
+        return False, U0
+    shift = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if digits >> np.uint64(64 - step) == U0:
+            digits = digits << np.uint64(step)
+            shift += step
+    row = power - LEAST
+    high, low = multiply(digits, FIVES[row, 0])
+    if high & GUARD == GUARD:
+        more, _ = multiply(digits, FIVES[row, 1])
+        low = low + more
+        if low < more:
+            high = high + U1
+    if low == ALL and not -27 <= power <= 55:
+        return False, U0
+    upper = high >> U63
+    fraction = high >> (upper + U9)
+    exponent = ((217706 * power) >> 16) + 63 + np.int64(upper) - shift + 1023
+    if exponent <= 0:
+        return False, U0
+    if low <= U1 and -4 <= power <= 23 and fraction & U3 == U1 and fraction << (upper + U9) == high:
+        fraction = fraction & ~U1  # exactly between two doubles: to the even one
+    fraction = (fraction + (fraction & U1)) >> U1
+    if fraction >= HIDDEN << U1:
+        fraction = HIDDEN
+        exponent += 1
+    if exponent >= 2047:
+        return False, U0
+    return True, (fraction & ~HIDDEN) | (np.uint64(exponent) << U52)
+
+
+@kernel
+def eight_bytes(text: NDArray[np.uint8], p: Any) -> Any:
+    """Return text[p:p + 8] as one little-endian number (which compilers make one load of)."""
+    return (
+        np.uint64(text[p])
+        | np.uint64(text[p + U1]) << U8
+        | np.uint64(text[p + U2]) << U16
+        | np.uint64(text[p + U3]) << U24
+        | np.uint64(text[p + U4]) << U32
+        | np.uint64(text[p + U5]) << U40
+        | np.uint64(text[p + U6]) << U48
+        | np.uint64(text[p + U7]) << U56
+    )
+
+
+@kernel
+def leading_digits(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
+    """Return how many digits, up to eight, start at text[p], and their value.
+
+    Eight bytes are handled as one number, whose bytes then are added up in pairs, fours and all.
+    """
+    digits = eight_bytes(text, p) ^ ZEROS
+    others = ((digits + SIXES) | digits) & TOPS  # a byte of ten or more, or behind such a byte
+    n = (((others & (U0 - others)) >> U7) - U1 & ONES) * ONES >> U56
+    if n == U0:
+        return n, U0
+    digits = digits << (U64 - U8 * n)
+    digits = digits * U10 + (digits >> U8)
+    return n, ((digits & PAIRS) * UPPER_PAIRS + ((digits >> U16) & PAIRS) * LOWER_PAIRS) >> U32
+
+
+@kernel
+def scan_decimal(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any, Any]:
+    """Take the number that starts at text[p] apart: the position behind it, its digits, the power of ten.
+
+    The highest bit of the digits is the sign. The position is 0 where anything but plain decimal notation of
+    up to 18 significant digits is met; what may end a number is for the caller to judge.
+    """
+    negative = text[p] == MINUS
+    if negative or text[p] == PLUS:
+        p += U1
+    start, digits, n = p, U0, U8
+    power: Any = 0
+    if text[p + U1] == POINT and text[p] - ZERO <= NINE:  # most scores; waiting for `n` takes longer
+        digits = np.uint64(text[p] - ZERO)
+        p += U1
+        n = U1
+    while n == U8:
+        n, value = leading_digits(text, p)
+        if digits >= ROOM[n]:
+            return U0, U0, 0
+        digits = digits * SCALES[n] + value
+        p += n
+    if text[p] == POINT:
+        p += U1
+        start += U1
+        point = p
+        n = U8
+        while n == U8:
+            n, value = leading_digits(text, p)
+            if digits >= ROOM[n]:
+                return U0, U0, 0
+            digits = digits * SCALES[n] + value
+            p += n
+        power = -np.int64(p - point)
+    if p == start:
+        return U0, U0, 0
+    if text[p] | 32 == 101:  # e
+        p += U1
+        falls = text[p] == MINUS
+        if falls or text[p] == PLUS:
+            p += U1
+        n, value = leading_digits(text, p)
+        if n == U0 or n > U4:
+            return U0, U0, 0
+        power += -np.int64(value) if falls else np.int64(value)
+        p += n
+    if power < -FAR or power > FAR:
+        return U0, U0, 0
+    return p, (digits | TOP if negative else digits), power
+
+
+@kernel
+def round_decimals(scores: Floats, powers: NDArray[np.int16], start: int) -> int:
+    """Replace digits, as `scan_decimal` returns them, by the nearest doubles, in place.
+
+    scores : float64 (s,), at first the bits of the digits
+    powers : int16 (s,), powers of ten
+    returns the first entry from ``start`` on whose double is not settled here, or s; one whose power is ODD
+        is none
+    """
+    bits = scores.view(np.uint64)
+    for e in range(start, scores.size):
+        power = np.int64(powers[e])
+        digits, negative = bits[e] & ~TOP, bits[e] >= TOP
+        if digits <= HIDDEN and -EXACT <= power <= EXACT:
+            value = np.float64(np.int64(digits))
+            value = value / TENS[-power] if power < 0 else value * TENS[power]
+            scores[e] = -value if negative else value
+        elif power == ODD:
+            return e
+        elif digits != U0:
+            settled, found = nearest(digits, power)
+            if not settled:
+                return e
+            bits[e] = found | TOP if negative else found
+    return scores.size

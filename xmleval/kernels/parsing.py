@@ -1,0 +1,253 @@
+"""Lines of text to the entries of a sparse matrix.
+
+The text is uint8 and ends in a newline and `SPARE` more bytes that may be read. A kernel returns how far it
+came: the first line it could not read is explained elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.arrays import Floats, Ints, Labels
+from xmleval.kernels.decimal import (
+    ODD,
+    ONES,
+    POINT,
+    SCALES,
+    TOPS,
+    U0,
+    U1,
+    U2,
+    U3,
+    U8,
+    eight_bytes,
+    leading_digits,
+    scan_decimal,
+)
+from xmleval.kernels.jit import kernel
+
+MOST_LABELS = np.uint64(10**10)  # below it, eight more digits are still few enough for int64
+NEWLINES = ONES * np.uint64(10)
+TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = 9, 10, 13, 32, 35, 44, 58
+
+
+@kernel
+def count_byte(text: NDArray[np.uint8], sought: int) -> int:
+    """Count a byte in a text, without the array of flags that NumPy needs."""
+    n = 0
+    for byte in text:
+        n += byte == sought
+    return n
+
+
+@kernel
+def find_last(text: NDArray[np.uint8], byte: int) -> int:
+    """Return the last position of a byte, -1 if there is none."""
+    p = text.size - 1
+    while p >= 0 and text[p] != byte:
+        p -= 1
+    return p
+
+
+@kernel
+def blank_comments(text: NDArray[np.uint8]) -> None:
+    """Overwrite whatever follows a # in its line with spaces, in place, carriage returns too."""
+    inside = False
+    for p in range(text.size):
+        inside = text[p] != NEWLINE and (inside or text[p] == HASH)
+        if inside:
+            text[p] = SPACE
+
+
+@kernel
+def is_blank(byte: int) -> bool:
+    """Tell whether a byte separates tokens."""
+    return byte in (SPACE, TAB)
+
+
+@kernel
+def is_end(text: NDArray[np.uint8], p: Any) -> Any:
+    """Tell whether a line ends at text[p], with a carriage return or without."""
+    return text[p] == NEWLINE or (text[p] == RETURN and text[p + U1] == NEWLINE)
+
+
+@kernel
+def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
+    """Return the first position of the next line."""
+    while True:
+        others = eight_bytes(text, p) ^ NEWLINES
+        if ((others - ONES) & ~others & TOPS) != U0:
+            break
+        p += U8
+    while text[p] != NEWLINE:
+        p += U1
+    return p + U1
+
+
+@kernel
+def parse_id(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
+    """Return the integer that starts at text[p], -1 if none that is surely one does, and where it stops."""
+    start, label, n = p, U0, U8
+    while n == U8:
+        n, value = leading_digits(text, p)
+        if label >= MOST_LABELS and n != U0:
+            return -1, p
+        label = label * SCALES[n] + value
+        p += n
+    return (-1 if p == start else np.int64(label)), p
+
+
+@kernel
+def parse_entries(
+    text: NDArray[np.uint8],
+    n_lines: int,
+    n_labels: int,
+    ptr: Ints,
+    labels: Labels,
+    scores: Floats,
+    powers: NDArray[np.int16],
+) -> int:
+    """Read lines of ``label:score`` tokens and return how many of them are fine.
+
+    ptr : int64 (n_lines + 1,), labels : (s,), scores : float64 (s,), powers : int16 (s,), with room for
+        every entry; written. Scores become the bits of the digits of `scan_decimal`, or of the position of
+        a score that it leaves alone, whose power is ODD.
+    """
+    bits = scores.view(np.uint64)
+    e, p = 0, U0
+    ptr[0] = 0
+    for i in range(n_lines):
+        while True:
+            while is_blank(text[p]):
+                p += U1
+            if is_end(text, p):
+                break
+            label, p = parse_id(text, p)
+            if label < 0 or label >= n_labels or text[p] != COLON or e == labels.size:
+                return i
+            p += U1
+            behind, digits, power = scan_decimal(text, p)
+            if behind == U0 or not (is_blank(text[behind]) or is_end(text, behind)):
+                behind, digits, power = p, p, ODD
+                while not (is_blank(text[behind]) or is_end(text, behind)):
+                    behind += U1
+                if p == behind:
+                    return i
+            p = behind
+            labels[e], bits[e], powers[e] = label, digits, power
+            e += 1
+        p += U1 if text[p] == NEWLINE else U2
+        ptr[i + 1] = e
+    return n_lines
+
+
+@kernel
+def parse_lists(
+    text: NDArray[np.uint8],
+    n_lines: int,
+    n_labels: int,
+    loose: bool,
+    ptr: Ints,
+    labels: Labels,
+    lines: Ints,
+) -> tuple[int, int]:
+    """Read lines of ``label,label feature:value ...`` and return how many rows and lines are fine.
+
+    The features are looked over, not read. A first token with a colon is a feature: the line has no labels.
+
+    loose : whether blank lines are no rows, labels may follow blanks, and ``qid:`` tokens them
+    ptr : int64 (n_lines + 1,), labels : (s,), with room for every label; written
+    lines : int64 (n_lines,), which line each row is; written
+    """
+    e, p, row = 0, U0, 0
+    ptr[0] = 0
+    for i in range(n_lines):
+        if loose:
+            while is_blank(text[p]):
+                p += U1
+            if is_end(text, p):
+                p += U1 if text[p] == NEWLINE else U2
+                continue
+        start, first = p, e
+        while not (is_blank(text[p]) or is_end(text, p)):
+            label, p = parse_id(text, p)
+            if e == first and (text[p] == COLON or (loose and text[p] == 113)):
+                p = start
+                break
+            if text[p] == POINT:  # of an integer that was written as a float
+                p += U1
+                while text[p] == 48:
+                    p += U1
+            if label < 0 or label >= n_labels or e == labels.size:
+                return row, i
+            labels[e] = label
+            e += 1
+            if is_blank(text[p]) or is_end(text, p):
+                break
+            p += U1
+            if text[p - U1] != COMMA or is_blank(text[p]) or is_end(text, p):
+                return row, i
+        while is_blank(text[p]):
+            p += U1
+        if loose and text[p] == 113:
+            p = behind_query(text, p)
+        after = behind_line(text, p)
+        stop = after - U1
+        if stop > p and text[stop - U1] == RETURN:
+            stop -= U1
+        if not are_features(text, p, stop):
+            return row, i
+        lines[row] = i
+        row += 1
+        ptr[row] = e
+        p = after
+    return row, n_lines
+
+
+@kernel
+def behind_query(text: NDArray[np.uint8], p: Any) -> Any:
+    """Return the first position behind a ``qid:`` token and the blanks that follow it; p without one."""
+    if text[p + U1] != 105 or text[p + U2] != 100 or text[p + U3] != COLON:
+        return p
+    while not (is_blank(text[p]) or is_end(text, p)):
+        p += U1
+    while is_blank(text[p]):
+        p += U1
+    return p
+
+
+@kernel
+def are_features(text: NDArray[np.uint8], start: Any, stop: Any) -> Any:
+    """Tell whether text[start:stop], which starts with no blank, looks like ``feature:value`` tokens.
+
+    One pass without branches, which is several times faster than following the tokens: as many tokens as
+    colons, each token starting with a digit, each colon between a digit and something, no byte that no
+    number has.
+    """
+    if start == stop:
+        return True
+    befores, bytes_, afters = text[start : stop - U1], text[start + U1 : stop], text[start + U2 : stop + U1]
+    balance, bad = np.int32(1), np.uint8(0)
+    for p in range(bytes_.size):
+        before, byte, after = befores[p], bytes_[p], afters[p]
+        digit = (byte >= 48) & (byte <= 57)
+        colon = byte == COLON
+        starts = (before <= SPACE) & (byte > SPACE)
+        letter = ((byte | np.uint8(32)) >= 97) & ((byte | np.uint8(32)) <= 122)
+        known = (
+            digit
+            | colon
+            | letter
+            | (byte == SPACE)
+            | (byte == TAB)
+            | (byte == 46)
+            | (byte == 45)
+            | (byte == 43)
+        )
+        between = (before >= 48) & (before <= 57) & (after > SPACE)
+        bad |= np.uint8(not (known & (starts <= digit) & (colon <= between)))
+        balance += np.int32(starts) - np.int32(colon)
+    return bad == 0 and balance == 0 and 48 <= text[start] <= 57
