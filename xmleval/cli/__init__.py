@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from xmleval.cli.convert import convert
 from xmleval.cli.demo import demo
 from xmleval.cli.evaluate import evaluate
 from xmleval.cli.merge import merge
@@ -32,7 +33,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (evaluate, merge, stats, metrics, demo):
+for command in (evaluate, merge, convert, stats, metrics, demo):
     program.add_command(command)
 
 

@@ -52,6 +52,8 @@ class Format:
         has no such reader.
     named : NamedReaders, optional
         Readers of files with names, where the format has them.
+    write : callable, optional
+        ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Format:
     scores: Callable[[Path], Any] | None = None
     pieces: Callable[[Path, str], Pieces] | None = None
     named: NamedReaders | None = None
+    write: Callable[[Path, Any, str, int | None], None] | None = None
 
 
 @contextlib.contextmanager

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from xmleval.archive import read_header
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.pieces import Pieces
+from xmleval.io.writing import as_lists
+from xmleval.store import replacing
 
 LABELS, SCORES = "_indices.npy", "_scores.npy"
 
@@ -77,6 +79,16 @@ def _mapped_rows(array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
     return np.memmap(str(array.filename), array.dtype, "r", offset, (stop - start, array.shape[1]))
 
 
+def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write a top-k list as a pair of files, the scores first."""
+    stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
+    labels, scores = as_lists(data, kind, n_labels)
+    for name, array in ((SCORES, scores), (LABELS, labels)):
+        if array is not None:
+            with replacing(Path(stem + name)) as file:
+                np.save(file, array, allow_pickle=False)
+
+
 NPY = Format(
     name="npy",
     title="top-k list",
@@ -84,4 +96,5 @@ NPY = Format(
     extensions=(LABELS, SCORES),
     scores=read_list,
     pieces=list_pieces,
+    write=write_list,
 )

@@ -15,7 +15,9 @@ from xmleval.coerce.scores import refuse_padding
 from xmleval.coerce.source import stored_csr
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.pieces import Pieces
+from xmleval.io.writing import as_sparse
 from xmleval.kernels.checking import FINE, check_pointer
+from xmleval.store import replacing
 
 EXPECTED = "a SciPy sparse matrix as scipy.sparse.save_npz writes it"
 INDICES = {  # index arrays of each storage scheme
@@ -160,6 +162,13 @@ def _converted(path: Path, kind: str) -> Pieces:
     return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
 
 
+def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed, so that it can be mapped."""
+    matrix = as_sparse(data, kind, n_labels).tocsr()
+    with replacing(path) as file:
+        scipy.sparse.save_npz(file, matrix, compressed=False)
+
+
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
@@ -168,4 +177,5 @@ NPZ = Format(
     truth=read_npz,
     scores=read_npz,
     pieces=npz_pieces,
+    write=write_npz,
 )

@@ -28,6 +28,7 @@ from xmleval.io.columns import (
     stored_labels,
 )
 from xmleval.io.format import Format, NamedReaders, naming
+from xmleval.io.parquet import write_parquet
 from xmleval.io.pieces import Pieces
 
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
@@ -277,6 +278,12 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)
 
 
+def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
+    if not path.name.lower().endswith(".parquet"):
+        raise ValueError(f"{path}: only Parquet is written; expected a name that ends in .parquet")
+    write_parquet(path, data, kind, n_labels=n_labels)
+
+
 ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
@@ -286,4 +293,5 @@ ARROW = Format(
     scores=partial(read_arrow, kind="scores"),
     pieces=arrow_pieces,
     named=NamedReaders(has_names, read_arrow_truth, read_arrow_scores),
+    write=_write,
 )

@@ -261,6 +261,7 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     truth=read_numbered_qrels,
     named=NamedReaders(lambda path, kind: False, read_qrels, None),  # a run beside them tells
+    write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(
     name="run",
@@ -268,4 +269,5 @@ RUN = Format(
     files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
     named=NamedReaders(lambda path, kind: True, None, read_run),
+    write=lambda path, data, kind, n_labels: write_run(path, data),
 )

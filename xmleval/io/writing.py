@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from xmleval.coerce import InputError, Rows, ranking_rows, set_rows
 from xmleval.io.pieces import Pieces
@@ -58,3 +59,38 @@ def _rows(data: Any, kind: str, n_labels: int | None) -> Rows[Any]:
     elif n_labels is None:
         n_labels = known_labels(data, None) or 1
     return ranking_rows("scores", data, None, n_labels)
+
+
+def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:
+    """Return data as one CSR array: ones of a truth, every stored score."""
+    if not isinstance(data, tuple):
+        return data
+    blocks = [block for _, block in canonical(data, kind, n_labels)]
+    width = n_labels or 1 + max((int(block.labels.max(initial=0)) for block in blocks), default=0)
+    if any(block.scores is None for block in blocks):
+        raise ValueError("a list without scores is no matrix")
+    ptr = np.concatenate([[0], *(np.diff(block.ptr) for block in blocks)]).cumsum()
+    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
+    scores = np.concatenate([block.scores for block in blocks]) if blocks else np.empty(0, np.float32)
+    found = scipy.sparse.csr_array((scores, labels, ptr), shape=(ptr.size - 1, width))
+    found.sort_indices()
+    return found
+
+
+def as_lists(data: Any, kind: str, n_labels: int | None) -> tuple[Any, Any]:
+    """Return data as lists, best first: labels with -1 behind a row's last one, and scores or None."""
+    if isinstance(data, tuple):
+        return data
+    blocks = [block for _, block in canonical(data, kind, n_labels)]
+    depth = max((int(np.diff(block.ptr).max(initial=0)) for block in blocks), default=0)
+    rows = sum(block.ptr.size - 1 for block in blocks)
+    labels = np.full((rows, depth), -1, blocks[0].labels.dtype if blocks else np.int32)
+    scores = np.full((rows, depth), np.nan, blocks[0].scores.dtype if blocks else np.float32)
+    first = 0
+    for block in blocks:
+        sizes = np.diff(block.ptr)
+        filled = np.arange(depth) < sizes[:, None]
+        labels[first : first + sizes.size][filled] = block.labels
+        scores[first : first + sizes.size][filled] = block.scores
+        first += sizes.size
+    return labels, scores

@@ -24,6 +24,7 @@ from xmleval.io.explain import explain_entries, explain_list, number_at
 from xmleval.io.format import Format, naming
 from xmleval.io.lines import Lines, in_order, open_text, show, whole_lines
 from xmleval.io.pieces import Pieces
+from xmleval.io.writing import as_sparse
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
 from xmleval.store import replacing
@@ -276,4 +277,5 @@ XMC = Format(
     truth=read_truth,
     scores=read_scores,
     pieces=xmc_pieces,
+    write=lambda path, data, kind, n_labels: write_xmc(path, as_sparse(data, kind, n_labels), kind),
 )

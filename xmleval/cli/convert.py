@@ -1,0 +1,124 @@
+"""`xmleval convert`: relevant labels and scores from one format into another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.messages import naming_files
+from xmleval.cli.output import check_output
+from xmleval.io import FORMATS, Format
+from xmleval.io.csr import stack
+from xmleval.io.rows import RowReader, count_columns
+
+FILE = click.Path(path_type=Path)
+PIECE_BYTES = 1 << 26
+
+
+@click.command(short_help="Write files in another format.")
+@click.argument("source", metavar="IN", type=FILE)
+@click.argument("target", metavar="OUT", type=FILE)
+@click.option(
+    "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
+)
+@click.option("--n-labels", type=click.IntRange(min=1), help="Number of labels, where IN does not tell it.")
+@click.option(
+    "--like", type=FILE, metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores."
+)
+@click.option(
+    "--input-format",
+    type=click.Choice([known.name for known in FORMATS]),
+    help="Format of IN where its name does not tell it.",
+)
+def convert(
+    source: Path,
+    target: Path,
+    kind: str | None,
+    n_labels: int | None,
+    like: Path | None,
+    input_format: str | None,
+) -> None:
+    """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
+
+    The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
+    """
+    check_output(target, (source, like))
+    writer = _writer(target)
+    given = find_input(source, kind or "scores", input_format)
+    kind = kind or _only_kind(given.shards[0].format, source)
+    given = given._replace(kind=kind)
+    if like is not None or given.named:
+        data = _numbered(given, like, input_format)
+        n_labels = int(data.shape[1])
+    else:
+        pieces = given.pieces()
+        width = n_labels or pieces.n_labels
+        reader = RowReader(given.name, pieces, PIECE_BYTES, width or count_columns(pieces, PIECE_BYTES))
+        try:
+            data = _collected(reader, width)
+        finally:
+            reader.close()
+        n_labels = width
+    with naming_files({"truth": given.name, "scores": given.name}):
+        assert writer.write
+        writer.write(target, data, kind, n_labels)
+
+
+def _writer(target: Path) -> Format:
+    for known in FORMATS:
+        if target.name.lower().endswith(known.extensions) and known.write:
+            return known
+    endings = ", ".join(end for known in FORMATS if known.write for end in known.extensions)
+    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {endings}")
+
+
+def _only_kind(known: Format, source: Path) -> str:
+    """Return what a format holds, if that is settled."""
+    kinds = [
+        kind
+        for kind in ("truth", "scores")
+        if getattr(known, kind) or (known.named and getattr(known.named, kind))
+    ]
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{source}: a {known.title} may hold truth or scores; expected --kind truth or scores"
+        )
+    return kinds[0]
+
+
+def _numbered(given: Input, like: Path | None, input_format: str | None) -> Any:
+    """Return named data by number."""
+    if given.kind == "truth":
+        return read_named(given, [], None)[0].matrix
+    if like is None:
+        raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
+    return read_named(find_input(like, "truth", input_format), [given], None)[1][0].matrix
+
+
+def _collected(reader: RowReader, n_labels: int | None) -> Any:
+    """Return all rows as one sparse array, or as one list."""
+    pieces = [reader.take(n) for n in iter(reader.ready, 0)]
+    if not pieces or not isinstance(pieces[0], tuple):
+        dtype = pieces[0].dtype if pieces else np.float32
+        return stack(_consumed(pieces), n_labels or 1, dtype)
+    depth = max(labels.shape[1] for labels, _ in pieces)
+    labels = np.concatenate([_padded(labels, depth, -1) for labels, _ in pieces])
+    if pieces[0][1] is None:
+        return labels, None
+    return labels, np.concatenate([_padded(scores, depth, np.nan) for _, scores in pieces])
+
+
+def _consumed(pieces: list[Any]) -> Iterator[Any]:
+    """Yield pieces, each dropped before the next."""
+    pieces.reverse()
+    while pieces:
+        yield pieces.pop()
+
+
+def _padded(rows: Any, depth: int, filler: float) -> Any:
+    return np.pad(rows, ((0, 0), (0, depth - rows.shape[1])), constant_values=filler)
