@@ -94,6 +94,10 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if checkpoint.found:
             n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
+    if len({Path(name).name for name in names}) == len(names):
+        names = [Path(name).name for name in names]  # folders say nothing new
+    if len(set(names)) < len(names):
+        raise ValueError(f"{names[0]}: given twice; expected different SCORES")
     return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
 
 
