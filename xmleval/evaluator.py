@@ -186,7 +186,7 @@ class Evaluator:
             if scored or (scored is None and (self._plan is None or SCORED in self._given)):
                 given |= {SCORED}
         plan = self._plan or self._settings.plan(given)
-        if not (any(plan.curves) or plan.bits):
+        if not (plan.curves.scores or plan.bits):
             given -= {SCORED}  # nothing looks at more than their order
         if self._plan is not None and given != self._given:
             changed = sorted(given ^ self._given)[0]  # y_score itself before its scores

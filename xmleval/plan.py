@@ -108,11 +108,13 @@ class Plan:
     @property
     def curves(self) -> Needs:
         """What is asked of pooled scores."""
-        averages = {spec.average for spec in self.reading("runs")}
+        specs = self.reading("runs")
+        averages = {spec.average for spec in specs}
         return Needs(
             cells="micro" in averages or self.curve_points > 0,
             columns=self.keep_curves or bool(averages - {"micro"}),
-            bounds=any(map(self.bounded, self.reading("runs"))),
+            bounds=any(map(self.bounded, specs)),
+            pairs_alone=not any(spec.average == "micro" and not spec.metric.pairs_alone for spec in specs),
         )
 
     def bounded(self, spec: Spec) -> bool:
@@ -131,7 +133,7 @@ class Plan:
         decision = self.decision
         ranked = [spec for spec in self.every if self._ranks(spec)]
         kept = self.keep_labels and decision is not None and decision.kind != "pred"
-        if any(self.curves) or self.bits:
+        if self.curves.scores or self.bits:
             return None if ranked or kept else 0
         tied = self.conventions.ndcg_ties == "average"
         if any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every):
@@ -181,7 +183,7 @@ class States:
         self.sets = LabelSets() if plan.reading("sets") else None
         score = plan.conventions.unlisted_score
         needs = plan.curves
-        self.runs = ScoreRuns(plan.n_labels, score, needs, memory) if any(needs) else None
+        self.runs = ScoreRuns(plan.n_labels, score, needs, memory) if needs.scores else None
         self.keys = {bits: KeyCounts(plan.n_labels, score, bits) for bits in plan.bits}
 
     def of_workers(self, n_workers: int) -> list[States]:

@@ -139,9 +139,9 @@ class Settings:
             raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
         curves = {"cell scores", "equal weights"} <= inputs
         if self.keep_labels and not curves and "sets" not in inputs:
-            raise ValueError("keep_labels needs y_pred= or decision=, or scores in y_score= and no weights")
+            raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
         if self.curve_points and not curves:
-            raise ValueError("curve_points needs scores in y_score=, and rows without sample_weight=")
+            raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
         return Plan(
             specs=specs,
             n_labels=self.n_labels,

@@ -79,7 +79,7 @@ def parse_spec(text: str) -> Spec:
     name, average = found["name"], found["average"]
     k = None if found["k"] is None else int(found["k"])
     rows = [metric for metric in TABLE if metric.name == name]
-    averages = [f"{name}.{a}" for metric in rows for a in metric.averages]
+    averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
         raise ValueError(f"{text!r}: there is no measure {name!r}; `xmleval metrics` lists all")

@@ -20,6 +20,7 @@ from xmleval.spec import DEFAULT_K
 
 FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
+OUTPUTS = ("output", "per_label", "state")
 EXCLUDE = (("train", "propensity"), ("pred", "decision"), ("propensity", "a"), ("propensity", "b"))
 
 
@@ -161,8 +162,11 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    outputs = [options[name].resolve() for name in OUTPUTS if options[name] is not None]
+    if len(set(outputs)) < len(outputs):
+        raise click.UsageError("two outputs have one name", click.get_current_context())
     given = (truth, *scores, options["train"], options["propensity"], options["pred"], options["exclude"])
-    for name in ("output", "per_label", "state"):
+    for name in OUTPUTS:
         check_output(options[name], given)
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))

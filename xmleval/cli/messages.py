@@ -45,7 +45,7 @@ def one_line(error: BaseException) -> str:
 def spell_options(text: str) -> str:
     """Replace keywords of the Python interface, ``decision=top3``, by options, ``--decision top3``."""
     return re.sub(
-        rf"\b({'|'.join(KEYWORDS)})=(\S?)",
+        rf"\b({'|'.join(KEYWORDS)})=([^\s,;]?)",
         lambda found: f"{KEYWORDS[found[1]]} {found[2]}" if found[2] else KEYWORDS[found[1]],
         text,
     )

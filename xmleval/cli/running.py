@@ -73,7 +73,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     q = _propensity(options, train, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
-        with naming_files({"propensity": options["propensity"]}):
+        with naming_files({"propensity": options["propensity"], "bounds": "--bounds"}):
             evaluator = Evaluator(
                 **arguments,
                 n_labels=n_labels,

@@ -32,7 +32,7 @@ def memory_bytes(argument: str, value: Any) -> int:
     if not isinstance(value, str):
         return positive_integer(argument, value)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
-    n_bytes = 0 if found is None else int(float(found[1]) * UNITS.get(found[2] or "b", 0))
-    if n_bytes < 1:
+    n_bytes = 0.0 if found is None else float(found[1]) * UNITS.get(found[2] or "b", 0)
+    if not 1 <= n_bytes < 2**63:
         raise InputError(argument, f"{value!r} is not an amount of memory, such as 512MB or 2GiB")
-    return n_bytes
+    return int(n_bytes)

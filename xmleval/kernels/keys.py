@@ -27,6 +27,32 @@ def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Boo
 
 
 @kernel
+def flag_listed(
+    list_ptr: Ints, list_labels: Labels, true_ptr: Ints, true_labels: Labels, relevant: Bools
+) -> None:
+    """Flag the listed entries that are relevant, where nobody asks for their places.
+
+    list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, in any order
+    true_ptr, true_labels : int64 (n + 1,), (t,) strictly increasing within each row
+    relevant : bool (s,), written
+    """
+    for i in range(true_ptr.size - 1):
+        row = list_labels[list_ptr[i] : list_ptr[i + 1]]
+        flags = relevant[list_ptr[i] : list_ptr[i + 1]]
+        truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
+        for s in range(row.size):
+            flags[s] = False
+        if truth.size <= SCANNED:
+            for label in truth:  # outermost, so that comparing vectorises
+                for s in range(row.size):
+                    flags[s] |= row[s] == label
+        else:
+            for s in range(row.size):
+                t = np.searchsorted(truth, row[s])
+                flags[s] = t < truth.size and truth[t] == row[s]
+
+
+@kernel
 def part_scores(flags: Bools, scores: Scores, flagged: Scores, others: Scores) -> None:
     """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both in order."""
     i, j = 0, 0
@@ -93,7 +119,7 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, spare: Scores, offs
     """Bring keys into the order of ranges that splitters make, in place; within a range any order.
 
     splitters : (s,), rising; the ranges are: below the first, equal to it, between it and the second, ...
-    bucket : int32 (n,) and spare : (n,), overwritten
+    bucket : int32 or, for at most 16 splitters, uint8 (n,), and spare : (n,), overwritten
     offsets : int64 (2 s + 2,), written: where each range starts, and the end
     """
     for p in range(keys.size):
@@ -101,7 +127,8 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, spare: Scores, offs
     if splitters.size <= SCANNED:
         for splitter in splitters:  # one after another, so that each pass vectorises
             for p in range(keys.size):
-                bucket[p] += np.int32(keys[p] > splitter) + np.int32(keys[p] >= splitter)
+                above, level = keys[p] > splitter, keys[p] >= splitter
+                bucket[p] += bucket.dtype.type(above) + bucket.dtype.type(level)
     else:
         for p in range(keys.size):
             place = np.searchsorted(splitters, keys[p])

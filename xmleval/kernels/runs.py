@@ -9,6 +9,8 @@ from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import BIAS, HALF, LOW
 
+STRIDE = 16  # irrelevant scores that are passed at a time
+
 
 @kernel
 def add_product(limbs: Ints, a: int, b: int) -> None:
@@ -69,6 +71,13 @@ def sweep(
     seen = above[0]
     while i >= 0:
         score = relevant[i]
+        passed = STRIDE
+        while passed == STRIDE and j >= STRIDE - 1:  # a fixed number at a time vectorises
+            passed = 0
+            start = j - (STRIDE - 1)
+            for s in range(STRIDE):
+                passed += irrelevant[start + s] > score
+            j -= passed
         while j >= 0 and irrelevant[j] > score:
             j -= 1
         group, others = 0, 0
@@ -81,6 +90,38 @@ def sweep(
         seen += group
         wrong = above[1] + (irrelevant.size - 1 - j)
         count_group(group, others, float(score), seen, wrong, totals, pairs, precision, peak)
+
+
+@kernel
+def count_pairs(relevant: Scores, irrelevant: Scores, pairs: Ints) -> None:
+    """Count pairs of a relevant and an irrelevant score, in the right order and level.
+
+    relevant, irrelevant : rising, fewer than 2^31 each
+    pairs : int64 (2, 2), added to, as limbs
+    """
+    j = 0
+    right, level = 0, 0
+    i = 0
+    while i < relevant.size:
+        score = relevant[i]
+        passed = STRIDE
+        while passed == STRIDE and j + STRIDE <= irrelevant.size:  # a fixed number at a time vectorises
+            passed = 0
+            for s in range(STRIDE):
+                passed += irrelevant[j + s] < score
+            j += passed
+        while j < irrelevant.size and irrelevant[j] < score:
+            j += 1
+        others = 0
+        while j + others < irrelevant.size and irrelevant[j + others] == score:
+            others += 1
+        start = i
+        while i < relevant.size and relevant[i] == score:
+            i += 1
+        right += (i - start) * j
+        level += (i - start) * others
+    add_product(pairs[0], 1, right)
+    add_product(pairs[1], 1, level)
 
 
 @kernel

@@ -53,6 +53,7 @@ AUC = Metric(
     best=1.0,
     whole=True,
     bounded=True,
+    pairs_alone=True,
     averages=("micro", "macro", "weighted"),
     conventions=("auc_ties", "unlisted"),
 )

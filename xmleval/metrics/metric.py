@@ -88,6 +88,8 @@ class Metric:
         Whether the whole ranking counts, not only its first k labels.
     bounded : bool
         Whether the least and the largest value over all completions of the lists can be told.
+    pairs_alone : bool
+        Whether ``curve`` reads nothing but pairs, which cost less.
     direction : {"up", "down", "none"}
         Which values are better.
     range : tuple of float
@@ -124,6 +126,7 @@ class Metric:
     empty: str = ""
     whole: bool = False
     bounded: bool = False
+    pairs_alone: bool = False
     direction: str = "up"
     range: tuple[float, float] = (0.0, 1.0)
     best: float | Best | None = None

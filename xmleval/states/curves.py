@@ -11,7 +11,15 @@ import numpy as np
 from xmleval.arrays import Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.keys import HALF
-from xmleval.kernels.runs import sum_below, sum_labels_below, sweep, sweep_labels, trace, weigh_group
+from xmleval.kernels.runs import (
+    count_pairs,
+    sum_below,
+    sum_labels_below,
+    sweep,
+    sweep_labels,
+    trace,
+    weigh_group,
+)
 from xmleval.states.piles import (
     Pile,
     Ranges,
@@ -142,6 +150,46 @@ def sweep_cells(
         group, others = without.tolist()
         found.append(_tie_group(group, others, -np.inf, seen, totals, strides))
     return _total(found)
+
+
+def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work) -> Found | None:
+    """Count pairs of all cells where nothing else is asked and all scores are held; None where they are not.
+
+    Pairs add up over any parts of the irrelevant scores, so that these need not be brought into ranges.
+    """
+    dtype = common_dtype([relevant, irrelevant], np.float64)
+    if relevant.runs or irrelevant.runs or any(keys.dtype != dtype for keys in irrelevant.held):
+        return None
+    good = np.concatenate([np.empty(0, dtype), *relevant.held])
+    good.sort()
+    n_groups = max(1, min(len(irrelevant.held), work.n_ranges([relevant, irrelevant])))
+    groups = [irrelevant.held[number::n_groups] for number in range(n_groups)]
+
+    def count(number: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        bad = np.concatenate([np.empty(0, dtype), *groups[number]])
+        bad.sort()
+        pairs = np.zeros((2, 2), np.int64)
+        count_pairs(good, bad, pairs)
+        return as_integers(pairs), _around(bad, unlisted.level)
+
+    counted = work.map(count, range(n_groups))
+    right, level = _added(pairs for pairs, _ in counted)
+    # pairs of a cell with a score and one without, and of two without
+    bad_below, bad_level = _added(around for _, around in counted)
+    good_below, good_level = _around(good, unlisted.level)
+    right += unlisted.relevant * bad_below + unlisted.irrelevant * (good.size - good_below - good_level)
+    level += unlisted.relevant * bad_level + unlisted.irrelevant * good_level
+    level += unlisted.relevant * unlisted.irrelevant
+    nothing = np.zeros(LIMBS, np.int64), np.full(2, np.nan), np.empty((0, 3))
+    return Found((right, level), *nothing, (0, 0))
+
+
+def _around(scores: Scores, level: float | None) -> tuple[int, int]:
+    """Return how many rising scores are below the unlisted cells, and level with them."""
+    if level is None:
+        return 0, 0
+    low, high = (int(np.searchsorted(scores, scores.dtype.type(level), s)) for s in ("left", "right"))
+    return low, high - low
 
 
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
 from xmleval.coerce import InputError
-from xmleval.kernels.keys import find_last, flag_relevant, part_scores
+from xmleval.kernels.keys import find_last, flag_listed, flag_relevant, part_scores
 from xmleval.kernels.matching import find_positions, find_ties, rank_positions, rank_unlisted, sort_ranks
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.rows import (
@@ -134,8 +134,13 @@ class Facts:
     @cached_property
     def relevant_entries(self) -> Bools:
         """Which listed entries are relevant."""
-        flags = np.zeros(self.ranking.labels.size, np.bool_)
-        flag_relevant(self.ranking.ptr, self.block.truth.ptr, self.positions, flags)
+        ranking, truth = self.ranking, self.block.truth
+        if "positions" not in self.__dict__:
+            flags = np.empty(ranking.labels.size, np.bool_)
+            flag_listed(ranking.ptr, ranking.labels, truth.ptr, truth.labels, flags)
+            return flags
+        flags = np.zeros(ranking.labels.size, np.bool_)
+        flag_relevant(ranking.ptr, truth.ptr, self.positions, flags)
         return flags
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from xmleval.arrays import Floats, Ints, Labels, Scores
-from xmleval.kernels.keys import HALF, decode_keys, encode_keys, part_keys
+from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
 from xmleval.states.spill import Keys, Run, SpillFile
 
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
@@ -194,7 +194,8 @@ def _cut(part: Keys | Run, splitters: Keys) -> Cut:
         sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
         return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
     offsets = np.empty(2 * splitters.size + 2, np.int64)
-    part_keys(part, splitters, np.empty(part.size, np.int32), np.empty_like(part), offsets)
+    bucket: Any = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
+    part_keys(part, splitters, bucket, np.empty_like(part), offsets)
     return Cut(part, offsets)
 
 

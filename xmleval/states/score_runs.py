@@ -14,6 +14,7 @@ from xmleval.states.curves import (
     Last,
     Unlisted,
     Work,
+    count_cells,
     open_columns,
     sweep_cells,
     sweep_columns,
@@ -55,11 +56,20 @@ class Curves(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists."""
+    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
+
+    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak.
+    """
 
     cells: bool
     columns: bool
     bounds: bool
+    pairs_alone: bool = False
+
+    @property
+    def scores(self) -> bool:
+        """Whether scores are to be kept at all."""
+        return self.cells or self.columns
 
 
 class Memory(NamedTuple):
@@ -130,17 +140,21 @@ class ScoreRuns:
 
     def prepare_merge(self, other: ScoreRuns) -> Commit:
         """Add another state of the same kind."""
-        take = self._prepare_keys({name: pile.held for name, pile in other.piles.items()})
+        own = other is self  # arrays are brought into order in place, each by itself
+        held = {n: [k.copy() if own else k for k in pile.held] for n, pile in other.piles.items()}
+        runs = {name: list(pile.runs) for name, pile in other.piles.items()}
+        last, n_left = list(other.last), list(other.n_left)
+        take = self._prepare_keys(held)
 
         def commit() -> None:
             take()
-            for name, pile in other.piles.items():
-                self.piles[name].add([], pile.runs)
+            for name, pile in self.piles.items():
+                pile.add([], runs[name])
             self.n_true += other.n_true
             self.n_rows += other.n_rows
             self.dtype = np.result_type(self.dtype, other.dtype)
-            self.last += other.last
-            self.n_left += other.n_left
+            self.last += last
+            self.n_left += n_left
 
         return commit
 
@@ -201,7 +215,11 @@ class ScoreRuns:
         if n_points:
             strides = np.array([max(1, -(-2 * pile.size // n_points)) for pile in (good, bad)])
         last = self._last() if self.needs.bounds else None
-        found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
+        found = None
+        if self.needs.pairs_alone and strides is None and last is None:
+            found = count_cells(good, bad, unlisted, work)
+        if found is None:
+            found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
 
         def curve(right: int, level: int, *rest: float) -> Curve:
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
@@ -210,6 +228,8 @@ class ScoreRuns:
         peak, threshold = found.peak
         value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
         points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
+        if len(points) > n_points + 2:  # the unlisted cells may have added some
+            points = points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
         if not self.needs.bounds:
             return Curves(value, None, None), points
         # without the pairs of unlisted cells, which stand below all
@@ -218,7 +238,8 @@ class ScoreRuns:
         level -= unlisted.relevant * unlisted.irrelevant
         worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
         filled = [good, self.piles[f"{CELLS}.{MISSING}"]]
-        best = curve(*sweep_cells(filled, bad, Unlisted(0, unlisted.irrelevant, None), work).pairs)
+        above_all = Unlisted(0, unlisted.irrelevant, None)
+        best = curve(*sweep_cells(filled, bad, above_all, work).pairs)
         return Curves(value, worst, best), points
 
     def columns(self, work: Work) -> Curves:
@@ -275,6 +296,8 @@ class ScoreRuns:
         """Take over what `arrays` gave."""
         self.n_true = saved(arrays, "n_true", *self.n_true.shape)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
+        if n_rows < 0 or width not in (4, 8):
+            raise ValueError(f"{n_rows} rows with scores of {width} bytes")
         self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")
         for name, pile in self.piles.items():
             for key, keys in arrays.items():
@@ -286,12 +309,14 @@ class ScoreRuns:
         self._prepare_keys({name: [] for name in self.piles})()
         if self.needs.bounds:
             self.last, self.n_left = [arrays["last"]], [saved(arrays, "n_left", n_rows)]
-            if self.last[0].dtype.kind != "f" or self.last[0].shape != (n_rows,):
-                raise ValueError(f"last scores are {self.last[0].dtype} of shape {self.last[0].shape}")
+            last = self.last[0]
+            known = last.dtype.char in "fd" and last.dtype.isnative and last.shape == (n_rows,)
+            if not known or np.isnan(last).any():
+                raise ValueError(f"last scores are {last.dtype} of shape {last.shape}, or not numbers")
 
     def _checked(self, pile: str, keys: Chunks) -> Iterator[Keys]:
         """Yield saved keys, or refuse what cannot be any: no kernel looks twice."""
-        if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD"):
+        if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD") or not keys.dtype.isnative:
             raise ValueError(f"{pile} scores are {keys.dtype}")
         yield np.empty(0, keys.dtype)
         for part in keys.read():

@@ -55,6 +55,9 @@ class SpillFile:
         with self._lock:
             try:
                 file, start = self._opened(), self._end
+            except OSError as error:
+                raise _naming_folder(error, size * dtype.itemsize) from None
+            try:
                 for keys in chunks:
                     first = -done % stride  # of these keys, the first that is sampled
                     found = keys[first::stride]
@@ -63,8 +66,7 @@ class SpillFile:
                     _write_all(file, start + done * dtype.itemsize, keys)
                     done += keys.size
             except BaseException as error:
-                if self._file is not None:
-                    os.ftruncate(self._file.number, self._end)
+                os.ftruncate(file.number, start)
                 if isinstance(error, OSError):
                     raise _naming_folder(error, size * dtype.itemsize) from None
                 raise
