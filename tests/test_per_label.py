@@ -193,7 +193,7 @@ def test_refused_where_nothing_was_or_can_be_kept() -> None:
             curve()
     with pytest.raises(ValueError, match=r"^keep_labels= needs"):
         evaluate(truth, (labels, None), metrics=["p@1"], keep_labels=True)
-    with pytest.raises(ValueError, match=r"^curve_points needs scores in y_score="):
+    with pytest.raises(ValueError, match=r"^curve_points= needs scores in y_score="):
         evaluate(truth, (labels, None), metrics=["p@1"], curve_points=10)
     wrong: list[Any] = [-1, 1.5, True, "7"]
     for points in wrong:
