@@ -257,7 +257,7 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
     counts = np.zeros((3, depth + 1), np.int64)
     profiles.count_hits(true_ptr, ranks, slots, counts)
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
-    assert counts.sum() == ranks.size
+    assert counts.sum() <= ranks.size
     weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
     profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
     assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
