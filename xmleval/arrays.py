@@ -30,16 +30,18 @@ class Truth(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Listed labels of some instances, best first.
+    """Listed labels of some instances, best first, or in any order where ``ordered`` is False.
 
     ptr : int64 (n + 1,); labels : (s,); scores : (s,) not increasing within an instance, or None;
-    n_above : int64 (n,), how many leading entries rank above the labels that are not listed.
+    n_above : int64 (n,), how many entries rank above the labels that are not listed, the leading ones.
+    Without order, earlier ones of equal scores rank above later ones.
     """
 
     ptr: Ints
     labels: Labels
     scores: Scores | None
     n_above: Ints
+    ordered: bool = True
 
 
 class Block(NamedTuple):

@@ -37,7 +37,7 @@ def join_inputs(
     unlisted = plan.conventions.unlisted_score
     scores: Rows[Ranking] | None = None
     if y_score is not None:
-        scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth)
+        scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:

@@ -129,29 +129,32 @@ class Plan:
 
     @property
     def depth(self) -> int | None:
-        """Leading labels of a ranking that the measures look at; None for all, 0 for all in any order."""
+        """Leading labels of a ranking that the measures look at; None for all."""
         decision = self.decision
-        ranked = [spec for spec in self.every if self._ranks(spec)]
-        kept = self.keep_labels and decision is not None and decision.kind != "pred"
-        if self.curves.scores or self.bits:
-            return None if ranked or kept else 0
         tied = self.conventions.ndcg_ties == "average"
         if any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every):
             return None
-        by_decision = kept or any(spec.needs == ("sets",) for spec in self.every)
-        if decision and decision.kind == "threshold" and by_decision:
+        by_decision = self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
+        if self.curves.scores or (decision and decision.kind == "threshold" and by_decision):
             return None
         at_k = [spec.k or 0 for spec in self.every]
         if decision and decision.kind == "top":
             at_k.append(int(decision.value))
         return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
 
-    def _ranks(self, spec: Spec) -> bool:
-        """Tell whether a spec looks at the order of a row."""
-        if self.reads(spec) in ("runs", "keys", "parts"):
-            return False
-        given_sets = self.decision is not None and self.decision.kind == "pred"
-        return "scores" in spec.needs or ("sets" in spec.needs and not given_sets)
+    @property
+    def ordered(self) -> bool:
+        """Whether labels are needed in order, not only the places of the relevant ones."""
+        return self.bounds or self._keeps_decided or any(map(self._decides, self.every))
+
+    @property
+    def _keeps_decided(self) -> bool:
+        return self.keep_labels and self.decision is not None and self.decision.kind != "pred"
+
+    def _decides(self, spec: Spec) -> bool:
+        """Tell whether a spec reads sets that scores are turned into."""
+        of_sets = spec.metric.counts or spec.metric.labels or "sets" in spec.needs
+        return bool(of_sets) and self.decide(spec).kind != "pred"
 
     def row_values(self, spec: Spec, facts: Facts) -> Floats:
         """Return a spec's values of the rows of a block, NaN where a row is left out."""

@@ -24,7 +24,15 @@ from xmleval.coerce.source import (
     stored_lists,
 )
 from xmleval.kernels.checking import FINE, find_duplicate
-from xmleval.kernels.ranking import copy_heads, count_leading, falls, head_pointer, rank_rows, select_heads
+from xmleval.kernels.ranking import (
+    copy_heads,
+    count_leading,
+    count_reaching,
+    falls,
+    head_pointer,
+    rank_rows,
+    select_heads,
+)
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
@@ -37,6 +45,7 @@ def ranking_rows(
     known: int,
     unlisted: float | None = None,
     depth: int | None = None,
+    ordered: bool = True,
 ) -> Rows[Ranking]:
     """Accept scores in any form and rank them block by block.
 
@@ -53,7 +62,9 @@ def ranking_rows(
     unlisted : float or None
         Score of labels that are not listed; None ranks them below everything.
     depth : int or None
-        How many leading labels of a row are needed; None for all, 0 for all of them in any order.
+        How many leading labels of a row are needed; None for all.
+    ordered : bool
+        Whether they are needed best first; matrices are then left in the order of their labels.
 
     Returns
     -------
@@ -66,7 +77,7 @@ def ranking_rows(
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
-    if unlisted is not None and depth:
+    if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
     if isinstance(value, tuple):
         if len(value) != 2:
@@ -75,7 +86,7 @@ def ranking_rows(
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth)
+        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered)
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth)
     array = as_array(argument, value)
@@ -86,7 +97,7 @@ def ranking_rows(
         ptr = np.arange(n + 1, dtype=np.int64) * width
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
         labels = np.tile(np.arange(width, dtype=label_dtype(width)), n)
-        return _rank(ptr, labels, scores, unlisted, depth)
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
     return Rows(n_rows, width, 24.0 * width, block)
 
@@ -135,7 +146,9 @@ def refuse_padding(argument: str, matrix: Any) -> None:
         )
 
 
-def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: int | None) -> Rows[Ranking]:
+def _sparse_rows(
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool
+) -> Rows[Ranking]:
     n_rows = stored.ptr.size - 1
 
     def block(start: int, stop: int) -> Ranking:
@@ -148,15 +161,20 @@ def _sparse_rows(argument: str, stored: Stored, unlisted: float | None, depth: i
             competing = scores != as_score(unlisted, scores)
             ptr, labels, _ = keep_entries(entries, competing)
             scores = scores[competing]
-        return _rank(ptr, labels, scores, unlisted, depth)
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
     return Rows(n_rows, stored.n_labels, 32.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
 
 
-def _rank(ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None) -> Ranking:
+def _rank(
+    ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None, ordered: bool
+) -> Ranking:
     """Rank entries whose ids rise within each row."""
-    if depth == 0:
-        return Ranking(ptr, labels, scores, np.diff(ptr))
+    if not ordered:
+        n_above = np.diff(ptr)
+        if unlisted is not None:
+            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
+        return Ranking(ptr, labels, scores, n_above, False)
     if depth is not None and depth <= SELECTED:
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
@@ -256,8 +274,6 @@ def _ranked_list(
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
     scores = ordered_scores(argument, values, ptr, start)
-    if depth == 0:
-        return Ranking(ptr, labels, scores, np.diff(ptr))
     if not falls(ptr, scores):
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)

@@ -10,6 +10,7 @@ from xmleval.kernels.sorting import longest_row, sort_up
 
 SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
 SHORT = 16  # lists up to this length are too short for vectors
+CHUNK = 16  # listed labels that are compared at a time
 
 
 @kernel
@@ -33,14 +34,20 @@ def find_positions(
                 if n < SHORT:
                     for s in range(n):
                         place = s + 1 if row[s] == label else place
+                elif label < n and row[label] == label:  # as in rows that list every label by its id
+                    place = label + 1
                 else:
-                    listed = False  # whether it is there vectorises; where it is, seldom matters
-                    for s in range(n):
-                        listed |= row[s] == label
-                    if listed:
-                        while row[place] != label:
-                            place += 1
-                        place += 1
+                    start, listed = 0, False
+                    while start + CHUNK <= n:  # whether it is in a chunk vectorises
+                        for s in range(CHUNK):
+                            listed |= row[start + s] == label
+                        if listed:
+                            break
+                        start += CHUNK
+                    for s in range(start, min(start + CHUNK, n)):
+                        if row[s] == label:
+                            place = s + 1
+                            break
                 positions[t] = place
         else:
             positions[first:last] = 0
@@ -153,6 +160,61 @@ def find_ties(
                         right = middle
             above[t] = start - lo + (n_unlisted if p - lo >= n_level[i] else 0)
             tied[t] = stop - start
+
+
+@kernel
+def count_places(
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, above: Ints, tied: Ints, ranks: Ints
+) -> None:
+    """Count what orders each relevant label among the listed ones, which are in any order.
+
+    For a few relevant labels a row this is many times faster than sorting the row.
+
+    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
+    above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with its own,
+    and its place if the row were sorted, equal scores in the order they came in
+    """
+    for i in range(true_ptr.size - 1):
+        row = scores[list_ptr[i] : list_ptr[i + 1]]
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            place = positions[t]
+            if place == 0:
+                continue
+            score = row[place - 1]
+            greater, equal, earlier = 0, 0, 0
+            for s in range(row.size):
+                greater += row[s] > score
+                equal += row[s] == score
+            if equal > 1:
+                for s in range(place - 1):
+                    earlier += row[s] == score
+            above[t], tied[t], ranks[t] = greater, equal, greater + earlier + 1
+
+
+@kernel
+def place_unlisted(
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, level: float, n_labels: int,
+    above: Ints, tied: Ints,
+) -> None:  # fmt: skip
+    """Let unlisted labels take part in what `count_places` found: at a score, or below all if it is NaN."""
+    below = np.isnan(level)
+    for i in range(true_ptr.size - 1):
+        row = scores[list_ptr[i] : list_ptr[i + 1]]
+        n_unlisted = n_labels - row.size
+        greater, equal = 0, 0
+        if below:
+            greater = row.size
+        else:
+            for s in range(row.size):
+                greater += row[s] > level
+                equal += row[s] == level
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if positions[t] == 0:
+                above[t], tied[t] = greater, equal + n_unlisted
+            elif not below:
+                score = row[positions[t] - 1]
+                above[t] += n_unlisted if level > score else 0
+                tied[t] += n_unlisted if level == score else 0
 
 
 @kernel

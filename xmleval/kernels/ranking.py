@@ -94,6 +94,16 @@ def count_leading(ptr: Ints, scores: Scores, value: float, with_equal: bool, n_l
 
 
 @kernel
+def count_reaching(ptr: Ints, scores: Scores, value: float, n_reaching: Ints) -> None:
+    """Count the entries of each row, in any order, at and above a value; n_reaching : int64 (n,), written."""
+    for i in range(ptr.size - 1):
+        n = 0
+        for p in range(ptr[i], ptr[i + 1]):
+            n += scores[p] >= value
+        n_reaching[i] = n
+
+
+@kernel
 def fill_heads(
     ptr: Ints, labels: Labels, n_above: Ints, n_labels: int, head_ptr: Ints, head_labels: Labels
 ) -> None:

@@ -11,8 +11,16 @@ import numpy as np
 from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
 from xmleval.coerce import InputError
 from xmleval.kernels.keys import find_last, flag_listed, flag_relevant, part_scores
-from xmleval.kernels.matching import find_positions, find_ties, rank_positions, rank_unlisted, sort_ranks
-from xmleval.kernels.ranking import count_leading, fill_heads
+from xmleval.kernels.matching import (
+    count_places,
+    find_positions,
+    find_ties,
+    place_unlisted,
+    rank_positions,
+    rank_unlisted,
+    sort_ranks,
+)
+from xmleval.kernels.ranking import count_leading, fill_heads, rank_rows
 from xmleval.kernels.rows import (
     complete_ties,
     count_within,
@@ -25,6 +33,7 @@ from xmleval.kernels.rows import (
 )
 
 TABULATED = 1 << 16  # discounts summed one by one
+COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
 
 
 class Decision(NamedTuple):
@@ -95,6 +104,14 @@ def discount_sums(ranks: Ints) -> Floats:
     return sums
 
 
+def in_order(ranking: Ranking) -> Ranking:
+    """Return a ranking best first."""
+    assert ranking.scores is not None
+    labels, scores = ranking.labels.copy(), ranking.scores.copy()
+    rank_rows(ranking.ptr, labels, scores)
+    return Ranking(ranking.ptr, labels, scores, ranking.n_above)
+
+
 class Facts:
     """One block, seen through what measures ask of it.
 
@@ -107,11 +124,13 @@ class Facts:
     def __init__(
         self, block: Block, n_labels: int, unlisted: float | None, decision: Decision | None
     ) -> None:
+        self.n_relevant: Ints = np.diff(block.truth.ptr)
+        if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
+            block = block._replace(ranking=in_order(block.ranking))
         self.block = block
         self.n_labels = n_labels
         self.unlisted = unlisted
         self.decision = decision
-        self.n_relevant: Ints = np.diff(block.truth.ptr)
         self._predicted: dict[Decision, Predicted] = {}
         self._counts: dict[Decision, Counts] = {}
 
@@ -177,17 +196,32 @@ class Facts:
         return found
 
     @cached_property
+    def _counted(self) -> tuple[Ints, Ints, Ints]:
+        """Entries above each listed relevant label and level with it, and its place; of unordered rows."""
+        scores = self.ranking.scores
+        assert scores is not None
+        above, tied, ranks = (np.zeros_like(self.positions) for _ in range(3))
+        ptr = self.block.truth.ptr, self.ranking.ptr
+        count_places(self.positions, *ptr, scores, above, tied, ranks)
+        return above, tied, ranks
+
+    @property
+    def _places(self) -> Ints:
+        """Place of each relevant label among the listed ones, best first; 0 where it is not listed."""
+        return self.positions if self.ranking.ordered else self._counted[2]
+
+    @cached_property
     def ranks(self) -> Ints:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
-        return self.positions if self.unlisted is None else self.full_ranks
+        return self._places if self.unlisted is None else self.full_ranks
 
     @cached_property
     def full_ranks(self) -> Ints:
         """Rank of each relevant label among all labels."""
         truth, ranking = self.block.truth, self.ranking
-        ranks = self.positions.copy()
+        ranks = self._places.copy()
         if self.unlisted is not None:
-            rank_positions(self.positions, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
+            rank_positions(self._places, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
         rank_unlisted(
             self.positions, truth.ptr, truth.labels, ranking.ptr, ranking.labels, ranking.n_above, ranks
         )
@@ -202,6 +236,14 @@ class Facts:
     def standing(self) -> tuple[Ints, Ints]:
         """Labels above each relevant label and level with it."""
         truth, ranking = self.block.truth, self.ranking
+        if not ranking.ordered:
+            assert ranking.scores is not None
+            above, tied = (array.copy() for array in self._counted[:2])
+            level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+            place_unlisted(
+                self.positions, truth.ptr, ranking.ptr, ranking.scores, level, self.n_labels, above, tied
+            )
+            return above, tied
         above, tied = np.empty_like(truth.labels, np.int64), np.empty_like(truth.labels, np.int64)
         scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
         n_above = ranking.n_above
