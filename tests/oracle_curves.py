@@ -96,5 +96,7 @@ def value(name: str, case: Case, average: str | None, bits: float = 0) -> float:
     columns = cells_of(case)
     if average == "micro":
         return of([cell for column in columns for cell in column])
+    if name == "peak_f1" and convention(case, "labels") != "all":
+        columns = [column for column in columns if any(y for _, y, _ in column)]
     support = [float(sum(y for _, y, _ in column)) if average == "weighted" else 1.0 for column in columns]
     return mean([of(column) for column in columns], support)

@@ -260,7 +260,7 @@ def test_a_full_disk_loses_nothing(folder: Path, disk: Disk, room: int, more: di
     for _ in range(2):
         disk.room = room
         with pytest.raises(
-            OSError, match=r"No space .* to temporary files; these rows were not counted"
+            OSError, match=r"No space .* were spilled; what was counted before is kept"
         ) as caught:
             evaluator.update(*second)
         assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(folder))

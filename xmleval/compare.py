@@ -24,7 +24,9 @@ class Comparison:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
         self.specs = [spec for spec in first.specs if all(str(spec) in r for r in self.reports.values())]
-        self.notes = list(dict.fromkeys(note for r in self.reports.values() for note in r.notes()))
+        notes = {name: report.notes() for name, report in self.reports.items()}
+        self.notes = [note for note in first.notes() if all(note in own for own in notes.values())]
+        self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
 
     def grid(self, arrows: Mapping[str, str], sep: str = " ", mark: str = "*") -> list[list[str]]:
         """Return a header and a row for each measure, the better value marked."""
@@ -36,7 +38,11 @@ class Comparison:
             wanted = best(known) if best and known and min(known) < max(known) else math.nan
             arrow = arrows[spec.metric.direction]
             name = f"{spec.symbol}{sep}{arrow}" if arrow else spec.symbol
-            cells = [f"{short(value)}{mark if value == wanted else ' ' * len(mark)}" for value in values]
+            cells = []
+            for value, report in zip(values, self.reports.values(), strict=True):
+                ends = report.intervals.get(str(spec))
+                shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
+                cells.append(f"{shown}{mark if value == wanted else ' ' * len(mark)}")
             rows.append([name, *cells])
         return rows
 
@@ -59,12 +65,15 @@ class Comparison:
         return json.dumps({"reports": reports}, indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol and direction of each measure, and a column of values for each report."""
+        """Return name, symbol and direction of each measure, and value, least and most of each report."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", "symbol", "direction", *self.reports])
+        heads = [head for name in self.reports for head in (name, f"{name} least", f"{name} most")]
+        writer.writerow(["name", "symbol", "direction", *heads])
         for spec in self.specs:
-            values = [report[str(spec)] for report in self.reports.values()]
+            values = []
+            for report in self.reports.values():
+                values += [report[str(spec)], *report.intervals.get(str(spec), (math.nan, math.nan))]
             shown = ["" if math.isnan(value) else repr(value) for value in values]
             writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
         return out.getvalue()

@@ -202,7 +202,8 @@ class Evaluator:
         )  # fmt: skip
         size = self.block_rows or rows.block_rows
         states = self._states or self._new_states(plan)
-        commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads)
+        with states.undoing_spills():
+            commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads)
         with deferring_interrupts():
             for commit in commits:
                 commit()
@@ -247,7 +248,8 @@ class Evaluator:
         for span in other._spans:
             self._check_span(*span)
         states = self._states if self._states is not None and self.n_rows else self._new_states(other._plan)
-        commits = states.prepare_merge(other._states)
+        with states.undoing_spills():
+            commits = states.prepare_merge(other._states)
         with deferring_interrupts():
             for commit in commits:
                 commit()
@@ -337,6 +339,7 @@ class Evaluator:
         ValueError
             If it is not such a file, is damaged, or is of another version.
         """
+        memory = memory_bytes("memory", memory)
         saved = load_state(Path(path))
         with naming_damage(Path(path)):
             return cls._restored(saved, memory=memory)

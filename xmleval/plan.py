@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -188,6 +189,17 @@ class States:
         needs = plan.curves
         self.runs = ScoreRuns(plan.n_labels, score, needs, memory) if needs.scores else None
         self.keys = {bits: KeyCounts(plan.n_labels, score, bits) for bits in plan.bits}
+
+    @contextlib.contextmanager
+    def undoing_spills(self) -> Iterator[None]:
+        """Give back the room of what was spilled in the block if it fails."""
+        mark = self.runs.memory.file.mark() if self.runs else None
+        try:
+            yield
+        except BaseException:
+            if self.runs and mark:
+                self.runs.memory.file.rewind(mark)
+            raise
 
     def of_workers(self, n_workers: int) -> list[States]:
         """Return empty statistics for workers, which share what memory is left."""

@@ -150,7 +150,7 @@ class Report(Mapping[str, float]):
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
-        return dict(self.results.labels)
+        return {name: column.copy() for name, column in self.results.labels.items()}
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all cells.
@@ -189,7 +189,7 @@ class Report(Mapping[str, float]):
     def _points(self) -> Floats:
         if self.results.points is None:
             raise ValueError("no curve was kept: evaluate with curve_points=, such as 200")
-        return self.results.points.T
+        return self.results.points.T.copy()
 
     def signature(self) -> str:
         """Return the conventions that matter to these measures, on one line.
@@ -240,8 +240,9 @@ class Report(Mapping[str, float]):
         notes = [self.signature()] if self.signature() else []
         for what, specs in self._with_intervals().items():
             notes.append(f"least and most, {what}: {', '.join(map(str, specs))}")
-        if self.thresholds:
-            shown = ", ".join(f"{name} {score:.6g}" for name, score in self.thresholds.items())
+        known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
+        if known:  # in full: a rounded score may leave out the label it stands for
+            shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
             notes.append(f"labels predicted from this score on: {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())

@@ -113,7 +113,7 @@ def _add_curve_values(results: Results, states: States, work: Work) -> None:
         curves = cells if spec.average == "micro" else columns
         assert curves
         values = _curve_values(spec, curves.value, plan)
-        results.values[name] = _averaged(spec, values, curves.value)
+        results.values[name] = _averaged(spec, values, curves.value, plan)
         if spec.average != "micro":
             n_left_out = int(np.count_nonzero(np.isnan(values)))
             results.labels_left_out |= {name: n_left_out} if n_left_out else {}
@@ -121,7 +121,7 @@ def _add_curve_values(results: Results, states: States, work: Work) -> None:
             results.thresholds[name] = float(curves.value.threshold[0])
         if plan.bounded(spec) and curves.worst and curves.best:
             ends = [
-                _averaged(spec, _curve_values(spec, curve, plan), curve)
+                _averaged(spec, _curve_values(spec, curve, plan), curve, plan)
                 for curve in (curves.worst, curves.best)
             ]
             results.intervals[name] = _interval(results.values[name], *ends)
@@ -143,9 +143,11 @@ def _curve_values(spec: Spec, curve: Curve, plan: Plan) -> Floats:
     return spec.metric.curve(curve, plan.setting(spec))
 
 
-def _averaged(spec: Spec, values: Floats, curve: Curve) -> float:
+def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
     if spec.average == "micro":
         return float(values[0])
+    if plan.conventions.labels != "all":  # nothing is predicted for the others at their best
+        values = np.where(curve.n_relevant > 0, values, np.nan)
     return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
 
 

@@ -70,6 +70,9 @@ class Settings:
         q = None if propensity is None else check_propensity(propensity, n_labels).copy()
         rule = parse_decision(decision)
         check_decision(rule, resolved)
+        for name, value in (("bounds", bounds), *kept.items()):
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(name, f"{value!r} is neither True nor False")
         if bounds and resolved.unlisted_score is not None:
             raise InputError(
                 "bounds",
@@ -83,9 +86,9 @@ class Settings:
             propensity=q,
             constants=dict(getattr(propensity, "constants", {})),
             decision=rule,
-            bounds=bounds,
+            bounds=bool(bounds),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
-            **kept,
+            **{name: bool(value) for name, value in kept.items()},
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -137,6 +140,8 @@ class Settings:
             needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self.asked))
             hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
             raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
+        if self.bounds and not any(spec.metric.bounded for spec in specs):
+            raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
         curves = {"cell scores", "equal weights"} <= inputs
         if self.keep_labels and not curves and "sets" not in inputs:
             raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_output, write_result
 from xmleval.cli.running import WRITERS, written
 from xmleval.evaluator import MEMORY, Evaluator
@@ -35,7 +36,8 @@ def merge(
     """
     for path in (output, state):
         check_output(path, states)
-    whole = Evaluator.load(states[0], memory=memory)
+    with naming_files({"memory": "--memory"}):
+        whole = Evaluator.load(states[0], memory=memory)
     for path in states[1:]:
         try:
             whole.merge(Evaluator.load(path, memory=memory))

@@ -100,6 +100,41 @@ def decode_keys(keys: Ints, scores: Scores) -> None:
 
 
 @kernel
+def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
+    """Bring the scores of keys together by label, in any order within each.
+
+    keys : int64 (n,), from `encode_keys`; first : the first label
+    ptr : int64 (labels + 1,), written; scores : int32 (n,), bits of float32, written
+    """
+    ptr[:] = 0
+    for p in range(keys.size):
+        ptr[(keys[p] >> HALF) - first + 1] += 1
+    for label in range(ptr.size - 1):
+        ptr[label + 1] += ptr[label]
+    place_of = ptr[:-1].copy()
+    for p in range(keys.size):
+        label = (keys[p] >> HALF) - first
+        rank = (keys[p] & LOW) - BIAS
+        scores[place_of[label]] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+        place_of[label] += 1
+
+
+@kernel
+def group_pairs(pairs: Scores, first: int, ptr: Ints, scores: Scores) -> None:
+    """Bring scores together by label as `group_keys` does; pairs : float64 (n, 2), labels and scores."""
+    ptr[:] = 0
+    for p in range(pairs.shape[0]):
+        ptr[int(pairs[p, 0]) - first + 1] += 1
+    for label in range(ptr.size - 1):
+        ptr[label + 1] += ptr[label]
+    place_of = ptr[:-1].copy()
+    for p in range(pairs.shape[0]):
+        label = int(pairs[p, 0]) - first
+        scores[place_of[label]] = pairs[p, 1]
+        place_of[label] += 1
+
+
+@kernel
 def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -> None:
     """Count entries by the leading bits of their scores' order, flagged ones and others apart.
 
@@ -115,11 +150,11 @@ def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -
 
 
 @kernel
-def part_keys(keys: Scores, splitters: Scores, bucket: Ints, spare: Scores, offsets: Ints) -> None:
-    """Bring keys into the order of ranges that splitters make, in place; within a range any order.
+def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, offsets: Ints) -> None:
+    """Write keys in the order of ranges that splitters make; within a range in any order.
 
     splitters : (s,), rising; the ranges are: below the first, equal to it, between it and the second, ...
-    bucket : int32 or, for at most 16 splitters, uint8 (n,), and spare : (n,), overwritten
+    bucket : int32 or, for at most 16 splitters, uint8 (n,), overwritten; parted : (n,), written
     offsets : int64 (2 s + 2,), written: where each range starts, and the end
     """
     for p in range(keys.size):
@@ -142,6 +177,5 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, spare: Scores, offs
     place_of = offsets[:-1].copy()
     for p in range(keys.size):
         b = bucket[p]
-        spare[place_of[b]] = keys[p]
+        parted[place_of[b]] = keys[p]
         place_of[b] += 1
-    keys[:] = spare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Scores
+from xmleval.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import BIAS, HALF, LOW
@@ -164,13 +164,55 @@ def as_float(limbs: Ints) -> float:
 
 
 @kernel
+def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
+    """Write the sums of one label as floats."""
+    pairs[label, 0], pairs[label, 1] = as_float(limbs[0]), as_float(limbs[1])
+    fraction = total[1] / 4503599627370496.0 + total[2] / 4503599627370496.0**2
+    precision[label] = total[0] + fraction
+
+
+@kernel
+def count_down(
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, level: float, totals: Ints, pairs: Ints,
+    precision: Ints, peak: Floats,
+) -> None:  # fmt: skip
+    """Walk down relevant scores, counting the irrelevant ones, which are in any order; see `sweep_labels`."""
+    i = relevant.size - 1
+    waiting = n_unlisted[0] + n_unlisted[1] > 0
+    below = np.isnan(level)
+    seen, passed = 0, 0
+    while i >= 0 or waiting:
+        at_level = waiting and (i < 0 or (not below and level >= relevant[i]))
+        score = -np.inf if at_level and below else level if at_level else float(relevant[i])
+        group, others, greater = 0, 0, 0
+        if at_level and below:
+            greater = irrelevant.size
+        else:
+            while i >= 0 and relevant[i] == score:
+                group += 1
+                i -= 1
+            for p in range(irrelevant.size):
+                greater += irrelevant[p] > score
+                others += irrelevant[p] == score
+        if at_level:
+            waiting = False
+            group += n_unlisted[0]
+            others += n_unlisted[1]
+        seen += group
+        wrong = greater + passed + others
+        passed += n_unlisted[1] if at_level else 0
+        count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
+
+
+@kernel
 def sweep_labels(
-    relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, n_unlisted: Ints,
-    level: float, pairs: Floats, precision: Floats, peak: Floats,
+    relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
+    n_unlisted: Ints, level: float, pairs: Floats, precision: Floats, peak: Floats,
 ) -> None:  # fmt: skip
     """Walk down the scores of every label.
 
     *_ptr, relevant, irrelevant : int64 (n_labels + 1,), scores rising within each label
+    in_order : bool (n_labels,), whether the irrelevant ones of a label do rise
     n_unlisted : int64 (n_labels, 2), relevant and irrelevant cells that share one place
     level : their score, or NaN where they stand below everything
     pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written, see `sweep`
@@ -178,12 +220,20 @@ def sweep_labels(
     limbs, total = np.zeros((2, 2), np.int64), np.zeros(4, np.int64)
     above, totals = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
+        if relevant_ptr[label] == relevant_ptr[label + 1] and n_unlisted[label, 0] == 0:
+            pairs[label, 0] = pairs[label, 1] = precision[label] = peak[label, 0] = 0.0
+            peak[label, 1] = np.nan
+            continue
         right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
         wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
         limbs[:], total[:], above[:] = 0, 0, 0
         totals[0], totals[1] = right.size + n_unlisted[label, 0], wrong.size + n_unlisted[label, 1]
         best = peak[label]
         best[0], best[1] = 0.0, np.nan
+        if not in_order[label]:
+            count_down(right, wrong, n_unlisted[label], level, totals, limbs, total, best)
+            finish(label, limbs, total, pairs, precision)
+            continue
         i0, i1, j0, j1 = 0, 0, 0, 0
         if not np.isnan(level):
             i0, i1 = int(np.searchsorted(right, level)), int(np.searchsorted(right, level, side="right"))
@@ -194,9 +244,7 @@ def sweep_labels(
         score = -np.inf if np.isnan(level) else level
         count_group(group, others, score, above[0], above[1], totals, limbs, total, best)
         sweep(right[:i0], wrong[:j0], above, totals, limbs, total, best)
-        pairs[label, 0], pairs[label, 1] = as_float(limbs[0]), as_float(limbs[1])
-        fraction = total[1] / 4503599627370496.0 + total[2] / 4503599627370496.0**2
-        precision[label] = total[0] + fraction
+        finish(label, limbs, total, pairs, precision)
 
 
 @kernel

@@ -92,5 +92,5 @@ PEAK_F1 = Metric(
     curve=peak_f1,
     whole=True,
     averages=("micro", "macro"),
-    conventions=("unlisted",),
+    conventions=("labels", "unlisted"),
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Scores
+from xmleval.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, carry
-from xmleval.kernels.keys import HALF
+from xmleval.kernels.keys import HALF, group_keys, group_pairs
 from xmleval.kernels.runs import (
     count_pairs,
     sum_below,
@@ -34,6 +34,7 @@ from xmleval.states.spill import Keys
 T = TypeVar("T")
 LARGE = 1 << 20  # keys from which sorting ranges side by side pays
 LEAST_RANGE = 1 << 12  # bytes
+SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # comparisons that take as long as sorting, and per score
 
 
 class Unlisted(NamedTuple):
@@ -158,12 +159,15 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
     Pairs add up over any parts of the irrelevant scores, so that these need not be brought into ranges.
     """
     dtype = common_dtype([relevant, irrelevant], np.float64)
-    if relevant.runs or irrelevant.runs or any(keys.dtype != dtype for keys in irrelevant.held):
+    held = irrelevant.held()
+    mixed = any(keys.dtype != dtype for keys in held)
+    many = relevant.n_bytes > work.memory // 4 or irrelevant.size >= 1 << 31
+    if relevant.runs or irrelevant.runs or mixed or many:
         return None
-    good = np.concatenate([np.empty(0, dtype), *relevant.held])
+    good = np.concatenate([np.empty(0, dtype), *relevant.held()])
     good.sort()
-    n_groups = max(1, min(len(irrelevant.held), work.n_ranges([relevant, irrelevant])))
-    groups = [irrelevant.held[number::n_groups] for number in range(n_groups)]
+    n_groups = max(1, min(len(held), work.n_ranges([relevant, irrelevant])))
+    groups = [held[number::n_groups] for number in range(n_groups)]
 
     def count(number: int) -> tuple[tuple[int, int], tuple[int, int]]:
         bad = np.concatenate([np.empty(0, dtype), *groups[number]])
@@ -305,11 +309,12 @@ def sweep_columns(
 
     def count(start: int, stop: int, good: Columns, bad: Columns) -> None:
         n_listed = np.stack([np.diff(good.ptr), np.diff(bad.ptr)], axis=1)
+        in_order = _sort_where_that_pays(n_listed, bad)
         own = LabelCurves(*(array[start:stop] for array in found))
         n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
-        sweep_labels(*good, *bad, n_unlisted, place, *own)
+        sweep_labels(*good, *bad, in_order, n_unlisted, place, *own)
 
-    _over_labels(relevant, [irrelevant], n_labels, count, work)
+    _over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
     return found
 
 
@@ -333,8 +338,12 @@ def _over_labels(
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
     work: Work,
+    sort_other: bool = True,
 ) -> None:
-    """Call a function with ranges of labels and the scores that two groups of piles have for them."""
+    """Call a function with ranges of labels and the scores that two groups of piles have for them.
+
+    Scores rise within each label; those of the other group need not, where nobody asks.
+    """
     piles = [*one, *other]
     dtype = common_dtype(piles, np.int64)
     cuts = np.unique(sampled_quantiles(piles, work.n_ranges(piles)).astype(np.int64))
@@ -345,10 +354,36 @@ def _over_labels(
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        good, bad = (_columns(ranges.load_all(group, 2 * number), start, stop) for group in groups)
+        good = _columns(ranges.load_all(groups[0], 2 * number), start, stop)
+        if sort_other:
+            bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
+        else:
+            keys = ranges.load(len(one), 2 * number, in_order=False)
+            bad = _grouped(keys, start, stop)
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
+
+
+def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:
+    """Sort the scores of labels for which counting through them for each relevant one would cost more."""
+    n_good, n_bad = n_listed.T
+    in_order: Bools = n_good * n_bad > SORTED_FROM + SORTED_PER_SCORE * n_bad
+    for label in np.flatnonzero(in_order):
+        bad.scores[bad.ptr[label] : bad.ptr[label + 1]].sort()
+    return in_order
+
+
+def _grouped(keys: Keys, start: int, stop: int) -> Columns:
+    """Return the scores of keys by label, in any order within each."""
+    ptr = np.empty(stop - start + 1, np.int64)
+    if keys.dtype == np.int64:
+        bits: Any = np.empty(keys.size, np.int32)
+        group_keys(keys, start, ptr, bits)
+        return Columns(ptr, bits.view(np.float32))
+    scores = np.empty(keys.size, np.float64)
+    group_pairs(keys.view(np.float64).reshape(-1, 2), start, ptr, scores)
+    return Columns(ptr, scores)
 
 
 def _columns(keys: Keys, start: int, stop: int) -> Columns:

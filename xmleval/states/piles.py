@@ -18,39 +18,52 @@ RUNS_AT_ONCE = 4  # a pile is sorted and spilled in so many runs, so that sortin
 
 
 class Pile:
-    """A multiset of keys: arrays in any order, which it owns, and sorted runs in a spill file."""
+    """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
 
     def __init__(self) -> None:
-        self.held: list[Keys] = []
+        self._held: dict[np.dtype[Any], list[Keys]] = {}
         self.runs: list[Run] = []
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the keys that are held."""
-        return sum(keys.nbytes for keys in self.held)
+        self.n_bytes = 0  # of the arrays
 
     @property
     def size(self) -> int:
         """Number of keys."""
         return sum(part.size for part in self.parts())
 
-    def add(self, arrays: Iterable[Keys], runs: Iterable[Run] = ()) -> None:
-        """Take over arrays and runs."""
-        self.runs += runs
-        for keys in arrays:
-            if keys.size:
-                self.held.append(keys)
-            while len(self.held) > 1 and _may_join(*self.held[-2:]):
-                self.held[-2:] = [np.concatenate(self.held[-2:])]
+    def held(self) -> list[Keys]:
+        """Return the arrays."""
+        return [keys for arrays in self._held.values() for keys in arrays]
 
     def parts(self) -> list[Keys | Run]:
         """Return all arrays and runs."""
-        return [*self.held, *self.runs]
+        return [*self.held(), *self.runs]
 
+    def add(self, arrays: Iterable[Keys]) -> None:
+        """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
+        for keys in arrays:
+            if not keys.size:
+                continue
+            self.n_bytes += keys.nbytes
+            tail = self._held.setdefault(keys.dtype, [])
+            tail.append(keys)
+            while (
+                len(tail) > 1
+                and tail[-2].size + tail[-1].size <= SMALL
+                and tail[-2].size <= 2 * tail[-1].size
+            ):
+                tail[-2:] = [np.concatenate(tail[-2:])]
 
-def _may_join(one: Keys, other: Keys) -> bool:
-    """Tell whether two arrays are joined, so that streams of few rows do not leave many small ones."""
-    return one.dtype == other.dtype and one.size + other.size <= SMALL and one.size <= 2 * other.size
+    def put(self, old: Keys, new: Keys) -> None:
+        """Take an array of the same keys in another order for one of its own."""
+        tail = self._held.get(old.dtype, [])
+        for place, keys in enumerate(tail):
+            if keys is old and new.dtype == old.dtype:
+                tail[place] = new
+                return
+
+    def clear(self) -> None:
+        """Drop the arrays."""
+        self._held, self.n_bytes = {}, 0
 
 
 def spill(arrays: Sequence[Keys], file: SpillFile) -> list[Run]:
@@ -71,20 +84,18 @@ def spill(arrays: Sequence[Keys], file: SpillFile) -> list[Run]:
     return runs
 
 
-def key_dtype(by_label: bool, scores: Keys, n_labels: int) -> np.dtype[Any]:
-    """Return the type of the keys of scores: of scores alone, or with labels.
+def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
+    """Return the type of the keys of scores and their labels.
 
     float32 scores and labels fit into one integer; float64 ones are the imaginary parts of complex
     numbers, which NumPy sorts by real and then by imaginary part.
     """
-    if not by_label:
-        return scores.dtype
     return np.dtype(np.int64 if scores.dtype == np.float32 and n_labels < 1 << 31 else np.complex128)
 
 
 def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
     """Return keys that sort by label and then by score; scores are free of -0.0."""
-    keys = np.empty(scores.size, key_dtype(True, scores, n_labels))
+    keys = np.empty(scores.size, key_dtype(scores, n_labels))
     if keys.dtype == np.int64:
         encode_keys(labels, scores.view(np.int32), keys)
     else:
@@ -135,7 +146,7 @@ class Ranges:
     Parameters
     ----------
     piles : sequence of Pile
-        Their arrays are brought into the order of the ranges.
+        Their arrays are replaced by others in the order of the ranges.
     splitters : (s,)
         Keys, rising.
     over : callable
@@ -145,7 +156,15 @@ class Ranges:
     def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:
         self.dtype = splitters.dtype
         parts = [(number, part) for number, pile in enumerate(piles) for part in pile.parts()]
-        cuts = over(lambda number: _cut(parts[number][1], splitters), range(len(parts)))
+
+        def cut_part(number: int) -> Cut:
+            pile, part = parts[number]
+            found = _cut(part, splitters)
+            if not isinstance(part, Run) and not isinstance(found.part, Run):
+                piles[pile].put(part, found.part)  # so that not both are held; other owners keep the old one
+            return found
+
+        cuts = over(cut_part, range(len(parts)))
         self.cuts: list[list[Cut]] = [[] for _ in piles]
         for (number, _), cut in zip(parts, cuts, strict=True):
             self.cuts[number].append(cut)
@@ -154,8 +173,8 @@ class Ranges:
             for cut in cuts:
                 sizes += np.diff(cut.offsets)
 
-    def load(self, pile: int, number: int) -> Keys:
-        """Return the keys of a pile in a range, sorted."""
+    def load(self, pile: int, number: int, in_order: bool = True) -> Keys:
+        """Return the keys of a pile in a range, sorted or in any order."""
         keys = np.empty(self.sizes[pile, number], self.dtype)
         place = 0
         for part, offsets in self.cuts[pile]:
@@ -169,7 +188,8 @@ class Ranges:
             if own is not out:
                 out[:] = widened(own, self.dtype)
             place += stop - start
-        keys.sort()
+        if in_order:
+            keys.sort()
         return keys
 
     def load_all(self, piles: Sequence[int], number: int) -> Keys:
@@ -190,13 +210,14 @@ def _cut(part: Keys | Run, splitters: Keys) -> Cut:
     if part.dtype != splitters.dtype:
         part = widened(part, splitters.dtype)
     if part.dtype == np.complex128:  # no kernel orders these
-        part.sort()
+        part = np.sort(part)
         sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
         return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
     offsets = np.empty(2 * splitters.size + 2, np.int64)
     bucket: Any = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
-    part_keys(part, splitters, bucket, np.empty_like(part), offsets)
-    return Cut(part, offsets)
+    parted = np.empty_like(part)
+    part_keys(part, splitters, bucket, parted, offsets)
+    return Cut(parted, offsets)
 
 
 def _run_offsets(run: Run, splitters: Keys) -> Ints:

@@ -133,28 +133,25 @@ class ScoreRuns:
             self.n_rows += facts.n_rows
             if facts.n_rows:
                 self.dtype = np.result_type(self.dtype, dtype)
-            self.last += bounds[0]
-            self.n_left += bounds[1]
+            self._add_last(*bounds)
 
         return commit
 
     def prepare_merge(self, other: ScoreRuns) -> Commit:
         """Add another state of the same kind."""
-        own = other is self  # arrays are brought into order in place, each by itself
-        held = {n: [k.copy() if own else k for k in pile.held] for n, pile in other.piles.items()}
-        runs = {name: list(pile.runs) for name, pile in other.piles.items()}
+        held = {name: pile.held() for name, pile in other.piles.items()}
+        runs = {name: self._own(pile.runs) for name, pile in other.piles.items()}
         last, n_left = list(other.last), list(other.n_left)
         take = self._prepare_keys(held)
 
         def commit() -> None:
             take()
             for name, pile in self.piles.items():
-                pile.add([], runs[name])
+                pile.runs += runs[name]
             self.n_true += other.n_true
             self.n_rows += other.n_rows
             self.dtype = np.result_type(self.dtype, other.dtype)
-            self.last += last
-            self.n_left += n_left
+            self._add_last(last, n_left)
 
         return commit
 
@@ -180,6 +177,37 @@ class ScoreRuns:
         """Spill the keys that are held, so that they are written but once."""
         self._prepare_keys({name: [] for name in self.piles}, most=0)()
 
+    def _own(self, runs: list[Run]) -> list[Run]:
+        """Return runs in the own file, copied if they are in another: files must not pile up."""
+        file = self.memory.file
+        return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
+
+    def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
+        """Take last scores of rows; short arrays are joined."""
+        for scores, left in zip(last, n_left, strict=True):
+            self.last.append(scores)
+            self.n_left.append(left)
+            while len(self.last) > 1 and self.last[-2].size <= 2 * self.last[-1].size:
+                if self.last[-2].dtype != self.last[-1].dtype:
+                    break
+                self.last[-2:] = [np.concatenate(self.last[-2:])]
+                self.n_left[-2:] = [np.concatenate(self.n_left[-2:])]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and other processes get: keys, no files."""
+        runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
+        return {**self.__dict__, "piles": {n: (p.held(), runs[n]) for n, p in self.piles.items()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what `__getstate__` gave."""
+        self.__dict__ |= state
+        self.piles = {name: Pile() for name in state["piles"]}
+        for name, (held, runs) in state["piles"].items():
+            self.piles[name].add(held)
+            self.piles[name].runs = [
+                self.memory.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs
+            ]
+
     def _prepare_keys(self, arrays: dict[str, list[Keys]], most: int | None = None) -> Commit:
         """Take keys over, or spill them with those that are held where they would be too many."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
@@ -190,18 +218,14 @@ class ScoreRuns:
                     self.piles[name].add(several)
 
             return hold
-        runs: dict[str, list[Run]] = {}
-        try:
-            for name, pile in self.piles.items():
-                runs[name] = spill([*pile.held, *arrays[name]], self.memory.file)
-        except BaseException:
-            self.memory.file.forget([run for several in runs.values() for run in several])
-            raise
+        runs = {
+            name: spill([*pile.held(), *arrays[name]], self.memory.file) for name, pile in self.piles.items()
+        }
 
         def replace() -> None:
             for name, pile in self.piles.items():
-                pile.held.clear()
-                pile.add([], runs[name])
+                pile.clear()
+                pile.runs += runs[name]
 
         return replace
 
@@ -284,7 +308,7 @@ class ScoreRuns:
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         for name, pile in self.piles.items():
-            for number, keys in enumerate(pile.held):
+            for number, keys in enumerate(pile.held()):
                 out[f"{name}.held{number}"] = keys
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
@@ -302,11 +326,11 @@ class ScoreRuns:
         for name, pile in self.piles.items():
             for key, keys in arrays.items():
                 if key.startswith(f"{name}.held"):
-                    pile.add([np.concatenate(list(self._checked(name, keys)))])
+                    own = np.concatenate(list(self._checked(name, keys)))
+                    self._prepare_keys({other: [own] if other == name else [] for other in self.piles})()
                 elif key.startswith(f"{name}.run"):
                     in_order = rising(self._checked(name, keys))
-                    pile.add([], [self.memory.file.write(in_order, keys.size, keys.dtype)])
-        self._prepare_keys({name: [] for name in self.piles})()
+                    pile.runs.append(self.memory.file.write(in_order, keys.size, keys.dtype))
         if self.needs.bounds:
             self.last, self.n_left = [arrays["last"]], [saved(arrays, "n_left", n_rows)]
             last = self.last[0]

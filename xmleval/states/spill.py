@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run that are kept in memory, to find any other with one short read
+LEAST_STRIDE = 64  # so that the samples of many short runs stay small, too
 CHUNK_BYTES = 1 << 22
 
 
@@ -38,7 +39,7 @@ class SpillFile:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Begin a file of its own wherever a copy goes; its runs bring their keys."""
+        """Begin a file of its own wherever a copy goes."""
         return SpillFile, ()
 
     def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
@@ -49,7 +50,7 @@ class SpillFile:
         OSError
             If the temporary folder has no room, or cannot be written.
         """
-        stride = max(1, -(-size // SAMPLES))
+        stride = max(LEAST_STRIDE, -(-size // SAMPLES))
         sample = np.empty(-(-size // stride), dtype)
         done = 0
         with self._lock:
@@ -79,14 +80,20 @@ class SpillFile:
             self._file, self._owner, self._end = _Temporary(), os.getpid(), 0
         return self._file
 
-    def forget(self, runs: list[Run]) -> None:
-        """Give back the room of runs, given in the order they were written, if nothing was written since."""
+    def holds(self, run: Run) -> bool:
+        """Tell whether a run is in this file."""
+        return run.file is self._file
+
+    def mark(self) -> tuple[_Temporary | None, int]:
+        """Return where the file ends."""
+        return self._file, self._end
+
+    def rewind(self, mark: tuple[_Temporary | None, int]) -> None:
+        """Give back what was written since a mark, by whomever: nothing may refer to it any more."""
         with self._lock:
-            for run in reversed(runs):
-                stop = run.offset + run.size * run.dtype.itemsize
-                if run.file is self._file and stop == self._end:
-                    os.ftruncate(self._file.number, run.offset)
-                    self._end = run.offset
+            if self._file is not None and self._owner == os.getpid():
+                self._end = mark[1] if self._file is mark[0] else 0
+                os.ftruncate(self._file.number, self._end)
 
 
 def _write_all(file: _Temporary, offset: int, keys: Keys) -> None:
@@ -108,15 +115,10 @@ def _read_all(file: _Temporary, offset: int, out: Keys) -> None:
 
 def _naming_folder(error: OSError, n_bytes: int) -> OSError:
     """Say what was to be written where, and what helps."""
-    text = (
-        f"{error.strerror}, while {n_bytes} bytes of scores were spilled to temporary files; these rows were "
-        "not counted, earlier ones are kept; set TMPDIR to a folder with room, or raise memory="
-    )
+    text = f"{error.strerror}, while {n_bytes} bytes of scores were spilled; what was counted before is kept"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text += "; set TMPDIR to a folder with room, or raise memory="
     return OSError(error.errno, text, tempfile.gettempdir())
-
-
-def _spilled_again(keys: Keys) -> Run:
-    return SpillFile().write(iter([keys]), keys.size, keys.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +130,6 @@ class Run:
     size: int
     stride: int
     sample: Keys
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy the keys."""
-        return _spilled_again, (np.concatenate([np.empty(0, self.dtype), *self.chunks()]),)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -1,0 +1,77 @@
+"""Pooled scores that several evaluators share, or several threads read: nobody changes what another one has."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from xmleval import Evaluator, evaluate
+from xmleval.states import curves
+
+METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
+
+
+@pytest.fixture(autouse=True)
+def cut_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut piles into ranges, on two threads, however small they are."""
+    monkeypatch.setattr(curves, "LARGE", 8)
+
+
+def make_one(seed: int, dtype: type = np.float32) -> Evaluator:
+    rng = np.random.default_rng(seed)
+    evaluator = Evaluator(METRICS, n_labels=4, threads=2)
+    truth = (rng.random((60_000, 4)) < 0.2).astype(int)
+    evaluator.update(truth, rng.random((60_000, 4)).astype(dtype))
+    return evaluator
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_merging_one_evaluator_twice_leaves_both_right(dtype: type) -> None:
+    one, other = make_one(0, dtype), make_one(1, dtype)
+    alone = other.compute().to_json()
+    one.merge(other).merge(other)
+    twice = [one.compute().to_json() for _ in range(3)]
+    fresh = make_one(0, dtype).merge(make_one(1, dtype)).merge(make_one(1, dtype))
+    assert twice == [fresh.compute().to_json()] * 3
+    assert other.compute().to_json() == alone
+
+
+def test_computing_is_reading() -> None:
+    one, other = make_one(0), make_one(1)
+    one.merge(other)
+    wanted = [one.compute().to_json(), other.compute().to_json()]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda e: e.compute().to_json(), [one, other] * 6))
+    assert found == wanted * 6
+
+
+def test_types_of_scores_may_alternate() -> None:
+    rng = np.random.default_rng(2)
+    truth, scores = (rng.random((400, 5)) < 0.3).astype(int), rng.random((400, 5)).astype(np.float32)
+    evaluator = Evaluator(METRICS, n_labels=5)
+    for row in range(400):
+        evaluator.update(
+            truth[row : row + 1], scores[row : row + 1].astype([np.float32, np.float64][row % 2])
+        )
+    assert evaluator._states is not None
+    assert evaluator._states.runs is not None
+    assert all(len(pile.parts()) < 40 for pile in evaluator._states.runs.piles.values())
+    assert dict(evaluator.compute()) == dict(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
+
+
+def test_a_refused_update_gives_its_room_on_disk_back() -> None:
+    rng = np.random.default_rng(3)
+    truth, scores = (rng.random((2000, 5)) < 0.3).astype(int), rng.random((2000, 5))
+    evaluator = Evaluator(["auc.micro"], n_labels=5, memory=1000, block_rows=100, threads=2)
+    evaluator.update(truth, scores)
+    assert evaluator._states is not None
+    assert evaluator._states.runs is not None
+    file = evaluator._states.runs.memory.file
+    before = file.mark()
+    scores[-1, -1] = np.nan
+    for _ in range(3):
+        with pytest.raises(ValueError, match="row 1999: score nan"):
+            evaluator.update(truth, scores)
+        assert file.mark() == before
