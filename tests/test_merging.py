@@ -1,4 +1,4 @@
-"""Pooled scores that several evaluators share, or several threads read: nobody changes what another one has."""
+"""Pooled scores that evaluators share, or that threads read: nobody changes what another one has."""
 
 from __future__ import annotations
 
