@@ -25,19 +25,22 @@ def count_blocks(
     n_rows: int,
     size: int,
     threads: int,
+    fresh: bool = False,
 ) -> list[Commit]:
     """Count rows block by block, as far as anything may fail.
 
     Parameters
     ----------
     states : States
-        Statistics to add to; they are not touched.
+        Statistics to add to; they are not touched, unless they are fresh.
     block : callable
         Gives the checked rows of a range.
     n_rows, size : int
         Number of rows, and of rows in a block.
     threads : int
         Most threads to use; a single block is counted inline, where a pool would cost more.
+    fresh : bool
+        Whether the statistics are empty, and dropped if this fails: then one worker fills them.
 
     Returns
     -------
@@ -63,7 +66,9 @@ def count_blocks(
 
     # each worker holds statistics of its own: not more of them than memory is meant to bear
     n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
-    parts = states.of_workers(n_workers)
+    parts = [states] if fresh else []
+    parts += states.of_workers(n_workers - len(parts))
+    states.share_memory(parts)
     if n_workers == 1:
         work(parts[0])
     else:
@@ -80,7 +85,7 @@ def count_blocks(
     for part in parts[1:]:
         for commit in parts[0].prepare_merge(part):
             commit()
-    return states.prepare_merge(parts[0])
+    return [] if fresh else states.prepare_merge(parts[0])
 
 
 @contextlib.contextmanager

@@ -203,7 +203,8 @@ class Evaluator:
         size = self.block_rows or rows.block_rows
         states = self._states or self._new_states(plan)
         with states.undoing_spills():
-            commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads)
+            fresh = self._states is None
+            commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads, fresh)
         with deferring_interrupts():
             for commit in commits:
                 commit()

@@ -174,6 +174,7 @@ class States:
 
     def __init__(self, plan: Plan, memory: Memory) -> None:
         self.plan = plan
+        self._most_held = memory.held
         profile = plan.reading("profile")
         gains = plan.propensity if any(spec.metric.table != "hits" for spec in profile) else None
         depth = max((spec.k or 0 for spec in profile), default=0)
@@ -202,18 +203,16 @@ class States:
             raise
 
     def of_workers(self, n_workers: int) -> list[States]:
-        """Return empty statistics for workers, which share what memory is left."""
+        """Return empty statistics for workers, which spill to the same file."""
         file = self.runs.memory.file if self.runs else SpillFile()
-        parts = [States(self.plan, Memory(0, file)) for _ in range(n_workers)]
-        self.share_memory(parts)
-        return parts
+        return [States(self.plan, Memory(self._most_held, file)) for _ in range(n_workers)]
 
     def share_memory(self, parts: list[States]) -> None:
-        """Let parts hold as many scores as there is room for beside those held here."""
+        """Let parts, of which these statistics may be one, hold as many scores as there is room for."""
         if self.runs is None:
             return
-        held = self.runs.memory.held
-        share = max(held - self.runs.held_bytes, held // 8) // len(parts)
+        own = 0 if self in parts else self.runs.held_bytes
+        share = max(self._most_held - own, self._most_held // 8) // len(parts)
         for part in parts:
             if part.runs:
                 part.runs.memory = part.runs.memory._replace(held=share)

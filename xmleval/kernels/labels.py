@@ -27,7 +27,8 @@ def count_labels(
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
             n_true[true_labels[t]] += 1
-            tp[true_labels[t]] += 0 < ranks[t] <= cut[i]
+            if 0 < ranks[t] <= cut[i]:  # tables of millions of labels are far from the processor
+                tp[true_labels[t]] += 1
         for p in range(list_ptr[i], list_ptr[i] + cut[i]):
             n_pred[list_labels[p]] += 1
 

@@ -61,11 +61,15 @@ class LabelTotals:
         """Return the contingency table of every label, float64 (n_labels,) each."""
         tp, n_pred, n_true = self.totals
         rows = self.rows[0] if self.weighted else self.rows[0, 0]
-        cells = np.stack([tp, n_pred - tp, n_true - tp, rows - n_pred - n_true + tp])
-        if self.weighted:  # subtract before rounding: what is nothing must come out as 0
-            carry(cells.reshape(-1, LIMBS))
-            cells = as_floats(cells)
-        return Counts(*cells.astype(np.float64))
+        cells = []  # one after another: they are as large as the labels
+        for cell in (tp, n_pred - tp, n_true - tp, rows - n_pred - n_true + tp):
+            if self.weighted:  # subtract before rounding: what is nothing must come out as 0
+                limbs = cell.copy()
+                carry(limbs.reshape(-1, LIMBS))
+                cells.append(as_floats(limbs))
+            else:
+                cells.append(cell.astype(np.float64))
+        return Counts(*cells)
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
