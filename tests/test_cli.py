@@ -244,7 +244,7 @@ T m --metrics nope
 T m --unlisted x
     --unlisted 'x' is neither 'below' nor a number
 T m --decision best
-    --decision 'best' is neither topK (top3) nor thresholdT (threshold0.5)
+    --decision 'best' is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule
 T m --decision top2 --pred sets.npz
     --pred and --decision exclude each other; {SEE}
 T m --train Y_train.npz --propensity q.npy

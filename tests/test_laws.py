@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle, oracle_curves
+from tests import oracle, oracle_curves, oracle_margins
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -23,7 +23,7 @@ AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)]
-MEASURES = oracle.MEASURES | oracle_curves.MEASURES
+MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -33,9 +33,13 @@ law = settings(
 
 
 def names_for(problem: Problem) -> list[str]:
-    """Names of what can be computed: pooled scores need scores, and rows that weigh alike."""
-    pooled = not problem.bare and problem.case.weights is None
-    return [name for name, spec in SPECS.items() if pooled or spec.metric.family != "curves"]
+    """Names of what can be computed: pooled scores need rows that weigh alike, margins no gaps."""
+    refused = set()
+    if problem.bare or problem.case.weights is not None:
+        refused.add("curves")
+    if problem.bare or not oracle_margins.complete(problem.case):
+        refused.add("margins")
+    return [name for name, spec in SPECS.items() if spec.metric.family not in refused]
 
 
 def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
@@ -46,6 +50,8 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "margins":
+        return oracle_margins.value(spec.metric.name, case, spec.average)
     return oracle.value(spec.metric.name, case, spec.average, spec.k, **dict(spec.params))
 
 
@@ -81,7 +87,10 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
         if spec.metric.family == "curves":
             assert name not in kept
             continue
-        rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.k, **dict(spec.params))
+        if spec.metric.family == "margins":
+            rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
+        else:
+            rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.k, **dict(spec.params))
         assert (rows is None) == (name not in kept), name
         if rows is not None:
             np.testing.assert_allclose(kept[name], rows, rtol=1e-12, atol=1e-12, err_msg=name)
@@ -153,7 +162,8 @@ def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.D
     assert listed is not None
     problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
     differ = same_bits(before, of_problem(problem))
-    assert [name for name in differ if not SPECS[name].metric.bracket] == []
+    kept = [name for name in differ if not (SPECS[name].metric.bracket or SPECS[name].metric.scaled)]
+    assert kept == []
 
 
 @law
@@ -232,7 +242,17 @@ def test_every_measure_has_an_oracle_and_is_documented() -> None:
                 assert (metric.name, average, at_k) in MEASURES, (metric.name, average, at_k)
         assert all([metric.title, metric.symbol, metric.formula, metric.reference, metric.family])
         assert metric.direction in ("up", "down", "none")
-        formulas = ("terms", "rows", "counts", "labels", "curve", "bracket", "combine", "distinct")
+        formulas = (
+            "terms",
+            "rows",
+            "counts",
+            "labels",
+            "curve",
+            "bracket",
+            "extremes",
+            "combine",
+            "distinct",
+        )
         assert sum(getattr(metric, f) is not None for f in formulas) == 1, metric.name
     known = {(s.metric.name, s.average, s.k is not None) for s in SPECS.values()}
     assert known == MEASURES

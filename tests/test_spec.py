@@ -242,9 +242,9 @@ def test_threshold_prints_as_it_was_typed(threshold: str) -> None:
 
 def test_threshold_must_not_pass_what_is_not_listed() -> None:
     with pytest.raises(ValueError, match=r"threshold0\.5 with unlisted=1 would predict every unlisted label"):
-        check_decision(Decision("threshold", 0.5), Conventions(unlisted=1.0))
+        check_decision(Decision("threshold", 0.5), Conventions(unlisted=1.0), 3)
     for decision, unlisted in ((Decision("threshold", 0.5), 0.5), (Decision("top", 1.0), 2.0), (None, 2.0)):
-        check_decision(decision, Conventions(unlisted=unlisted))
+        check_decision(decision, Conventions(unlisted=unlisted), 3)
 
 
 def test_decisions_decide() -> None:

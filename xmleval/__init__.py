@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval import io
+from xmleval import io, margins, thresholds
 from xmleval.api import evaluate
 from xmleval.conventions import Conventions
 from xmleval.evaluator import Evaluator
@@ -50,6 +50,7 @@ __all__ = [
     "label_ranking_average_precision",
     "label_statistics",
     "macro_f1",
+    "margins",
     "mean_reciprocal_rank_at_k",
     "micro_f1",
     "ndcg_at_k",
@@ -60,4 +61,5 @@ __all__ = [
     "ranking_loss",
     "recall_at_k",
     "subset_accuracy",
+    "thresholds",
 ]

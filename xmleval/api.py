@@ -10,6 +10,7 @@ from xmleval.conventions import Conventions
 from xmleval.evaluator import MEMORY, Evaluator
 from xmleval.report import Report
 from xmleval.spec import DEFAULT_K
+from xmleval.thresholds import Rule
 
 
 def evaluate(
@@ -21,7 +22,7 @@ def evaluate(
     k: int | Iterable[int] = DEFAULT_K,
     n_labels: int | None = None,
     propensity: Any = None,
-    decision: str | None = None,
+    decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
@@ -54,9 +55,9 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
-    decision : str, optional
-        How scores become sets where no ``y_pred`` is given: ``"top3"`` or ``"threshold0.5"`` (strictly
-        above).
+    decision : str or Rule, optional
+        How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"`` (strictly
+        above), or a rule that `xmleval.thresholds.fit` gave.
     conventions : str, Conventions or dict, optional
         ``"sklearn"``, ``"paper"``, a record, or fields over the default.
     unlisted : "below" or float, optional

@@ -29,6 +29,7 @@ from xmleval.settings import KEPT, SCORED, Settings
 from xmleval.spec import DEFAULT_K
 from xmleval.states import Memory, SpillFile, Work
 from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.thresholds.rule import Rule, as_parts, from_parts
 
 MEMORY = "1GiB"
 
@@ -49,8 +50,9 @@ class Evaluator:
         Cutoffs of measures at k that are named without one.
     propensity : array of shape (n_labels,), optional
         Inverse propensities q, see `inverse_propensity`.
-    decision : str, optional
-        How scores become sets where no ``y_pred`` is given: ``"top3"`` or ``"threshold0.5"``.
+    decision : str or Rule, optional
+        How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"``, or a rule that
+        `xmleval.thresholds.fit` gave.
     conventions : str, Conventions or dict, optional
         A preset's name, a record, or fields over the default.
     unlisted : "below" or float, optional
@@ -65,8 +67,7 @@ class Evaluator:
     curve_points : int, optional
         Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", from which scores of measures of family ``curves`` are kept in
-        temporary files.
+        Bytes, or an amount such as "512MB", from which pooled scores are kept in temporary files.
     threads : int, optional
         Most threads to use; default one per available processor.
     block_rows : int, optional
@@ -96,7 +97,7 @@ class Evaluator:
         n_labels: int,
         k: int | Iterable[int] = DEFAULT_K,
         propensity: Any = None,
-        decision: str | None = None,
+        decision: str | Rule | None = None,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
         unlisted: str | float | None = None,
         bounds: bool = False,
@@ -186,7 +187,7 @@ class Evaluator:
             if scored or (scored is None and (self._plan is None or SCORED in self._given)):
                 given |= {SCORED}
         plan = self._plan or self._settings.plan(given)
-        if not (plan.curves.scores or plan.bits):
+        if not (plan.curves.scores or plan.bits or plan.extremes):
             given -= {SCORED}  # nothing looks at more than their order
         if self._plan is not None and given != self._given:
             changed = sorted(given ^ self._given)[0]  # y_score itself before its scores
@@ -277,19 +278,20 @@ class Evaluator:
         if plan is None or states is None:
             raise ValueError("nothing was counted yet: call update or merge first")
         results = compute_results(states, Work(self.memory, self.threads))
+        specs = tuple(spec for spec in plan.specs if str(spec) in results.values)
         return Report(
             results=results,
-            specs=plan.specs,
+            specs=specs,
             conventions=plan.conventions,
             n_rows=self.n_rows,
             n_labels=plan.n_labels,
             decision=None if plan.decision is None else str(plan.decision),
             constants=self._settings.constants,
-            left_out=self._settings.left_out(self._given),
-            rows_left_out={str(s): n for s in plan.specs if (n := states.n_left_out(s))},
+            left_out={**self._settings.left_out(self._given), **results.left_open},
+            rows_left_out={str(s): n for s in specs if (n := states.n_left_out(s))},
             weighted=plan.weighted,
             propensity=self._settings.describe_propensity(),
-            rows={str(s): kept_row_values(states, s) for s in plan.specs} if plan.keep_rows else None,
+            rows={str(s): kept_row_values(states, s) for s in specs} if plan.keep_rows else None,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -312,9 +314,13 @@ class Evaluator:
         arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
         if self._settings.propensity is not None:
             arrays["propensity"] = self._settings.propensity
+        rule = None
+        if self._settings.decision is not None and self._settings.decision.text:  # it takes more than a name
+            rule, arrays["decision"] = as_parts(self._settings.decision)
         more = {
             "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,
             "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._settings.constants,
+            "rule": rule,
         }  # fmt: skip
         return Saved({"settings": self._settings.as_dict(), **more}, arrays)
 
@@ -350,11 +356,14 @@ class Evaluator:
         """Return what `_saved` gave; ``more`` are arguments that are not saved."""
         meta, arrays = saved
         settings = meta["settings"]
+        decision: Any = settings["decision"]
+        if meta.get("rule"):
+            decision = from_parts(meta["rule"], arrays.pop("decision"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
             propensity=arrays.pop("propensity", None),
-            decision=settings["decision"],
+            decision=decision,
             conventions=settings["conventions"],
             **{name: settings[name] for name in KEPT},
             **more,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from xmleval.arrays import Block, Ranking, Truth
 from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, rows_at_a_time, set_rows
-from xmleval.plan import Plan
+from xmleval.plan import NO_GAPS, Plan
 
 
 class Inputs(NamedTuple):
@@ -55,6 +57,8 @@ def join_inputs(
                     f"scores are {ranking.scores.dtype} where earlier ones were not; unlisted= is rounded "
                     "to their type, so a stream must keep to one",
                 )
+        if ranking is not None:
+            _refuse_gaps(plan, relevant, ranking, start)
         return Block(
             truth=relevant,
             ranking=ranking,
@@ -65,3 +69,17 @@ def join_inputs(
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     return Inputs(truth.n_rows, rows_at_a_time(per_row), block)
+
+
+def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
+    """Refuse rows without a score for every label where a measure that was asked for by name needs them."""
+    insisted = [spec for spec in plan.gapless if str(spec) in plan.insisted]
+    n_listed, n_relevant = np.diff(ranking.ptr), np.diff(truth.ptr)
+    for spec in insisted:
+        gap = n_listed < plan.n_labels
+        if spec.average == "samples":
+            gap &= (n_relevant > 0) & (n_relevant < plan.n_labels)
+        if gap.any():
+            row = int(gap.argmax())
+            listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
+            raise InputError("y_score", f"row {start + row}: {listed}; {spec} needs {NO_GAPS}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from xmleval.arrays import Block, Floats, Ints
 from xmleval.conventions import Conventions
 from xmleval.metrics import Setting
@@ -19,6 +21,7 @@ from xmleval.states import (
     Decision,
     Facts,
     KeyCounts,
+    LabelExtremes,
     LabelSets,
     LabelTotals,
     Memory,
@@ -31,6 +34,8 @@ from xmleval.states import (
 )
 
 ENDS = ("worst", "best")
+GAPS = {"samples": "rows with pairs", "macro": "rows"}  # what must list all labels, by average
+NO_GAPS = "unlisted= or a score for every label"
 
 GIVEN_AS = {
     "scores": "y_score=",
@@ -61,6 +66,7 @@ class Plan:
     keep_curves: bool = False  # curves of each label
     bounds: bool = False
     curve_points: int = 0
+    insisted: frozenset[str] = frozenset()  # specs that were asked for by name
 
     def setting(self, spec: Spec) -> Setting:
         """Return what a spec's formula depends on."""
@@ -73,6 +79,8 @@ class Plan:
             return "rows"
         if metric.counts:
             return "rows" if spec.average == "samples" else "labels"
+        if metric.extremes:
+            return "rows" if spec.average == "samples" else "extremes"
         kinds = {
             "profile": metric.terms, "rows": metric.rows, "labels": metric.labels,
             "runs": metric.curve, "keys": metric.bracket, "sets": metric.distinct, "parts": metric.combine,
@@ -102,6 +110,16 @@ class Plan:
         return list(dict.fromkeys([*(self.decide(spec) for spec in self.reading("labels")), *kept]))
 
     @property
+    def extremes(self) -> list[Spec]:
+        """The specs that compare scores of rows and labels, whatever their order."""
+        return [spec for spec in self.every if spec.metric.extremes]
+
+    @property
+    def gapless(self) -> list[Spec]:
+        """The specs that need a score for every label."""
+        return self.extremes if self.conventions.unlisted_score is None else []
+
+    @property
     def bits(self) -> list[int]:
         """Numbers of leading bits that scores are counted by."""
         return list(dict.fromkeys(int(dict(spec.params)["bits"]) for spec in self.reading("keys")))
@@ -126,6 +144,7 @@ class Plan:
     def worker_bytes(self) -> int:
         """Memory of the statistics that grow with the labels or with a parameter."""
         tables = sum(2 * 8 << bits for bits in self.bits)
+        tables += 5 * 8 * self.n_labels if self.reading("extremes") else 0
         return len(self.decisions) * totals_bytes(self.n_labels, self.weighted) + tables
 
     @property
@@ -135,8 +154,10 @@ class Plan:
         tied = self.conventions.ndcg_ties == "average"
         if any(spec.metric.whole or (tied and spec.metric.tied_rows) for spec in self.every):
             return None
+        if self.curves.scores or self.bits or self.extremes:
+            return None
         by_decision = self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
-        if self.curves.scores or (decision and decision.kind == "threshold" and by_decision):
+        if decision and decision.kind not in ("pred", "top") and by_decision:
             return None
         at_k = [spec.k or 0 for spec in self.every]
         if decision and decision.kind == "top":
@@ -162,6 +183,8 @@ class Plan:
         metric, setting = spec.metric, self.setting(spec)
         if metric.counts:
             return metric.counts(facts.counts(self.decide(spec)), setting)
+        if metric.extremes:
+            return metric.extremes(facts.extremes, setting)
         tied = setting.conventions.ndcg_ties == "average"
         formula = metric.tied_rows if metric.tied_rows and tied else metric.rows
         assert formula is not None
@@ -180,7 +203,9 @@ class States:
         depth = max((spec.k or 0 for spec in profile), default=0)
         self.profile = RankProfile(depth, gains, plan.weighted, plan.keep_rows) if profile else None
         self.row_specs = plan.reading("rows")
-        self.rows = RowSums([str(spec) for spec in self.row_specs], plan.keep_rows)
+        scaled = [str(spec) for spec in self.row_specs if spec.metric.scaled]
+        self.rows = RowSums([str(spec) for spec in self.row_specs], plan.keep_rows, scaled)
+        self.gaps = RowSums([*GAPS.values()]) if plan.gapless else None
         bounded = filter(plan.bounded, self.row_specs)
         self.bounded_specs = list(bounded)
         self.row_bounds = RowSums([f"{spec} {end}" for spec in self.bounded_specs for end in ENDS])
@@ -190,6 +215,7 @@ class States:
         needs = plan.curves
         self.runs = ScoreRuns(plan.n_labels, score, needs, memory) if needs.scores else None
         self.keys = {bits: KeyCounts(plan.n_labels, score, bits) for bits in plan.bits}
+        self.extremes = LabelExtremes(plan.n_labels, score) if plan.reading("extremes") else None
 
     @contextlib.contextmanager
     def undoing_spills(self) -> Iterator[None]:
@@ -233,6 +259,10 @@ class States:
             commits.append(self.sets.prepare(block.truth))
         commits += [totals.prepare(facts) for totals in self.totals.values()]
         commits += [counts.prepare(facts) for counts in self.keys.values()]
+        if self.gaps:
+            commits.append(self.gaps.prepare(_gaps(facts), None, block.first_row))
+        if self.extremes:
+            commits.append(self.extremes.prepare(facts))
         if self.runs:  # last: what it spilled would be lost if another failed
             commits.append(self.runs.prepare(facts))
         return commits
@@ -254,6 +284,10 @@ class States:
             yield "sets", self.sets
         for bits, counts in self.keys.items():
             yield f"keys-{bits}", counts
+        if self.gaps:
+            yield "gaps", self.gaps
+        if self.extremes:
+            yield "extremes", self.extremes
         if self.runs:
             yield "runs", self.runs
 
@@ -269,6 +303,13 @@ class States:
             prefix = f"{name}/"
             state.restore({k[len(prefix) :]: a for k, a in arrays.items() if k.startswith(prefix)})
 
+    def left_open(self) -> dict[str, str]:
+        """Return the specs that rows without a score for every label leave open, and what they need."""
+        if self.gaps is None:
+            return {}
+        open_averages = [average for average, n in zip(GAPS, self.gaps.n_defined, strict=True) if n]
+        return {str(spec): NO_GAPS for spec in self.plan.gapless if spec.average in open_averages}
+
     def n_left_out(self, spec: Spec) -> int:
         """Return how many rows the mean of a spec leaves out because it is undefined there."""
         kind = self.plan.reads(spec)
@@ -276,3 +317,10 @@ class States:
             return self.rows.n_rows - int(self.rows.n_defined[self.rows.keys.index(str(spec))])
         skipped = kind == "profile" and spec.metric.empty and self.plan.conventions.empty == "skip"
         return self.profile.n_empty if skipped and self.profile else 0
+
+
+def _gaps(facts: Facts) -> list[Floats]:
+    """Mark the rows, with pairs and of all, that do not list every label; NaN for the others."""
+    short = np.diff(facts.ranking.ptr) < facts.n_labels
+    pairs = (facts.n_relevant > 0) & (facts.n_relevant < facts.n_labels)
+    return [np.where(gap, 1.0, np.nan) for gap in (short & pairs, short)]

@@ -140,8 +140,9 @@ class Report(Mapping[str, float]):
             ``support``, the relevant instances; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
             ``f1`` of the decision, and of every top k that measures over labels were computed at, as in
             ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the two classes), ``peak_f1`` and
-            the least score that is predicted there, ``threshold`` (NaN where nothing is relevant). What
-            the input does not give is absent.
+            the least score that is predicted there, ``threshold`` (NaN where nothing is relevant);
+            ``margin`` and ``margin_share`` (NaN for labels that lack one of the classes), where their
+            means over labels were asked for. What the input does not give is absent.
 
         Raises
         ------

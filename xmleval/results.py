@@ -16,7 +16,7 @@ from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.plan import ENDS, Plan, States
 from xmleval.spec import Spec
-from xmleval.states import Counts, Curve, Profile, Work
+from xmleval.states import Counts, Curve, Profile, Work, exact_mean
 
 Columns = dict[str, Any]
 
@@ -39,6 +39,8 @@ class Results:
         Results of every label.
     points : float64 (p, 3) or None
         Points of the curve of all cells: score, relevant and irrelevant cells at or above it.
+    left_open : dict of str to str
+        Specs without a value because of what the rows turned out to be, and what they need.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Results:
     thresholds: dict[str, float] = field(default_factory=dict)
     labels: Columns = field(default_factory=dict)
     points: Floats | None = None
+    left_open: dict[str, str] = field(default_factory=dict)
 
 
 def compute_results(states: States, work: Work) -> Results:
@@ -70,11 +73,13 @@ def compute_results(states: States, work: Work) -> Results:
         results.intervals[str(spec)] = _interval(found[str(spec)], *means)
     _add_label_values(results, states)
     _add_curve_values(results, states, work)
+    _add_margins(results, states)
     for spec in plan.specs:
         if spec.metric.combine:
             parts = [found[part] for part in spec.metric.parts]
             found[str(spec)] = spec.metric.combine(parts, plan.setting(spec))
-    results.values = {str(spec): found[str(spec)] for spec in plan.specs}
+    results.left_open = states.left_open()
+    results.values = {str(s): found[str(s)] for s in plan.specs if str(s) not in results.left_open}
     return results
 
 
@@ -136,6 +141,22 @@ def _add_curve_values(results: Results, states: States, work: Work) -> None:
             "peak_f1": curve.peak,
             "threshold": curve.threshold,
         }
+
+
+def _add_margins(results: Results, states: States) -> None:
+    """Add means over labels of what their extremes tell."""
+    if states.extremes is None:
+        return
+    plan, extremes, closed = states.plan, states.extremes.extremes(), not states.left_open()
+    for spec in plan.reading("extremes"):
+        assert spec.metric.extremes
+        values = spec.metric.extremes(extremes, plan.setting(spec))
+        results.values[str(spec)] = exact_mean(values)
+        n_left_out = int(np.count_nonzero(np.isnan(values)))
+        results.labels_left_out |= {str(spec): n_left_out} if n_left_out and closed else {}
+        if plan.keep_labels and closed:
+            results.labels.setdefault("support", states.extremes.counts[2].astype(np.float64))
+            results.labels[spec.metric.name] = values
 
 
 def _curve_values(spec: Spec, curve: Curve, plan: Plan) -> Floats:

@@ -14,6 +14,7 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.plan import Plan, missing_input
 from xmleval.spec import Spec, check_decision, expand_metrics, parse_decision
 from xmleval.states import Decision
+from xmleval.thresholds.rule import Rule, as_decision
 
 SCORED = "y_score's scores"  # a ranking may come without
 KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
@@ -56,7 +57,7 @@ class Settings:
         n_labels: int,
         k: int | Iterable[int],
         propensity: Any,
-        decision: str | None,
+        decision: str | Rule | Decision | None,
         conventions: str | Conventions | Mapping[str, Any] | None,
         unlisted: str | float | None,
         bounds: bool,
@@ -68,8 +69,8 @@ class Settings:
         asked = expand_metrics(metrics, k)
         resolved = resolve_conventions(conventions, unlisted)
         q = None if propensity is None else check_propensity(propensity, n_labels).copy()
-        rule = parse_decision(decision)
-        check_decision(rule, resolved)
+        rule = parse_decision(as_decision(decision))
+        check_decision(rule, resolved, n_labels)
         for name, value in (("bounds", bounds), *kept.items()):
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
@@ -143,7 +144,8 @@ class Settings:
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
         curves = {"cell scores", "equal weights"} <= inputs
-        if self.keep_labels and not curves and "sets" not in inputs:
+        by_label = any(spec.metric.extremes and spec.average == "macro" for spec in specs)
+        if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
         if self.curve_points and not curves:
             raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
@@ -155,5 +157,6 @@ class Settings:
             decision=Decision("pred") if "y_pred" in given else self.decision,
             weighted="sample_weight" in given,
             keep_curves=self.keep_labels and curves,
+            insisted=frozenset(str(spec) for spec, explicit in self.asked if explicit),
             **{name: getattr(self, name) for name in KEPT},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -195,13 +196,14 @@ def _members(group: str, ks: list[int]) -> list[Spec]:
     return specs
 
 
-def parse_decision(rule: str | None) -> Decision | None:
+def parse_decision(rule: str | Decision | None) -> Decision | None:
     """Parse ``top3`` or ``threshold0.5``.
 
     Parameters
     ----------
-    rule : str or None
-        How scores become sets: the k best labels, or all with a score strictly above a number.
+    rule : str, Decision or None
+        How scores become sets: the k best labels, or all with a score strictly above a number; or what a
+        fitted rule does.
 
     Returns
     -------
@@ -212,8 +214,8 @@ def parse_decision(rule: str | None) -> Decision | None:
     ValueError
         If the rule is neither, k is not positive or the threshold is NaN.
     """
-    if rule is None:
-        return None
+    if rule is None or isinstance(rule, Decision):
+        return rule
     text = rule.strip().lower() if isinstance(rule, str) else ""
     found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
     try:
@@ -227,9 +229,17 @@ def parse_decision(rule: str | None) -> Decision | None:
     return Decision(found[1], value)
 
 
-def check_decision(decision: Decision | None, conventions: Conventions) -> None:
-    """Refuse a threshold that every unlisted label would pass."""
+def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
+    """Refuse a threshold that every unlisted label would pass, and rules for other data."""
     score = conventions.unlisted_score
-    if decision is None or decision.kind != "threshold" or score is None or score <= decision.value:
+    if decision is None:
         return
-    raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")
+    if decision.kind == "features":
+        raise ValueError(f"decision={decision} looks at features; apply it to them, and give y_pred=")
+    if decision.kind == "labels" and decision.numbers.size != n_labels:
+        raise ValueError(f"decision={decision} has {decision.numbers.size} labels; {n_labels} were expected")
+    if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
+        raise ValueError(f"decision={decision} was fitted for another unlisted= than {conventions.unlisted}")
+    least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
+    if decision.kind in ("threshold", "labels") and score is not None and least < score:
+        raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")

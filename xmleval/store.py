@@ -1,4 +1,4 @@
-"""Saved evaluators: an .npz archive without pickle, written whole or not at all."""
+"""Saved evaluators and rules: an .npz archive without pickle, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,16 +17,26 @@ import numpy as np
 
 from xmleval.archive import read_archive, write_archive
 
-FORMAT = "xmleval state"
-VERSION = 2
 LARGE = "runs/c"  # scores by cells and by columns, which may be larger than memory
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError
 )  # fmt: skip
 
 
+class Form(NamedTuple):
+    """A kind of file: how it is marked, its version, and what people call it."""
+
+    mark: str
+    version: int
+    name: str
+
+
+STATE = Form("xmleval state", 2, "saved evaluator")
+RULE = Form("xmleval rule", 1, "saved rule")
+
+
 class Saved(NamedTuple):
-    """What a saved evaluator holds: settings as plain JSON values, and arrays."""
+    """What a file holds: plain JSON values, and arrays."""
 
     meta: dict[str, Any]
     arrays: dict[str, Any]
@@ -55,41 +65,41 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def save_state(path: Path, saved: Saved) -> None:
-    """Write a saved evaluator to a temporary name and rename it."""
+def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
+    """Write what is to be saved to a temporary name and rename it."""
     meta = json.dumps(
-        {"format": FORMAT, "version": VERSION, "arrays": sorted(saved.arrays), **saved.meta}
+        {"format": form.mark, "version": form.version, "arrays": sorted(saved.arrays), **saved.meta}
     ).encode()
     with replacing(path) as file:
         write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
 
 
-def load_state(path: Path) -> Saved:
-    """Read a saved evaluator, or say why the file is none."""
-    with naming_damage(path):
+def load_state(path: Path, form: Form = STATE) -> Saved:
+    """Read what was saved, or say why the file is no such thing."""
+    with naming_damage(path, form):
         arrays: dict[str, Any] = read_archive(path, lambda name: name.startswith(LARGE))
         meta = json.loads(arrays.pop("meta").tobytes())
-        if meta["format"] != FORMAT:
+        if meta["format"] != form.mark:
             raise KeyError("format")
         version = meta["version"]
-        if version == VERSION and sorted(arrays) != meta["arrays"]:
+        if version == form.version and sorted(arrays) != meta["arrays"]:
             raise KeyError("arrays")
-    if version != VERSION:
-        raise ValueError(f"{path}: saved as version {version}; this program reads version {VERSION}")
+    if version != form.version:
+        raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
     return Saved(meta, arrays)
 
 
 @contextlib.contextmanager
-def naming_damage(path: Path) -> Iterator[None]:
+def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     """Turn whatever a foreign or damaged file leads to into one message that names the file."""
     try:
         yield
     except OSError as error:
         if error.filename is not None:
             raise
-        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
     except DAMAGE as error:
-        raise ValueError(f"{path}: not a saved evaluator, or damaged ({error})") from None
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
 
 
 def first_difference(mine: Any, theirs: Any, name: str = "") -> str | None:

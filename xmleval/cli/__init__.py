@@ -16,6 +16,7 @@ from xmleval.cli.merge import merge
 from xmleval.cli.messages import one_line
 from xmleval.cli.metrics import metrics
 from xmleval.cli.stats import stats
+from xmleval.cli.threshold import threshold
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -33,7 +34,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (evaluate, merge, convert, stats, metrics, demo):
+for command in (evaluate, merge, convert, threshold, stats, metrics, demo):
     program.add_command(command)
 
 

@@ -83,7 +83,10 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 )
 @click.option("--pred", type=FILE, metavar="FILE", help="Predicted sets, for measures of sets.")
 @click.option(
-    "--decision", metavar="RULE", help="Or how scores become sets: top3, or threshold0.5 (strictly above)."
+    "--decision",
+    metavar="RULE",
+    help="Or how scores become sets: top3, threshold0.5 (strictly above), or a file that "
+    "`xmleval threshold fit` wrote.",
 )
 @click.option(
     "--input-format",

@@ -71,6 +71,8 @@ def example(metric: Metric) -> str:
         words += ["--decision", "top3"]
     if "propensity" in spec.needs:
         words += ["--train", "demo/Y_train.npz"]
+    if metric.extremes:
+        words += ["--unlisted", "0.0"]
     return shlex.join(words)
 
 

@@ -6,9 +6,9 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
@@ -42,6 +42,15 @@ def write_result(text: str, path: Path | None) -> None:
         _print(text)
     else:
         _write(iter([text]), path)
+
+
+def write_binary(write: Callable[[IO[bytes]], None], path: Path) -> None:
+    """Write a file whole or not at all, by a function that fills it."""
+    try:
+        with replacing(path.resolve()) as file:
+            write(file)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:

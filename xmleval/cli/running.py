@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from xmleval.io.rows import count_columns, whole
 from xmleval.propensity import inverse_propensity
 from xmleval.report import Report
 from xmleval.spec import expand_metrics
+from xmleval.thresholds import Rule
 
 WRITERS: dict[str, Callable[[Any], str]] = {
     "table": str,
@@ -62,14 +64,10 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
-    rows = _open(*given, pred, options)
-    several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
-    known = [pieces.n_labels for _, pieces in several if pieces.n_labels is not None]
-    n_labels = known[0] if known else count_columns(rows.truth[1], memory // 8 + 1)
-    arguments = {
-        name: options[name]
-        for name in ("metrics", "decision", "conventions", "unlisted", "bounds", "threads")
-    }
+    rows = open_rows(*given, pred, options)
+    n_labels = width_of(rows, memory)
+    arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
+    arguments["decision"] = find_decision(options["decision"])
     q = _propensity(options, train, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
@@ -101,7 +99,25 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
 
 
-def _open(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
+def width_of(rows: Rows, memory: int) -> int:
+    """Return the number of labels, from whichever input tells it."""
+    several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
+    known = [pieces.n_labels for _, pieces in several if pieces.n_labels is not None]
+    return known[0] if known else count_columns(rows.truth[1], memory // 8 + 1)
+
+
+def find_decision(text: str | None) -> str | Rule | None:
+    """Return a rule by name as it is, or the rule that was saved in a file."""
+    if text is None or re.match(r"\s*(top|threshold)[\d.+-]", text, re.IGNORECASE):
+        return text
+    if Path(text).suffix != ".npz" and not Path(text).is_file():
+        raise ValueError(
+            f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
+        )
+    return Rule.load(text)
+
+
+def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     if any(given.named for given in (truth, *scores)):
         if pred is not None or options["train"] is not None:

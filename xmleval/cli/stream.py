@@ -6,7 +6,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -14,12 +14,22 @@ import scipy.sparse
 from xmleval.arrays import Ints
 from xmleval.cli.messages import naming_files
 from xmleval.coerce import InputError, set_rows
-from xmleval.evaluator import Evaluator
 from xmleval.io.pieces import Pieces
 from xmleval.io.rows import RowReader
 from xmleval.propensity import count_labels_of
 
 READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
+
+
+class Counter(Protocol):
+    """What takes rows: an evaluator, or what a rule is fitted to."""
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+
+    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
+        """Count some rows."""
 
 
 class Rows(NamedTuple):
@@ -39,7 +49,7 @@ class Rows(NamedTuple):
 
 
 def count_rows(
-    evaluators: Sequence[Evaluator],
+    evaluators: Sequence[Counter],
     rows: Rows,
     memory: int,
     skipped: int,
@@ -49,7 +59,7 @@ def count_rows(
 
     Parameters
     ----------
-    evaluators : sequence of Evaluator
+    evaluators : sequence of Evaluator, or of what takes rows as they do
         One for each input of scores, or one if there is none.
     rows : Rows
         The inputs.
@@ -89,7 +99,7 @@ def _refuse_other_count(
 
 
 def _count(
-    evaluators: Sequence[Evaluator],
+    evaluators: Sequence[Counter],
     truth: RowReader,
     scores: Sequence[RowReader],
     pred: RowReader | None,
@@ -100,12 +110,12 @@ def _count(
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
         names = {"y_true": truth.name, "y_score": reader and reader.name, "y_pred": pred and pred.name}
-        with naming_files(names), _counting_from(first):
+        with naming_files(names), counting_from(first):
             evaluator.update(y_true, reader.take(n) if reader else None, y_pred=y_pred)
 
 
 def _count_nothing(
-    evaluators: Sequence[Evaluator], truth: RowReader, scores: Sequence[RowReader], pred: RowReader | None
+    evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], pred: RowReader | None
 ) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     none = scipy.sparse.csr_array((0, evaluators[0].n_labels), dtype=np.float32)
@@ -114,7 +124,7 @@ def _count_nothing(
 
 
 @contextlib.contextmanager
-def _counting_from(first: int) -> Iterator[None]:
+def counting_from(first: int) -> Iterator[None]:
     """Raise errors about rows of a piece as errors about rows of the file."""
     try:
         yield
@@ -129,7 +139,7 @@ def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tup
     counts = np.zeros(n_labels, np.int64)
     try:
         while n := reader.ready():
-            with naming_files({"y_train": name}), _counting_from(reader.n_taken):
+            with naming_files({"y_train": name}), counting_from(reader.n_taken):
                 counts += count_labels_of(set_rows("y_train", reader.take(n), None, n_labels))
     finally:
         reader.close()

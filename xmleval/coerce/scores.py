@@ -285,7 +285,7 @@ def _ragged_rows(
 ) -> Rows[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
-    with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1])
+    with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
     if not with_scores and unlisted is not None:
         raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
     scores: list[float] = []

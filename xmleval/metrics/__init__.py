@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, curves, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import at_k, curves, margins, propensity_scored, rankings, sets, statistics
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -39,6 +39,8 @@ TABLE: tuple[Metric, ...] = (
     curves.AUC_BRACKET,
     curves.AP,
     curves.PEAK_F1,
+    margins.MARGIN,
+    margins.MARGIN_SHARE,
     sets.SUBSET_ACCURACY,
     sets.HAMMING_LOSS,
     sets.PRECISION,

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.conventions import Conventions
-from xmleval.states import Bracket, Counts, Curve, Facts, Profile
+from xmleval.states import Bracket, Counts, Curve, Extremes, Facts, Profile
 
 
 class Setting(NamedTuple):
@@ -33,6 +33,7 @@ Terms = Callable[[Floats, Profile, Setting], Floats]
 Rows = Callable[[Facts, Setting], Floats]
 CountsValue = Callable[[Counts, Setting], Floats]
 CurveValue = Callable[[Curve, Setting], Floats]
+ExtremesValue = Callable[[Extremes, Setting], Floats]
 Interval = Callable[[Bracket, Setting], tuple[float, float]]
 Best = Callable[[Ints, Setting], Floats]
 
@@ -69,6 +70,8 @@ class Metric:
         Value from curves of pooled scores, of all cells together and of labels alike.
     bracket : callable, optional
         Least and largest value from scores counted by their leading bits; the value is their middle.
+    extremes : callable, optional
+        Value from lowest relevant and highest irrelevant scores, of rows and labels alike.
     combine, parts : callable and tuple of str, optional
         Value from the values of other measures, named by their specs.
     distinct : callable, optional
@@ -84,6 +87,8 @@ class Metric:
     empty : {"", "zero", "undefined"}
         How the convention ``empty`` applies: not at all, to a formula that is 0 without relevant
         labels, or to one that is 0/0 then.
+    scaled : bool
+        Whether differences of scores count, and not only their order: values have their scale.
     whole : bool
         Whether the whole ranking counts, not only its first k labels.
     bounded : bool
@@ -116,6 +121,7 @@ class Metric:
     labels: Callable[[Counts, Setting], float] | None = None
     curve: CurveValue | None = None
     bracket: Interval | None = None
+    extremes: ExtremesValue | None = None
     combine: Callable[[list[float], Setting], float] | None = None
     parts: tuple[str, ...] = ()
     distinct: Callable[[int, int], float] | None = None
@@ -124,6 +130,7 @@ class Metric:
     cutoff: str = "none"
     params: Mapping[str, Param] = field(default_factory=dict, hash=False)
     empty: str = ""
+    scaled: bool = False
     whole: bool = False
     bounded: bool = False
     pairs_alone: bool = False
@@ -138,6 +145,8 @@ class Metric:
             return ()
         if self.curve or self.bracket:
             return ("scores", "equal weights", "cell scores")
+        if self.extremes:
+            return ("scores", "cell scores")
         if self.table != "hits":
             return ("scores", "propensity")
         if self.family == "sets":

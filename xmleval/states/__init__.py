@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from xmleval.states.curves import Work
-from xmleval.states.facts import Completion, Counts, Decision, Facts, TieFacts
+from xmleval.states.decisions import Decision, choose, cut_rows, leading_scores
+from xmleval.states.extremes import LabelExtremes
+from xmleval.states.facts import Completion, Counts, Extremes, Facts, TieFacts
 from xmleval.states.key_counts import MOST_BITS, Bracket, KeyCounts
 from xmleval.states.label_sets import LabelSets
 from xmleval.states.label_totals import LabelTotals, totals_bytes
-from xmleval.states.limbs import Commit
+from xmleval.states.limbs import Commit, exact_mean
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import Curve, Curves, Memory, Needs, ScoreRuns
@@ -22,8 +24,10 @@ __all__ = [
     "Curve",
     "Curves",
     "Decision",
+    "Extremes",
     "Facts",
     "KeyCounts",
+    "LabelExtremes",
     "LabelSets",
     "LabelTotals",
     "Memory",
@@ -35,5 +39,9 @@ __all__ = [
     "SpillFile",
     "TieFacts",
     "Work",
+    "choose",
+    "cut_rows",
+    "exact_mean",
+    "leading_scores",
     "totals_bytes",
 ]

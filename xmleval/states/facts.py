@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
-from xmleval.coerce import InputError
 from xmleval.kernels.keys import find_last, flag_listed, flag_relevant, part_scores
+from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
     count_places,
     find_positions,
@@ -20,7 +20,7 @@ from xmleval.kernels.matching import (
     rank_unlisted,
     sort_ranks,
 )
-from xmleval.kernels.ranking import count_leading, fill_heads, rank_rows
+from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
     complete_ties,
     count_within,
@@ -31,22 +31,10 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
+from xmleval.states.decisions import Decision, choose
 
 TABULATED = 1 << 16  # discounts summed one by one
 COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
-
-
-class Decision(NamedTuple):
-    """How scores become a set: ``pred`` (given sets), ``top`` k, or ``threshold`` (strictly above)."""
-
-    kind: str
-    value: float = 0.0
-
-    def __str__(self) -> str:
-        """Print what `parse_decision` reads."""
-        if self.kind == "pred":
-            return self.kind
-        return f"{self.kind}{int(self.value) if self.value.is_integer() else self.value!r}"
 
 
 class Predicted(NamedTuple):
@@ -65,6 +53,13 @@ class Counts(NamedTuple):
     fp: Floats
     fn: Floats
     tn: Floats
+
+
+class Extremes(NamedTuple):
+    """Lowest relevant and highest irrelevant scores, of rows or labels, float64 (n,); NaN without pairs."""
+
+    lowest: Floats
+    highest: Floats
 
 
 class TieFacts(NamedTuple):
@@ -179,6 +174,17 @@ class Facts:
         last = np.empty(self.n_rows, self.ranking.scores.dtype)
         find_last(self.ranking.ptr, self.ranking.scores, last)
         return last
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """Extremes of each instance, NaN also where a label of an instance with pairs has no score."""
+        ranking = self.ranking
+        assert ranking.scores is not None
+        level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+        found = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
+        flags = self.relevant_entries
+        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, level, *found)
+        return found
 
     @cached_property
     def missing(self) -> tuple[Ints, Labels]:
@@ -319,22 +325,10 @@ class Facts:
             pred = self.block.pred
             assert pred is not None
             return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
-        ranking = self.ranking
-        n_listed = np.diff(ranking.ptr)
-        if decision.kind == "threshold":
-            if ranking.scores is None:
-                raise InputError("y_score", f"decision {decision} needs scores; this list has none")
-            cut = np.empty_like(n_listed)
-            threshold = as_score(decision.value, ranking.scores)
-            count_leading(ranking.ptr, ranking.scores, threshold, False, cut)
-            return Predicted(self.ranks, cut, ranking.ptr, ranking.labels)
-        k = min(int(decision.value), self.n_labels)
-        if self.unlisted is None:
-            return Predicted(self.ranks, np.minimum(n_listed, k), ranking.ptr, ranking.labels)
-        ptr = np.arange(self.n_rows + 1, dtype=np.int64) * k
-        labels = np.empty(ptr[-1], ranking.labels.dtype)
-        fill_heads(ranking.ptr, ranking.labels, ranking.n_above, self.n_labels, ptr, labels)
-        return Predicted(self.ranks, np.diff(ptr), ptr, labels)
+        chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
+        by_rank = chosen.ranked or decision.kind == "top"
+        ranks = self.ranks if by_rank else self._locate(chosen.ptr, chosen.labels)
+        return Predicted(ranks, chosen.cut, chosen.ptr, chosen.labels)
 
     def counts(self, decision: Decision) -> Counts:
         """Contingency table of each instance under a decision."""

@@ -7,7 +7,8 @@ import numpy as np
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.labels import count_labels, weigh_labels
-from xmleval.states.facts import Counts, Decision, Facts
+from xmleval.states.decisions import Decision
+from xmleval.states.facts import Counts, Facts
 from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
 
 

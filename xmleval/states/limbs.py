@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
 from xmleval.arrays import Floats, Ints
+from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
 from xmleval.kernels.fixed import BITS, LIMBS
 
 # What preparing an update or a merge gives: all that could fail is done, calling it changes the state.
@@ -37,3 +40,23 @@ def as_integer(limbs: Ints) -> int:
     for limb in limbs:
         total = (total << BITS) + int(limb)
     return total
+
+
+def exact_quotient(total: Ints, divisor: Fraction) -> float:
+    """Return an exact sum of float64 terms, int64 (70,), over a positive number, rounded once."""
+    up, down = int(total[UP]), int(total[DOWN])
+    if up or down:
+        return math.nan if up and down else math.inf if up else -math.inf
+    whole = sum(int(limb) << WIDTH * place for place, limb in enumerate(total[:N_LIMBS]))
+    try:
+        return float(Fraction(whole, 1 << LEAST) / divisor)
+    except OverflowError:  # a weighted term may round to more than its share
+        return math.copysign(math.inf, whole)
+
+
+def exact_mean(values: Floats) -> float:
+    """Return the mean of what is defined, rounded once; NaN where nothing is, or for inf and -inf."""
+    total: Ints = np.zeros(SIZE, np.int64)
+    add_exact(values, NO_WEIGHT, total)
+    n_defined = int(np.count_nonzero(~np.isnan(values)))
+    return exact_quotient(total, Fraction(n_defined)) if n_defined else math.nan

@@ -1,0 +1,159 @@
+"""Sweeps down sorted scores for the set of best F1 or fewest errors, tie groups whole; sets by thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Bools, Floats, Ints, Labels, Scores
+from xmleval.kernels.fixed import LIMBS, add_term
+from xmleval.kernels.jit import kernel
+
+
+@kernel
+def exceeds(one: Ints, other: Ints) -> bool:
+    """Tell whether a fixed-point sum, int64 (4,), is larger than another."""
+    for limb in range(LIMBS):
+        if one[limb] != other[limb]:
+            return bool(one[limb] > other[limb])
+    return False
+
+
+@kernel
+def sweep_f1(levels: Scores, units: Labels, relevant: Bools, n_true: Ints) -> int:
+    """Find how many leading cells to predict for the largest sum of F1 over units; the fewest of equals.
+
+    levels : (s,), those of one tie group next to one another; units : (s,), the unit of each cell
+    n_true : int64 (u,), relevant cells of each unit; F1 of a unit without any, and without predictions, is 0
+    """
+    hits, size = np.zeros(n_true.size, np.int64), np.zeros(n_true.size, np.int64)
+    total, most = np.zeros(LIMBS, np.int64), np.zeros(LIMBS, np.int64)
+    best, p = 0, 0
+    while p < levels.size:
+        level = levels[p]
+        while p < levels.size and levels[p] == level:
+            unit = units[p]
+            if hits[unit]:
+                add_term(total, -(2.0 * hits[unit] / (size[unit] + n_true[unit])))
+            size[unit] += 1
+            hits[unit] += relevant[p]
+            if hits[unit]:
+                add_term(total, 2.0 * hits[unit] / (size[unit] + n_true[unit]))
+            p += 1
+        if exceeds(total, most):  # sums are exact: no order of adding decides between equals
+            most[:] = total
+            best = p
+    return best
+
+
+@kernel
+def sweep_groups(
+    ptr: Ints, scores: Scores, relevant: Bools, n_true: Ints, floor: float, by_f1: bool, cut: Ints,
+    found: Floats,
+) -> None:  # fmt: skip
+    """Find, for each group by itself, how many leading cells to predict; the fewest of equals.
+
+    ptr : int64 (g + 1,); scores, relevant : (s,), best first within a group; n_true : int64 (g,)
+    floor : cells at or below this score are never predicted
+    by_f1 : largest F1, else fewest errors
+    cut : int64 (g,) and found : float64 (g,), F1 or errors there; written
+    """
+    for group in range(ptr.size - 1):
+        p, hits = ptr[group], 0
+        cut[group] = 0
+        found[group] = 0.0 if by_f1 else n_true[group]
+        while p < ptr[group + 1] and scores[p] > floor:
+            score = scores[p]
+            while p < ptr[group + 1] and scores[p] == score:
+                hits += relevant[p]
+                p += 1
+            size = p - ptr[group]
+            if by_f1:
+                value = 2.0 * hits / (size + n_true[group])
+                better = value > found[group]
+            else:
+                value = float(n_true[group] + size - 2 * hits)
+                better = value < found[group]
+            if better:
+                cut[group], found[group] = size, value
+
+
+@kernel
+def bring_together(units: Labels, ptr: Ints, order: Ints) -> None:
+    """Find the order that brings the cells of each unit together, in the order they have.
+
+    units : (s,); ptr : int64 (u + 1,) and order : int64 (s,), written
+    """
+    ptr[:] = 0
+    for unit in units:
+        ptr[unit + 1] += 1
+    for unit in range(ptr.size - 1):
+        ptr[unit + 1] += ptr[unit]
+    place = ptr[:-1].copy()
+    for p in range(units.size):
+        order[place[units[p]]] = p
+        place[units[p]] += 1
+
+
+@kernel
+def select_above(
+    ptr: Ints, labels: Labels, scores: Scores, thresholds: Scores, chosen_ptr: Ints, chosen: Labels
+) -> None:
+    """Write the entries whose score is above the threshold of their label.
+
+    thresholds : (n_labels,); chosen_ptr : int64 (n + 1,), written
+    chosen : (c,), written; with room for none they are only counted
+    """
+    chosen_ptr[0] = n_chosen = 0
+    for i in range(ptr.size - 1):
+        for p in range(ptr[i], ptr[i + 1]):
+            if scores[p] > thresholds[labels[p]]:
+                if chosen.size:
+                    chosen[n_chosen] = labels[p]
+                n_chosen += 1
+        chosen_ptr[i + 1] = n_chosen
+
+
+@kernel
+def count_above(ptr: Ints, scores: Scores, thresholds: Scores, cut: Ints) -> None:
+    """Count the leading entries of each row (best first) above the row's threshold; int64 (n,), written."""
+    for i in range(ptr.size - 1):
+        p = ptr[i]
+        while p < ptr[i + 1] and scores[p] > thresholds[i]:
+            p += 1
+        cut[i] = p - ptr[i]
+
+
+@kernel
+def copy_leading(
+    ptr: Ints, scores: Scores, n_above: Ints, n_labels: int, level: float, leading: Floats
+) -> None:
+    """Copy the first scores of each row, of all its labels.
+
+    scores : (s,), best first; n_above : int64 (n,), entries above the labels that are not listed
+    level : score of those labels, or NaN where they repeat the last score of the row
+    leading : float64 (n, k), written; 0 in rows that list nothing where unlisted labels have no score
+    """
+    for i in range(ptr.size - 1):
+        n_listed = ptr[i + 1] - ptr[i]
+        n_unlisted = n_labels - n_listed
+        for rank in range(leading.shape[1]):
+            if rank < n_above[i]:
+                leading[i, rank] = scores[ptr[i] + rank]
+            elif not np.isnan(level) and rank < n_above[i] + n_unlisted:
+                leading[i, rank] = level
+            elif not np.isnan(level):
+                leading[i, rank] = scores[ptr[i] + min(rank - n_unlisted, n_listed - 1)]
+            else:
+                leading[i, rank] = leading[i, rank - 1] if n_listed else 0.0
+
+
+@kernel
+def apply_weights(values: Floats, weights: Floats, out: Floats) -> None:
+    """Evaluate a linear model, term by term, so that no cutting of the rows shows.
+
+    values : float64 (n, k); weights : float64 (k + 1,), the constant first; out : float64 (n,), written
+    """
+    for i in range(values.shape[0]):
+        out[i] = weights[0]
+        for j in range(values.shape[1]):
+            out[i] += weights[j + 1] * values[i, j]

@@ -1,0 +1,126 @@
+"""Decision rules: how the scores of a block become sets."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score
+from xmleval.coerce import InputError
+from xmleval.kernels.ranking import count_leading, fill_heads
+from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
+
+NONE: Floats = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """How scores become a set.
+
+    Parameters
+    ----------
+    kind : {"pred", "top", "threshold", "labels", "rows", "features"}
+        Given sets; the best labels of a row; those strictly above one number, above the threshold of the
+        label, above that of the row from a linear model of its scores, or of its features.
+    value : float
+        How many are the best, or the number; of "rows" the score of unlisted labels, NaN if they have none.
+    numbers : float64 (n_labels,) or (k + 1,)
+        Thresholds of labels, or weights of the model, the constant first.
+    text : str
+        What a rule with numbers is called.
+    """
+
+    kind: str
+    value: float = 0.0
+    numbers: Floats = field(default_factory=lambda: NONE, repr=False)
+    text: str = ""
+
+    @cached_property
+    def _name(self) -> str:
+        if self.kind == "pred":
+            return self.kind
+        if self.text:
+            digest = hashlib.sha256(np.ascontiguousarray(self.numbers, "<f8").tobytes())
+            return f"{self.text}#{digest.hexdigest()[:16]}"
+        return f"{self.kind}{int(self.value) if float(self.value).is_integer() else self.value!r}"
+
+    def __str__(self) -> str:
+        """Print what `parse_decision` reads, or what tells fitted rules apart."""
+        return self._name
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two decisions are the same."""
+        return isinstance(other, Decision) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        """Return a hash of what is compared."""
+        return hash(str(self))
+
+
+class Chosen(NamedTuple):
+    """Predicted sets: the leading ``cut`` entries of each row of a list.
+
+    ``ranked`` tells whether the list is the ranking itself.
+    """
+
+    cut: Ints
+    ptr: Ints
+    labels: Labels
+    ranked: bool
+
+
+def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
+    """Return the sets that a decision makes of scores; entries must be in order for all but "labels"."""
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    n_listed = np.diff(ptr)
+    if decision.kind == "top":
+        k = min(int(decision.value), n_labels)
+        if unlisted is None:
+            return Chosen(np.minimum(n_listed, k), ptr, labels, True)
+        head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
+        heads = np.empty(head_ptr[-1], labels.dtype)
+        fill_heads(ptr, labels, ranking.n_above, n_labels, head_ptr, heads)
+        return Chosen(np.diff(head_ptr), head_ptr, heads, False)
+    if scores is None:
+        raise InputError("y_score", f"decision {decision} needs scores; this list has none")
+    if decision.kind == "labels":
+        thresholds, chosen_ptr = decision.numbers.astype(scores.dtype), np.empty_like(ptr)
+        select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
+        chosen = np.empty(chosen_ptr[-1], labels.dtype)
+        select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
+        return Chosen(np.diff(chosen_ptr), chosen_ptr, chosen, False)
+    cut = np.empty_like(n_listed)
+    if decision.kind == "rows":
+        values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
+        own = np.empty(n_listed.size)
+        apply_weights(values, decision.numbers, own)
+        return Chosen(cut_rows(ranking, own, unlisted), ptr, labels, True)
+    assert decision.kind == "threshold"
+    count_leading(ptr, scores, as_score(decision.value, scores), False, cut)
+    return Chosen(cut, ptr, labels, True)
+
+
+def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:
+    """Return the first scores of each row, float64 (n, k); see `copy_leading`."""
+    assert ranking.scores is not None
+    level = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
+    leading = np.empty((ranking.ptr.size - 1, k))
+    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, level, leading)
+    return leading
+
+
+def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> Ints:
+    """Count the entries above the threshold of their row, which lets no unlisted label pass."""
+    scores = ranking.scores
+    assert scores is not None
+    with np.errstate(over="ignore"):
+        rounded = thresholds.astype(scores.dtype)
+    if unlisted is not None:
+        rounded = np.maximum(rounded, scores.dtype.type(as_score(unlisted, scores)))
+    cut = np.empty(rounded.size, np.int64)
+    count_above(ranking.ptr, scores, rounded, cut)
+    return cut

@@ -1,0 +1,126 @@
+"""Listed cells of some rows, gathered piece by piece, for sweeps over all of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.arrays import Block, Bools, Ints, Labels, Ranking, Scores, as_score
+from xmleval.blocks import checked
+from xmleval.coerce import InputError, ranking_rows, rows_at_a_time, set_rows
+from xmleval.kernels.labels import count_entries
+from xmleval.states import Facts
+
+
+class Pool(NamedTuple):
+    """All cells: those of a row next to one another, best first where they were to be in order.
+
+    ranking : their labels and scores (None where no row has any)
+    relevant : bool (s,); n_relevant : int64 (m,) and n_true : int64 (n_labels,), listed or not
+    floor : cells at or below this score stand level with labels that are not listed, or below them
+    """
+
+    ranking: Ranking
+    relevant: Bools
+    n_relevant: Ints
+    n_true: Ints
+    floor: float
+
+    @property
+    def rows(self) -> Ints:
+        """The row of each cell."""
+        return np.repeat(np.arange(self.n_relevant.size), np.diff(self.ranking.ptr))
+
+
+class Cells:
+    """Cells as they come in.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    unlisted : float or None
+        Score of the labels that are not listed.
+    ordered : bool
+        Whether the order within a row is needed.
+    scored : bool
+        Whether scores are needed, and not only their order.
+    """
+
+    def __init__(self, n_labels: int, unlisted: float | None, *, ordered: bool, scored: bool) -> None:
+        self.n_labels = n_labels
+        self.unlisted = unlisted
+        self.ordered = ordered
+        self.scored = scored
+        self.n_rows = 0
+        self._n_true: Ints = np.zeros(n_labels, np.int64)
+        self._sizes: list[Ints] = []
+        self._n_above: list[Ints] = []
+        self._n_relevant: list[Ints] = []
+        self._labels: list[Labels] = []
+        self._scores: list[Scores] = []
+        self._relevant: list[Bools] = []
+
+    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
+        """Take some rows.
+
+        Parameters
+        ----------
+        y_true, y_score : as for `xmleval.evaluate`
+            Relevant labels and scores; lists are lists of label ids, or of (id, score) pairs.
+        y_pred : None
+            There are no sets yet.
+        """
+        truth = set_rows("y_true", y_true, self.n_labels)
+        self.take(truth, y_score, self.n_labels)
+
+    def take(self, truth: Any, y_score: Any, n_labels: int | None) -> None:
+        """Take rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
+        if y_score is None:
+            raise InputError("y_score", "no scores to tune a rule on")
+        scores = ranking_rows("y_score", y_score, n_labels, self.n_labels, self.unlisted, None, self.ordered)
+        if scores.n_rows != truth.n_rows:
+            raise InputError("y_score", f"{scores.n_rows} rows do not match the {truth.n_rows} of y_true")
+        size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)
+
+        def block(start: int, stop: int) -> Block:
+            relevant = truth.block(start, stop)
+            return Block(relevant, scores.block(start, stop), None, None, start)
+
+        for start in range(0, truth.n_rows, size):
+            self._keep(checked(block, start, min(start + size, truth.n_rows)))
+        self.n_rows += truth.n_rows
+
+    def _keep(self, block: Block) -> None:
+        facts = Facts(block, self.n_labels, self.unlisted, None)
+        ranking = facts.ranking
+        if ranking.scores is not None:
+            self._scores.append(ranking.scores + ranking.scores.dtype.type(0))  # -0.0 as 0.0
+        elif self.scored and ranking.labels.size:
+            raise InputError("y_score", "thresholds need scores; this list has none")
+        self._sizes.append(np.diff(ranking.ptr))
+        self._n_above.append(ranking.n_above)
+        self._n_relevant.append(facts.n_relevant)
+        self._labels.append(ranking.labels)
+        self._relevant.append(facts.relevant_entries)
+        count_entries(block.truth.labels, self._n_true)
+
+    def pool(self) -> Pool:
+        """Return all cells."""
+        none: Any = [np.empty(0, np.int32)]
+        sizes = np.concatenate([np.empty(0, np.int64), *self._sizes])
+        scores = np.concatenate([np.empty(0, np.float32), *self._scores])
+        ranking = Ranking(
+            np.concatenate(([0], np.cumsum(sizes))),
+            np.concatenate(none + self._labels),
+            scores,
+            np.concatenate([np.empty(0, np.int64), *self._n_above]),
+        )
+        return Pool(
+            ranking,
+            np.concatenate([np.empty(0, np.bool_), *self._relevant]),
+            np.concatenate([np.empty(0, np.int64), *self._n_relevant]),
+            self._n_true,
+            -np.inf if self.unlisted is None else as_score(self.unlisted, scores),
+        )

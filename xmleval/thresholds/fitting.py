@@ -1,0 +1,328 @@
+"""Fitting rules: one sweep of sorted scores each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.arrays import Floats, Ints, Scores
+from xmleval.coerce import InputError, has_scores, positive_integer, set_rows
+from xmleval.conventions import Conventions
+from xmleval.kernels.ranking import rank_rows
+from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
+from xmleval.spec import parse_spec
+from xmleval.states import Decision, leading_scores
+from xmleval.thresholds.cells import Cells, Pool
+from xmleval.thresholds.rule import Rule, check_features
+
+BY_CELLS = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
+MEASURES = {  # what each rule may be tuned to
+    "constant": BY_CELLS,
+    "cardinality": (),
+    "label": ("f1.macro", "hamming_loss"),
+    "rank": BY_CELLS,
+    "row": ("f1.samples", "hamming_loss"),
+    "top": (),
+}
+FALLBACKS = ("never", "highest")
+LEADING = 10  # scores of a row that a linear model looks at
+
+
+def fit(
+    y_true: Any,
+    y_score: Any,
+    measure: str | None = None,
+    *,
+    rule: str = "constant",
+    k: int | None = None,
+    fbr: float | None = None,
+    fallback: str | None = None,
+    features: Any = None,
+    n_labels: int | None = None,
+    unlisted: str | float | None = None,
+) -> Rule:
+    """Tune a decision rule.
+
+    Sets of best value are found exactly, those of equal scores taken whole; among equals the highest
+    threshold wins. A threshold is the next lower score that occurs, so that strictly above it lies just the
+    set that was found. 0/0 counts 0, and macro averages run over all labels.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
+        Relevant labels.
+    y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists
+        Scores. Labels without one are never predicted.
+    measure : str, optional
+        What to tune to: ``hamming_loss``, ``f1.micro``, ``f1.macro`` or ``f1.samples``; for rule "label" one
+        of ``f1.macro`` and ``hamming_loss``, for "row" one of ``f1.samples`` and ``hamming_loss``, for
+        "cardinality" and "top" none.
+    rule : {"constant", "cardinality", "label", "rank", "row", "top"}
+        One threshold; one that predicts as many labels as are relevant; one for each label; the best r of
+        every row with r tuned (RCut); a threshold for each row, by a linear model that least squares fits to
+        the best thresholds of these rows; the best k of every row.
+    k : int, optional
+        For "top", how many labels; for "row", how many leading scores of the row the model looks at (10).
+    fbr : float, optional
+        For "label" with ``f1.macro``: labels whose best F1 is below it take a fallback (SCutFBR), because so
+        few instances do not tell a threshold.
+    fallback : {"never", "highest"}, optional
+        Threshold of those labels: infinity (SCutFBR.0, the default) or the highest score of the label
+        (SCutFBR.1).
+    features : array or sparse matrix of shape (m, d), optional
+        For "row": features that the model looks at instead of scores.
+    n_labels : int, optional
+        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
+    unlisted : "below" or float, optional
+        Score of labels without a stored one, for rules by thresholds. A threshold below it would predict all
+        of them, and is not considered.
+
+    Returns
+    -------
+    Rule
+
+    Raises
+    ------
+    ValueError
+        If input is not valid, or the rule does not go with the measure or another argument.
+
+    Notes
+    -----
+    Stored scores are held and sorted in memory, some 60 bytes each; nothing else grows with the data.
+
+    References
+    ----------
+    Yang 2001 (SIGIR), "A study of thresholding strategies for text categorization": RCut, SCut, SCutFBR;
+    Fan & Lin 2007, "A study on threshold selection for multi-label classification"; Elisseeff & Weston 2001
+    (NIPS), "A kernel method for multi-labelled classification": the linear model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xmleval
+    >>> from xmleval.thresholds import fit
+    >>> y_true, y_score = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.6, 0.1, 0.4], [0.3, 0.8, 0.2]])
+    >>> rule = fit(y_true, y_score, "f1.macro", rule="label")
+    >>> rule.decision.numbers
+    array([0.3, 0.1, 0.2])
+    >>> xmleval.evaluate(y_true, y_score, decision=rule, metrics=["f1.macro"])["f1.macro"]
+    1.0
+    """
+    fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
+    truth = set_rows("y_true", y_true, n_labels)
+    cells = fitting.cells(truth.n_labels)
+    if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
+        raise InputError("y_score", f"rule={rule!r} needs scores; this list has none")
+    cells.take(truth, y_score, n_labels)
+    return fitting.rule_of(cells, features)
+
+
+class Fitting:
+    """What is to be fitted; arguments are those of `fit`."""
+
+    def __init__(
+        self,
+        rule: str,
+        measure: str | None = None,
+        k: int | None = None,
+        fbr: float | None = None,
+        fallback: str | None = None,
+        with_features: bool = False,
+        unlisted: str | float | None = None,
+    ) -> None:
+        if rule not in MEASURES:
+            raise InputError("rule", f"{rule!r} is not one of {', '.join(MEASURES)}")
+        self.rule = rule
+        self.measure = None if measure is None else str(parse_spec(measure))
+        known = MEASURES[rule]
+        if self.measure not in (known or (None,)):
+            takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
+            given_as = "none" if measure is None else repr(measure)
+            raise InputError("measure", f"{given_as}: rule={rule!r} {takes}")
+        level = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
+        allowed = {
+            "k": rule == "top" or (rule == "row" and not with_features),
+            "fbr": self.measure == "f1.macro" and rule == "label",
+            "fallback": fbr is not None,
+            "features": rule == "row",
+            "unlisted": rule not in ("rank", "top"),
+        }
+        given = {
+            "k": k,
+            "fbr": fbr,
+            "fallback": fallback,
+            "features": with_features or None,
+            "unlisted": level,
+        }
+        for name, value in given.items():
+            if value is not None and not allowed[name]:
+                raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
+        if rule == "top" and k is None:
+            raise InputError("k", "rule='top' needs it: how many labels to predict")
+        self.k = LEADING if k is None else positive_integer("k", k)
+        self.fbr = 0.0 if fbr is None else float(fbr)
+        if not 0 <= self.fbr <= 1:
+            raise InputError("fbr", f"{fbr!r} is not within 0..1")
+        self.fallback = FALLBACKS[0] if fallback is None else fallback
+        if self.fallback not in FALLBACKS:
+            raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")
+        self.unlisted = level
+        self.scored = rule not in ("rank", "top")
+
+    def cells(self, n_labels: int) -> Cells:
+        """Return what takes in the data."""
+        ordered = self.rule in ("rank", "row")
+        return Cells(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
+
+    def rule_of(self, cells: Cells, features: Any = None) -> Rule:
+        """Return the rule that goes best with the data."""
+        return Rule(self.rule, self.measure, cells.n_labels, self._decide(cells.pool(), features))
+
+    def _decide(self, pool: Pool, features: Any) -> Decision:
+        if self.rule == "top":
+            return Decision("top", float(self.k))
+        if self.rule == "rank":
+            return Decision("top", float(best_rank(pool, self.measure)))
+        if self.rule == "label":
+            settled = f",fbr={self.fbr:g},{self.fallback}" if self.fbr else ""
+            numbers = label_thresholds(pool, self.measure == "f1.macro", self.fbr, self.fallback)
+            return Decision("labels", 0.0, numbers, f"label({self.measure}{settled})")
+        if self.rule == "row":
+            return self._linear(pool, features)
+        return Decision("threshold", one_threshold(pool, self.measure))
+
+    def _linear(self, pool: Pool, features: Any) -> Decision:
+        """Fit a linear model to the best thresholds of rows."""
+        wanted = row_thresholds(pool, self.measure == "f1.samples")
+        known = ~np.isnan(wanted)
+        if not known.any():
+            raise InputError("y_score", "no row has a score to put a threshold to")
+        if features is not None:
+            given = check_features(features, wanted.size)
+            weights = least_squares(given[known], wanted[known])
+            return Decision("features", 0.0, weights, f"row({self.measure},features={given.shape[1]})")
+        k = min(self.k, pool.n_true.size)
+        leading = leading_scores(pool.ranking, pool.n_true.size, self.unlisted, k)
+        infinite = known & ~(np.isfinite(leading).all(axis=1) & np.isfinite(wanted))
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise InputError("y_score", f"row {row}: infinite scores; a linear model needs finite ones")
+        level = math.nan if self.unlisted is None else self.unlisted
+        shown = "below" if self.unlisted is None else f"{self.unlisted:g}"
+        weights = least_squares(leading[known], wanted[known])
+        return Decision("rows", level, weights, f"row({self.measure},k={k},unlisted={shown})")
+
+
+def one_threshold(pool: Pool, measure: str | None) -> float:
+    """Return the best threshold for all cells, or the one that fits label cardinality where none is tuned."""
+    scores = pool.ranking.scores
+    assert scores is not None
+    kept = np.flatnonzero(scores > pool.floor)
+    if not kept.size:
+        return math.inf
+    order = kept[np.argsort(scores[kept])[::-1]]
+    cut = best_cut(scores[order], order, pool, measure)
+    return float(scores[order[cut]]) if cut < order.size else pool.floor
+
+
+def best_rank(pool: Pool, measure: str | None) -> int:
+    """Return how many labels of every row to predict, one at least."""
+    ptr = pool.ranking.ptr
+    ranks = np.arange(ptr[-1]) - np.repeat(ptr[:-1], np.diff(ptr))
+    order = np.argsort(ranks, kind="stable")
+    cut = best_cut(ranks[order], order, pool, measure, some=True)
+    return 1 if cut == 0 else int(ranks[order[cut - 1]]) + 1
+
+
+def best_cut(levels: Scores, order: Ints, pool: Pool, measure: str | None, some: bool = False) -> int:
+    """Return how many of the cells in an order to predict, tie groups whole; the fewest of equals.
+
+    With ``some``, predicting none is no choice where errors are counted; it has no F1 to be chosen for.
+    """
+    relevant = pool.relevant[order]
+    n_true = int(pool.n_true.sum())
+    if measure == "f1.micro":
+        return sweep_f1(levels, np.zeros(order.size, np.int32), relevant, np.array([n_true]))
+    if measure == "f1.macro":
+        return sweep_f1(levels, pool.ranking.labels[order], relevant, pool.n_true)
+    if measure == "f1.samples":
+        return sweep_f1(levels, pool.rows[order], relevant, pool.n_relevant)
+    ends = np.flatnonzero(np.append(levels[1:] != levels[:-1], np.full(min(levels.size, 1), True))) + 1
+    if not (some and levels.size):
+        ends = np.concatenate(([0], ends))
+    if measure == "hamming_loss":
+        errors = np.concatenate(([0], np.cumsum(np.where(relevant, -1, 1))))[ends]
+    else:
+        errors = np.abs(ends - n_true)
+    return int(ends[errors.argmin()])
+
+
+def label_thresholds(pool: Pool, by_f1: bool, fbr: float, fallback: str) -> Floats:
+    """Return the best threshold of each label; infinity where it has no score."""
+    ranking, n_labels = pool.ranking, pool.n_true.size
+    assert ranking.scores is not None
+    ptr, order = np.empty(n_labels + 1, np.int64), np.empty(ranking.labels.size, np.int64)
+    bring_together(ranking.labels, ptr, order)
+    scores, relevant = ranking.scores[order], pool.relevant[order]
+    rank_rows(ptr, relevant, scores)
+    cut, found = np.empty(n_labels, np.int64), np.empty(n_labels)
+    sweep_groups(ptr, scores, relevant, pool.n_true, pool.floor, by_f1, cut, found)
+    thresholds = next_lower(ptr, scores, cut, pool.floor)
+    if by_f1 and fbr:
+        highest = next_lower(ptr, scores, np.zeros_like(cut), pool.floor)
+        thresholds[found < fbr] = math.inf if fallback == "never" else highest[found < fbr]
+    return thresholds
+
+
+def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
+    """Return the best threshold of each row: the middle between the last score above it and the next one.
+
+    NaN where the row has no score that a threshold may pass.
+    """
+    ranking = pool.ranking
+    scores = ranking.scores
+    assert scores is not None
+    n_rows = ranking.ptr.size - 1
+    cut, found = np.empty(n_rows, np.int64), np.empty(n_rows)
+    sweep_groups(ranking.ptr, scores, pool.relevant, pool.n_relevant, pool.floor, by_f1, cut, found)
+    lower = next_lower(ranking.ptr, scores, cut, pool.floor)
+    some = cut > 0
+    upper = scores[(ranking.ptr[:-1] + cut - 1)[some]]
+    below = np.nextafter(upper, scores.dtype.type(-np.inf)).astype(np.float64)
+    upper = upper.astype(np.float64)
+    lowest = np.where(np.isneginf(lower[some]), below, lower[some])
+    middle = lowest / 2 + upper / 2
+    lower[some] = np.where((middle < upper) & (middle >= lowest), middle, lowest)
+    lower[np.isposinf(lower)] = np.nan
+    return lower
+
+
+def next_lower(ptr: Ints, scores: Scores, cut: Ints, floor: float) -> Floats:
+    """Return the score behind the leading cells of each group, or the floor; infinity for groups of none.
+
+    ptr, scores : best first within a group; cut : int64 (g,)
+    """
+    found = np.full(cut.size, floor)
+    sizes = np.diff(ptr)
+    more = cut < sizes
+    found[more] = scores[(ptr[:-1] + cut)[more]]
+    found = np.maximum(found, floor)
+    listed = sizes > 0
+    listed[listed] = scores[ptr[:-1][listed]] > floor
+    return np.where(listed, found, math.inf)
+
+
+def least_squares(values: Any, wanted: Floats) -> Floats:
+    """Return the weights of a linear model, the constant first; the shortest of equally good ones."""
+    ones = np.ones((wanted.size, 1))
+    if scipy.sparse.issparse(values):
+        from scipy.sparse.linalg import lsqr  # costs start-up time that few need
+
+        design = scipy.sparse.hstack([scipy.sparse.csr_array(ones), values], format="csr")
+        weights: Floats = lsqr(design, wanted, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
+        return weights
+    solved: Floats = np.linalg.lstsq(np.hstack([ones, values]), wanted, rcond=None)[0]
+    return solved
