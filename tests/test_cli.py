@@ -383,9 +383,6 @@ def test_a_terminal_without_arrows(folder: Path) -> None:
     assert "P ? " in done.stdout
 
 
-# --------------------------------------------------------------------------------------------- real data
-
-
 @pytest.mark.skipif(
     not (DATA / "bibtex").is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder"
 )

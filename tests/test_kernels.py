@@ -23,7 +23,6 @@ from xmleval.kernels.profiles import LARGEST_SUM
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
-
 sizes = st.lists(st.sampled_from(SIZES), max_size=4)
 
 

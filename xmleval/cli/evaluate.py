@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from xmleval.cli.output import check_output, write_columns, write_result
-from xmleval.cli.running import WRITERS, count, prepare, written
+from xmleval.cli.output import check_output, write_result
+from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
 from xmleval.io import FORMATS
@@ -174,8 +173,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        columns = {"label": np.arange(run.n_labels), **next(iter(reports.values())).per_label()}
-        write_columns(columns, options["per_label"])
+        write_labels(next(iter(reports.values())), options["per_label"])
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
     write_result(written(reports, options["output_format"]), options["output"])

@@ -8,7 +8,7 @@ import click
 
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_output, write_result
-from xmleval.cli.running import WRITERS, written
+from xmleval.cli.running import WRITERS, write_labels, written
 from xmleval.evaluator import MEMORY, Evaluator
 
 FILE = click.Path(path_type=Path)
@@ -26,18 +26,26 @@ FILE = click.Path(path_type=Path)
     help="Form of the result.",
 )
 @click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
+@click.option("--per-label", type=FILE, metavar="FILE", help="CSV file for the results of every label.")
 @click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory for pooled scores.")
 def merge(
-    states: tuple[Path, ...], state: Path | None, output_format: str, output: Path | None, memory: str
+    states: tuple[Path, ...],
+    state: Path | None,
+    output_format: str,
+    output: Path | None,
+    per_label: Path | None,
+    memory: str,
 ) -> None:
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
 
     The result is that of evaluating all rows at once, to the last bit.
     """
-    for path in (output, state):
+    for path in (output, state, per_label):
         check_output(path, states)
     with naming_files({"memory": "--memory"}):
         whole = Evaluator.load(states[0], memory=memory)
+    if per_label is not None and not whole._settings.keep_labels:
+        raise ValueError(f"{states[0]}: labels were not kept; --save it together with --per-label")
     for path in states[1:]:
         try:
             whole.merge(Evaluator.load(path, memory=memory))
@@ -45,6 +53,8 @@ def merge(
             text = str(error)
             raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     report = whole.compute()
+    if per_label is not None:
+        write_labels(report, per_label)
     if state is not None:
         whole.save(state)
     write_result(written({str(states[0]): report}, output_format), output)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
 from xmleval.checkpoint import Checkpoint
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files, spell_options
+from xmleval.cli.output import write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
 from xmleval.compare import Comparison
@@ -200,6 +202,12 @@ def count(run: Run) -> list[Report]:
 
         count_rows(run.evaluators, run.rows, run.memory, run.n_counted, after)
     return [evaluator.compute() for evaluator in run.evaluators]
+
+
+def write_labels(report: Report, path: Path) -> None:
+    """Write the results of every label as CSV."""
+    columns = report.per_label()
+    write_columns({"label": np.arange(report.n_labels), **columns}, path)
 
 
 def written(reports: dict[str, Report], form: str) -> str:
