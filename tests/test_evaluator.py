@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def counting(**more: Any) -> Evaluator:
     return evaluator
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own handler: processes that a shell starts in the background ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupts_wait_for_what_must_not_be_cut() -> None:
     done = []
 
