@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
-from xmleval.kernels import checking, fixed, jit, labels, matching, profiles, ranking, rows, sorting
+from xmleval.kernels import checking, fixed, jit, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.kernels.matching import SCAN
-from xmleval.kernels.profiles import LARGEST_SUM
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
@@ -221,81 +219,6 @@ def test_label_totals(case: Case, weigh: bool) -> None:
         counts = np.zeros((3, case.n_labels), np.int64)
         labels.count_labels(*sets, cuts, list_ptr, list_labels, counts)
         assert counts.tolist() == want
-
-
-def by_slot(case: Case, slots: Any, terms: Any) -> dict[tuple[int, int], Fraction]:
-    """Sum (row, place, term) by the row's slot and the place."""
-    found: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-    for i, place, term in terms:
-        found[int(slots[len(case.truth[i])]), place] += Fraction(float(term))
-    return {key: total for key, total in found.items() if total}
-
-
-def nonzero(table: Any, value: Any) -> dict[tuple[int, int], Fraction]:
-    found = {(s, r): value(x) for s, row in enumerate(table) for r, x in enumerate(row)}
-    return {key: total for key, total in found.items() if total}
-
-
-def fraction_of_pair(pair: Any) -> Fraction:
-    return Fraction(float(pair[0])) + Fraction(float(pair[1]))
-
-
-@given(case=cases(), depth=st.sampled_from([0, 1, 3, 24, 200]), large=st.booleans())
-def test_profiles(case: Case, depth: int, large: bool) -> None:
-    true_ptr, true_labels, *_ = case.arrays()
-    ranks, slots = find_positions(case), case.rng.integers(0, 3, case.n_labels + 1)
-    some = [1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**29 + 0.3 if large else 2.5]
-    q = case.rng.choice(some, case.n_labels)
-    weight: Any = 1.1 * 2.0 ** case.rng.integers(-50, 20, case.n)
-    hits, best = [], []
-    for i, y in enumerate(case.truth):
-        places = [case.listed[i].index(j) if j in case.listed[i] else depth for j in y]
-        hits += [(i, r, j) for r, j in zip(places, y, strict=True) if r < depth]
-        best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
-
-    counts = np.zeros((3, depth + 1), np.int64)
-    profiles.count_hits(true_ptr, ranks, slots, counts)
-    assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
-    assert counts.sum() <= ranks.size
-    weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
-    profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
-    assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
-    assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
-
-    none = np.empty(0)
-    for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
-        gains, ideals = np.zeros((2, 3, depth, LIMBS), np.int64)
-        profiles.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
-        assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
-        profiles.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
-        assert nonzero(ideals, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in best])
-
-    split_gains, split_ideals = np.zeros((3, depth + 1, 2)), np.zeros((3, depth, 2))
-    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
-    profiles.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
-    profiles.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
-    for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
-        assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
-        normal = np.zeros((3 * depth, LIMBS), np.int64)
-        profiles.add_split_sums(split.reshape(-1, 2), normal)
-        assert normal.tobytes() == limbs.tobytes()
-
-    own, own_gains = np.zeros((2, case.n, depth))
-    profiles.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
-    assert not own_gains.any()
-    profiles.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
-    assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
-    assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
-    assert own.sum() == np.count_nonzero(own_gains) == len(hits)
-
-
-def test_split_sums_at_their_limits() -> None:
-    ptr, ids, ranks, slots = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, int), np.zeros(2, int)
-    for q in (1.0, 1.5 - 2.0**-52, 2.0 - 2.0**-21, 2.0**30 - 2.0**-22, 2.0**30):
-        gains = np.array([[[0.0, 0.0], [LARGEST_SUM - q - 1, 1.0 - 2.0**-21 - 2.0**-52]]])
-        ideals, before = gains[:, 1:].copy(), fraction_of_pair(gains[0, 1])
-        profiles.sum_exact_gains(ptr, ids, ranks, slots, np.array([q]), gains, ideals)
-        assert fraction_of_pair(gains[0, 1]) == fraction_of_pair(ideals[0, 0]) == before + Fraction(q)
 
 
 terms = st.builds(math.ldexp, st.integers(0, 2**53 - 1), st.integers(-104, -13))

@@ -15,7 +15,6 @@ LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
 INSERTED = 32  # depth up to which inserting into the largest so far beats sorting all
 COUNTED = 24  # relevant labels of a row up to which adding what is no hit beats finding out
-NETWORK = 8  # numbers that a sorting network takes at a time
 
 
 @kernel
@@ -40,63 +39,6 @@ def keep_largest(values: Floats, best: Floats) -> int:
         best[j] = value
         held += 1
     return held
-
-
-@kernel
-def keep_best(values: Floats, best: Floats) -> None:
-    """Write the 8 largest values, falling.
-
-    A sorting network on eight numbers at a time: it has no branch to mispredict.
-
-    values : float64 (n,), n a multiple of 8, none negative; best : float64 (8,), written
-    """
-    for p in range(NETWORK):
-        best[p] = 0.0
-    for start in range(0, values.size, NETWORK):
-        a, b, c, d = values[start + 0], values[start + 1], values[start + 2], values[start + 3]
-        e, f, g, h = values[start + 4], values[start + 5], values[start + 6], values[start + 7]
-        a, b = max(a, b), min(a, b)
-        c, d = max(c, d), min(c, d)
-        e, f = max(e, f), min(e, f)
-        g, h = max(g, h), min(g, h)
-        a, c = max(a, c), min(a, c)
-        b, d = max(b, d), min(b, d)
-        e, g = max(e, g), min(e, g)
-        f, h = max(f, h), min(f, h)
-        b, c = max(b, c), min(b, c)
-        f, g = max(f, g), min(f, g)
-        a, e = max(a, e), min(a, e)
-        d, h = max(d, h), min(d, h)
-        b, f = max(b, f), min(b, f)
-        c, g = max(c, g), min(c, g)
-        b, e = max(b, e), min(b, e)
-        d, g = max(d, g), min(d, g)
-        c, e = max(c, e), min(c, e)
-        d, f = max(d, f), min(d, f)
-        d, e = max(d, e), min(d, e)
-        # the better half of both, which falls and then rises, and is then brought into order
-        a = max(a, best[7])
-        b = max(b, best[6])
-        c = max(c, best[5])
-        d = max(d, best[4])
-        e = max(e, best[3])
-        f = max(f, best[2])
-        g = max(g, best[1])
-        h = max(h, best[0])
-        a, e = max(a, e), min(a, e)
-        b, f = max(b, f), min(b, f)
-        c, g = max(c, g), min(c, g)
-        d, h = max(d, h), min(d, h)
-        a, c = max(a, c), min(a, c)
-        b, d = max(b, d), min(b, d)
-        e, g = max(e, g), min(e, g)
-        f, h = max(f, h), min(f, h)
-        a, b = max(a, b), min(a, b)
-        c, d = max(c, d), min(c, d)
-        e, f = max(e, f), min(e, f)
-        g, h = max(g, h), min(g, h)
-        best[0], best[1], best[2], best[3] = a, b, c, d
-        best[4], best[5], best[6], best[7] = e, f, g, h
 
 
 @kernel
@@ -138,8 +80,8 @@ def sum_exact_gains(
     ideals : float64 (slots, depth, 2), added to
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
-    row = np.zeros(longest_row(true_ptr) + NETWORK, np.float64)
-    best = np.empty(max(depth, NETWORK), np.float64)
+    row = np.empty(longest_row(true_ptr), np.float64)
+    best = np.empty(depth, np.float64)
     for i in range(true_ptr.size - 1):
         first = true_ptr[i]
         n = true_ptr[i + 1] - first
@@ -154,14 +96,7 @@ def sum_exact_gains(
             high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
             gains[slot, rank, 0] += high
             gains[slot, rank, 1] += ((row[t] - high) + SPLIT_LOW) - SPLIT_LOW
-        n_best = depth
-        if depth <= NETWORK:
-            stop = -(-n // NETWORK) * NETWORK
-            row[n:stop] = 0.0
-            keep_best(row[:stop], best)
-        else:
-            n_best = keep_largest(row[:n], best[:depth])
-        for place in range(n_best):
+        for place in range(keep_largest(row[:n], best)):
             high = (best[place] + SPLIT_HIGH) - SPLIT_HIGH
             ideals[slot, place, 0] += high
             ideals[slot, place, 1] += ((best[place] - high) + SPLIT_LOW) - SPLIT_LOW

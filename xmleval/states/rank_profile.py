@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.profiles import (
     LARGEST_SUM,
     MOST_TERMS,
@@ -77,35 +78,18 @@ class RankProfile:
 
     def prepare(self, facts: Facts) -> Commit:
         """Count a block."""
-        ptr, labels = facts.block.truth
-        weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
         per_size = np.bincount(facts.n_relevant, minlength=1)
         present = np.flatnonzero(per_size)
         slots = np.zeros(per_size.size, np.int64)
         slots[present] = np.arange(present.size)
         width = min(self.depth, int(facts.ranks.max(initial=0)))
+        widest = min(self.depth, int(present.max(initial=0)))
         found = {"rows": per_size[present][:, None]}
-        if self.weighted:
-            found["rows"] = np.zeros((present.size, 1, LIMBS), np.int64)
-            found["hits"] = np.zeros((present.size, width, LIMBS), np.int64)
-            sum_hits(ptr, facts.ranks, slots, weight, found["rows"][:, 0], found["hits"])
+        if self._splits(facts.n_rows):
+            hits, gains, ideals = self._sum_split(facts, per_size[present], slots, width, widest)
+            found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            hits = np.zeros((present.size, width + 1), np.int64)
-            count_hits(ptr, facts.ranks, slots, hits)
-            found["hits"] = hits[:, 1:]
-        if self.propensity is not None:
-            found["gains"] = np.zeros((present.size, width, LIMBS), np.int64)
-            widest = min(self.depth, int(present.max(initial=0)))
-            found["ideals"] = np.zeros((present.size, widest, LIMBS), np.int64)
-            if self._splits(facts.n_rows):
-                gains = np.zeros((present.size, width + 1, 2))
-                ideals = np.zeros((present.size, widest, 2))
-                sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity, gains, ideals)
-                for name, sums in (("gains", gains[:, 1:]), ("ideals", ideals)):
-                    add_split_sums(sums.reshape(-1, 2), found[name].reshape(-1, LIMBS))
-            else:
-                sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
-                sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
+            found |= self._sum_limbs(facts, present.size, slots, width, widest)
         own = [(facts.block.first_row, self._own(facts))] if self.keep and facts.n_rows else []
         return self._take(present, found, int(per_size[0]), own)
 
@@ -114,6 +98,48 @@ class RankProfile:
         if self.weighted or self.propensity is None or self._q_range[0] < 1.0:
             return False
         return n_rows < MOST_TERMS and n_rows * self._q_range[1] < LARGEST_SUM
+
+    def _sum_split(
+        self, facts: Facts, n_rows: Ints, slots: Ints, width: int, widest: int
+    ) -> tuple[Ints, Floats, Floats]:
+        """Return hits, gains and ideals in split sums; ``n_rows`` of each slot."""
+        assert self.propensity is not None
+        ptr, labels = facts.block.truth
+        ideals = np.zeros((n_rows.size, widest, 2))
+        if max(width, widest) <= WIDTH:
+            hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
+            group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
+            order = np.empty(facts.n_rows, np.int64)
+            group_rows(ptr, slots, group_ptr, order)
+            sum_leading_gains(
+                ptr, labels, facts.ranks, order, group_ptr, self.propensity, hits, gains, ideals
+            )
+            return hits, gains, ideals
+        hits = np.zeros((n_rows.size, width + 1), np.int64)
+        gains = np.zeros((n_rows.size, width + 1, 2))
+        count_hits(ptr, facts.ranks, slots, hits)
+        sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity, gains, ideals)
+        return hits[:, 1:], gains[:, 1:], ideals
+
+    def _sum_limbs(self, facts: Facts, n_slots: int, slots: Ints, width: int, widest: int) -> dict[str, Ints]:
+        """Return hits, and gains and ideals in fixed point; with weights, hits and rows as well."""
+        ptr, labels = facts.block.truth
+        weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
+        found: dict[str, Ints] = {}
+        if self.weighted:
+            found["rows"] = np.zeros((n_slots, 1, LIMBS), np.int64)
+            found["hits"] = np.zeros((n_slots, width, LIMBS), np.int64)
+            sum_hits(ptr, facts.ranks, slots, weight, found["rows"][:, 0], found["hits"])
+        else:
+            hits = np.zeros((n_slots, width + 1), np.int64)
+            count_hits(ptr, facts.ranks, slots, hits)
+            found["hits"] = hits[:, 1:]
+        if self.propensity is not None:
+            found["gains"] = np.zeros((n_slots, width, LIMBS), np.int64)
+            found["ideals"] = np.zeros((n_slots, widest, LIMBS), np.int64)
+            sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
+            sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
+        return found
 
     def prepare_merge(self, other: RankProfile) -> Commit:
         """Add another state of the same depth and propensities."""
@@ -212,3 +238,10 @@ class RankProfile:
                     ideals=None,
                 )
                 self.kept.append((int(stem.split(".")[1]), own))
+
+
+def _limbs_of(sums: Floats) -> Ints:
+    """Return split sums, float64 (slots, places, 2), in fixed point."""
+    limbs = np.zeros((*sums.shape[:2], LIMBS), np.int64)
+    add_split_sums(np.ascontiguousarray(sums).reshape(-1, 2), limbs.reshape(-1, LIMBS))
+    return limbs
