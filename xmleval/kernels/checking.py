@@ -8,7 +8,8 @@ from xmleval.arrays import Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
-FEW, MANY = 8, 2048  # ids of a row up to which comparing all pairs is cheapest, and buckets stay few
+FEW, MANY = 8, 2048  # ids of a row up to which two words tell most apart, and up to which buckets do
+HASH = np.uint64(0x9E3779B97F4A7C15)
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
 
@@ -95,8 +96,9 @@ def find_twin(labels: Labels, scratch: Labels) -> int:
 def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
     """Find an id that a row of an unsorted list holds twice.
 
-    Ids of a row are thrown into buckets; only those that meet another one there are compared with
-    the ids before them. Rows too long for the buckets are sorted on a copy.
+    Ids of a row are thrown into buckets, those of a short row into the bits of two words; only those that
+    meet another one there are compared with the ids before them. Rows too long for the buckets are sorted
+    on a copy.
     """
     longest = longest_row(ptr)
     bits = 4
@@ -113,10 +115,21 @@ def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
             if position >= 0:
                 return DUPLICATE, i, lo + position
             continue
+        if n <= FEW:
+            one, six = np.uint64(1), np.uint64(63)
+            seen = also = met_both = np.uint64(0)
+            for p in range(lo, hi):
+                mixed = np.uint64(labels[p]) * HASH
+                bit, other_bit = mixed >> np.uint64(58), (mixed >> np.uint64(52)) & six
+                met_both |= (seen >> bit) & (also >> other_bit) & one
+                seen |= one << bit
+                also |= one << other_bit
+            if met_both == 0:
+                continue
         for p in range(lo, hi):
             label = labels[p]
             if n > FEW:
-                bucket = (np.uint64(label) * np.uint64(0x9E3779B97F4A7C15)) >> shift
+                bucket = (np.uint64(label) * HASH) >> shift
                 met = visitor[bucket] == i
                 visitor[bucket] = i
                 if not met:
