@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +17,10 @@ from xmleval.metrics.metric import settle_empty
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.plan import ENDS, Plan, States
 from xmleval.spec import Spec
-from xmleval.states import Counts, Curve, Profile, Work, exact_mean
+from xmleval.states import Counts, Curve, LabelTotals, Profile, Work, exact_mean
 
 Columns = dict[str, Any]
+LABELS_AT_A_TIME = 1 << 14
 
 
 @dataclass
@@ -87,11 +89,10 @@ def _add_label_values(results: Results, states: States) -> None:
     """Add measures over labels, one decision at a time: counts are as large as the labels."""
     plan = states.plan
     for decision, totals in states.totals.items():
-        counts = totals.counts()
-        for spec in plan.reading("labels"):
-            if plan.decide(spec) == decision:
-                results.values[str(spec)] = label_value(spec, counts, plan.setting(spec))
+        specs = [spec for spec in plan.reading("labels") if plan.decide(spec) == decision]
+        results.values |= label_values(specs, totals, plan)
         if plan.keep_labels:
+            counts = totals.counts()
             at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
             unit = HEAVIEST if plan.weighted else 1.0  # weights are counted in parts of the heaviest one
             results.labels["support"] = unit * (counts.tp + counts.fn)
@@ -203,31 +204,66 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
     return min(total / over, 1.0) if spec.metric.table == "gains/ideals" else total / over
 
 
-def label_value(spec: Spec, counts: Counts, setting: Setting) -> float:
-    """Average a formula over labels, or apply it to the totals of all labels."""
-    if spec.metric.labels:
-        return spec.metric.labels(counts, setting)
-    formula = spec.metric.counts
-    assert formula is not None
+def label_values(specs: Sequence[Spec], totals: LabelTotals, plan: Plan) -> dict[str, float]:
+    """Average formulas over labels, or apply them to the totals of all labels.
+
+    Labels are taken some at a time: millions of them are far from the processor.
+    """
+    parts: dict[Spec, list[tuple[float, ...]]] = {spec: [] for spec in specs if not spec.metric.labels}
+    if parts:
+        for start in range(0, plan.n_labels, LABELS_AT_A_TIME):
+            counts = totals.counts(start, start + LABELS_AT_A_TIME)
+            for spec, sums in parts.items():
+                sums.append(_label_sums(spec, counts, plan.setting(spec)))
+    found = {}
+    for spec in specs:
+        setting = plan.setting(spec)
+        if spec.metric.labels:
+            found[str(spec)] = spec.metric.labels(totals.counts(), setting)
+            continue
+        whole = [math.fsum(column) for column in zip(*parts[spec], strict=True)]
+        if spec.average == "micro":
+            assert spec.metric.counts
+            found[str(spec)] = float(spec.metric.counts(Counts(*map(np.atleast_1d, whole)), setting)[0])
+        else:
+            found[str(spec)] = _mean_of(whole)
+    return found
+
+
+def _label_sums(spec: Spec, counts: Counts, setting: Setting) -> tuple[float, ...]:
+    """Return what is summed over labels, for the value of a spec."""
     if spec.average == "micro":
-        return float(formula(Counts(*(np.array([column.sum()]) for column in counts)), setting)[0])
-    values = formula(counts, setting)
-    support = counts.tp + counts.fn
+        return tuple(float(column.sum()) for column in counts)
+    assert spec.metric.counts
+    values, support = spec.metric.counts(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
-        return mean_over_labels(values, support)
+        return _mean_sums(values, support)
     rule = setting.conventions.labels
     if rule != "all":
         values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return mean_over_labels(values)
+    return _mean_sums(values)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
     """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
+    return _mean_of(_mean_sums(values, support))
+
+
+def _mean_sums(values: Floats, support: Floats | None = None) -> tuple[float, float, float, float]:
+    """Return the sums of values by support and of support, and of values and ones, where defined."""
     defined = ~np.isnan(values)
-    total = 0.0 if support is None else support[defined].sum()
-    if support is not None and total:
-        return float((values[defined] * support[defined]).sum() / total)
-    return float(values[defined].mean()) if defined.any() else math.nan
+    values = values[defined]
+    if support is None:
+        return 0.0, 0.0, float(values.sum()), float(values.size)
+    support = support[defined]
+    return float((values * support).sum()), float(support.sum()), float(values.sum()), float(values.size)
+
+
+def _mean_of(sums: Sequence[float]) -> float:
+    by_support, support, plain, n = sums
+    if support:
+        return by_support / support
+    return plain / n if n else math.nan
 
 
 def kept_row_values(states: States, spec: Spec) -> Floats | None:

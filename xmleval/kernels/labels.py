@@ -8,6 +8,13 @@ from xmleval.kernels.jit import kernel
 
 
 @kernel
+def count_entries(labels: Labels, counts: Ints) -> None:
+    """Count how often each label occurs; counts : int64 (n_labels,), added to."""
+    for label in labels:
+        counts[label] += 1
+
+
+@kernel
 def count_labels(
     true_ptr: Ints,
     true_labels: Labels,
@@ -23,13 +30,15 @@ def count_labels(
     cut : int64 (n,), leading entries of the list that are predicted
     totals : int64 (3, n_labels), added to: tp, n_pred, n_true
     """
-    tp, n_pred, n_true = totals[0], totals[1], totals[2]
+    tp, n_pred = totals[0], totals[1]
+    # tables of millions of labels are far from the processor: apart, the commonest loop waits for nothing
+    count_entries(true_labels, totals[2])
     for i in range(true_ptr.size - 1):
+        n = cut[i]
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            n_true[true_labels[t]] += 1
-            if 0 < ranks[t] <= cut[i]:  # tables of millions of labels are far from the processor
-                tp[true_labels[t]] += 1
-        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
+            if 0 < ranks[t] <= n:
+                tp[list_labels[list_ptr[i] + ranks[t] - 1]] += 1
+        for p in range(list_ptr[i], list_ptr[i] + n):
             n_pred[list_labels[p]] += 1
 
 
@@ -52,10 +61,3 @@ def weigh_labels(
                 add_term(totals[0, true_labels[t]], weight[i])
         for p in range(list_ptr[i], list_ptr[i] + cut[i]):
             add_term(totals[1, list_labels[p]], weight[i])
-
-
-@kernel
-def count_entries(labels: Labels, counts: Ints) -> None:
-    """Count how often each label occurs; counts : int64 (n_labels,), added to."""
-    for label in labels:
-        counts[label] += 1

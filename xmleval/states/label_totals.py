@@ -58,9 +58,9 @@ class LabelTotals:
 
         return commit
 
-    def counts(self) -> Counts:
-        """Return the contingency table of every label, float64 (n_labels,) each."""
-        tp, n_pred, n_true = self.totals
+    def counts(self, start: int = 0, stop: int | None = None) -> Counts:
+        """Return the contingency tables of labels start..stop-1, float64 (stop - start,) each."""
+        tp, n_pred, n_true = self.totals[:, start:stop]
         rows = self.rows[0] if self.weighted else self.rows[0, 0]
         cells = []  # one after another: they are as large as the labels
         for cell in (tp, n_pred - tp, n_true - tp, rows - n_pred - n_true + tp):
