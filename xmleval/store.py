@@ -77,7 +77,7 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 def load_state(path: Path, form: Form = STATE) -> Saved:
     """Read what was saved, or say why the file is no such thing."""
     with naming_damage(path, form):
-        arrays: dict[str, Any] = read_archive(path, lambda name: name.startswith(LARGE))
+        arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["format"] != form.mark:
             raise KeyError("format")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -104,6 +104,8 @@ class RowReader:
     def close(self) -> None:
         """Stop reading ahead."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        if isinstance(self._iterator, Generator):
+            self._iterator.close()  # and with it the file
 
 
 def _n_rows(piece: Any) -> int:
