@@ -67,6 +67,8 @@ def find_input(path: Path, kind: str, input_format: str | None) -> Input:
     files = [file for file in found if not _has_labels_beside(file, found)]
     if not files:
         raise ValueError(missing)
+    if len(files) == 1:
+        name = str(files[0])
     return Input(name, kind, [_shard(file, input_format) for file in sorted(files, key=in_order)])
 
 

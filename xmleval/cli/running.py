@@ -102,8 +102,14 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
 def width_of(rows: Rows, memory: int) -> int:
     """Return the number of labels, from whichever input tells it."""
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
-    known = [pieces.n_labels for _, pieces in several if pieces.n_labels is not None]
-    return known[0] if known else count_columns(rows.truth[1], memory // 8 + 1)
+    known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
+    if not known:
+        return count_columns(rows.truth[1], memory // 8 + 1)
+    first, n_labels = known[0]
+    for name, other in known:
+        if other != n_labels:
+            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}")
+    return n_labels
 
 
 def find_decision(text: str | None) -> str | Rule | None:
