@@ -35,6 +35,11 @@ class Input(NamedTuple):
         """Whether names of rows or labels stand in it."""
         return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+
     def pieces(self) -> Pieces:
         """Return its rows."""
         return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
