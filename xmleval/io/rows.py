@@ -54,7 +54,11 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    return max((int(piece.shape[1]) for piece in pieces.read(n_bytes)), default=1)
+    widths = (
+        int(piece[0].max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
+        for piece in pieces.read(n_bytes)
+    )
+    return max(widths, default=1)
 
 
 class RowReader:
