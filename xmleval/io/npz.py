@@ -89,9 +89,8 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
     entries = indices[0]
     if entries.shape[0] != data.shape[0]:
         raise ValueError(f"{data.shape[0]} stored values, but {entries.shape[0]} in the index")
-    most_rows = ROWS_FOR_NOTHING + ROWS_PER_ENTRY * data.size
-    if scheme != "csr" and shape[0] > most_rows:  # memory follows the rows, which no array vouches for
-        raise ValueError(f"{shape[0]} rows for {data.size} stored values")
+    if scheme != "csr":
+        _refuse_many_rows(shape[0], data.size)
     if scheme == "coo":
         return scipy.sparse.coo_array((data, tuple(indices)), shape=shape)
     if scheme == "dia":
@@ -127,17 +126,16 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
     if not is_csr:
         return _converted(path, kind)
     with naming(path, EXPECTED):
-        small = read_archive(path, lambda name: name in ("shape", "indptr"))
-        shape = _shape(_part(small, "shape"))
-        ptr = _index(small, "indptr").astype(np.int64)
+        shape = _shape(_part(read_archive(path, "shape".__eq__), "shape"))
         labels, data = StoredArray(path, "indices"), StoredArray(path, "data")
         for name, array, kinds in (("indices", labels, "iu"), ("data", data, "biuf")):
             if len(array.shape) != 1 or array.dtype.kind not in kinds:
                 raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
         if labels.shape != data.shape:
             raise ValueError(f"{data.shape[0]} stored values, but {labels.shape[0]} in the index")
-        if ptr.size != shape[0] + 1:
-            raise ValueError(f"indptr has {ptr.size} entries, not {shape[0] + 1}")
+        _refuse_many_rows(shape[0], labels.shape[0])
+        _refuse_other_size(StoredArray(path, "indptr").shape, shape[0])  # before they are unpacked
+        ptr = _index(read_archive(path, "indptr".__eq__), "indptr").astype(np.int64)
         code, row, position = check_pointer(ptr, labels.shape[0])
         if code != FINE:
             raise ValueError(
@@ -161,6 +159,17 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
                 start = stop
 
     return Pieces(shape[0], shape[1], read)
+
+
+def _refuse_many_rows(n_rows: int, n_stored: int) -> None:
+    """Refuse far more rows than entries: memory would follow the rows, which nothing vouches for."""
+    if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_stored:
+        raise ValueError(f"{n_rows} rows for {n_stored} stored values")
+
+
+def _refuse_other_size(shape: tuple[int, ...], n_rows: int) -> None:
+    if shape != (n_rows + 1,):
+        raise ValueError(f"indptr is of shape {shape}, for {n_rows} rows")
 
 
 def _converted(path: Path, kind: str) -> Pieces:
