@@ -58,9 +58,9 @@ def test_damaged_archives(tmp_path: Path, kind: str, said: str) -> None:
     assert said in message
 
 
-def archive(path: Path, member: bytes, method: int = zipfile.ZIP_DEFLATED) -> Path:
+def archive(path: Path, member: bytes, method: int = zipfile.ZIP_DEFLATED, name: str = "data.npy") -> Path:
     with zipfile.ZipFile(path, "w", method) as file:
-        file.writestr("data.npy", member)
+        file.writestr(name, member)
     return path
 
 
@@ -72,7 +72,7 @@ def npy(header: str, data: bytes = b"") -> bytes:
 def test_a_header_that_promises_more_than_the_file_holds(tmp_path: Path) -> None:
     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,)}"
     path = archive(tmp_path / "Y.npz", npy(header, b"12345678"))
-    assert "data.npy holds 8000000000000 bytes by its header" in refused(path)
+    assert "data.npy holds 8000000000000 bytes of data by its header" in refused(path)
 
 
 def test_an_entry_that_promises_more_than_it_can_hold(tmp_path: Path) -> None:

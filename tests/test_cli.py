@@ -214,7 +214,7 @@ T twos.npz --pred twos.npz --metrics sets
 T few.npz
     few.npz: 3 rows do not match the 4 of Y_test.npz
 T narrow.npz
-    narrow.npz: shape (4, 4) has 4 labels; 5 were expected
+    narrow.npz: 4 labels do not match the 5 of Y_test.npz
 T range_indices.npy
     range_indices.npy: row 2: label id 9 is not in 0..4 (or -1, an empty slot)
 T twice

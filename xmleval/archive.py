@@ -24,15 +24,48 @@ DEFLATE_LIMIT = 1100  # deflate cannot shrink more than about 1032 times
 READ_BYTES = 1 << 20
 
 
-def read_archive(path: Path, in_pieces: Callable[[str], bool] = lambda name: False) -> dict[str, Any]:
-    """Read every array of an .npz archive.
+@contextlib.contextmanager
+def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an .npz archive none of whose members promises more than the file can hold."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except NotImplementedError as error:  # of a zip version
+        raise ValueError(str(error)) from None
+    except zipfile.BadZipFile:
+        with open(path, "rb") as file:
+            cut = file.read(2) == b"PK"
+        raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
+    with archive:
+        members = archive.infolist()
+        if sum(info.compress_size for info in members) > path.stat().st_size:
+            raise ValueError("its entries promise more bytes than the file holds")
+        for info in members:
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{info.filename} is compressed by a method that NumPy does not write")
+            if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
+                raise ValueError(f"{info.filename} promises {info.file_size} bytes that it cannot hold")
+        yield archive
+
+
+def array_names(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the arrays in an archive."""
+    names = dict.fromkeys(archive.namelist())  # the last one of a name counts
+    return [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
+
+
+def read_archive(
+    path: Path, wanted: Callable[[str], bool] = lambda name: True, *, in_pieces: str | None = None
+) -> dict[str, Any]:
+    """Read arrays of an .npz archive.
 
     Parameters
     ----------
     path : Path
         File to read.
-    in_pieces : callable, optional
-        Tells by name which vectors are left in the file, to be read in pieces.
+    wanted : callable, optional
+        Tells by name which arrays are read; all of them by default.
+    in_pieces : str, optional
+        Beginning of the names of vectors that are left in the file, to be read in pieces.
 
     Returns
     -------
@@ -45,30 +78,13 @@ def read_archive(path: Path, in_pieces: Callable[[str], bool] = lambda name: Fal
     ValueError, zipfile.BadZipFile
         If it is no such archive, is damaged, holds objects, or promises more than it can hold.
     """
-    try:
-        archive = zipfile.ZipFile(path)
-    except NotImplementedError as error:  # of a zip version
-        raise ValueError(str(error)) from None
-    except zipfile.BadZipFile:
-        with open(path, "rb") as file:
-            cut = file.read(2) == b"PK"
-        raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
-    with archive:
-        members = archive.infolist()
-        if sum(info.compress_size for info in members) > path.stat().st_size:
-            raise ValueError("its members promise more bytes than the file holds")
-        for info in members:
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"{info.filename} is compressed by a method that NumPy does not write")
-            if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
-                raise ValueError(f"{info.filename} promises {info.file_size} bytes that it cannot hold")
-        arrays: dict[str, Any] = {}
-        for info in members:
-            if info.filename.endswith(".npy"):
-                name = info.filename.removesuffix(".npy")
-                large = in_pieces(name)
-                arrays[name] = _chunks_of(path, archive, info) if large else _read_member(archive, info)
-        return arrays
+    arrays: dict[str, Any] = {}
+    with open_archive(path) as archive:
+        for name in filter(wanted, array_names(archive)):
+            info = archive.getinfo(f"{name}.npy")
+            large = in_pieces is not None and name.startswith(in_pieces)
+            arrays[name] = _chunks_of(path, archive, info) if large else _read_member(archive, info)
+    return arrays
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -106,64 +122,77 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
-class Vector:
-    """A vector of an archive, read from front to back: mapped from the file, or inflated as it is asked for.
+class StoredArray:
+    """An array of an archive, whose rows are read from front to back: mapped from the file, or inflated.
 
     Parameters
     ----------
     path : Path
         The archive.
     name : str
-        Name of the vector in it.
+        Name of the array in it.
+
+    Attributes
+    ----------
+    shape, dtype : tuple of int, dtype
+        As its header tells them.
+    fortran : bool
+        Whether it is stored by column; its rows cannot be read then.
 
     Raises
     ------
     ValueError
-        If there is none of that name, or its header is no vector's.
+        If there is none of that name, or its header is none.
     """
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
-        with zipfile.ZipFile(path) as archive:
-            if f"{name}.npy" not in archive.namelist():
+        with open_archive(path) as archive:
+            if name not in array_names(archive):
                 raise ValueError(f"no array {name!r} in it")
             self._info = archive.getinfo(f"{name}.npy")
             with _naming_member(self._info), archive.open(self._info) as file:
-                shape, _, self.dtype = _checked_header(file, self._info)
-                if len(shape) != 1:
-                    raise ValueError(f"an array of shape {shape}")
+                self.shape, fortran, self.dtype = _checked_header(file, self._info)
+                self.fortran = fortran and len(self.shape) > 1
                 self._header = file.tell()
-        self.size = shape[0]
-        self._file: IO[bytes] | None = None
 
-    def rewind(self) -> None:
-        """Start again at the front."""
-        self._place = 0
-        self._offset: int | None = None
-        self._file = None
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Give a function that returns the next rows, as many as it is told."""
+        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
         if self._info.compress_type == zipfile.ZIP_STORED:
-            with open(self.path, "rb") as file:
-                file.seek(self._info.header_offset + 26)
-                lengths = file.read(4)  # of the name and of the extra field that stand before the data
-                self._offset = file.tell() + sum(struct.unpack("<2H", lengths)) + self._header
+            yield self._mapped(row_bytes)
             return
-        self._file = zipfile.ZipFile(self.path).open(self._info)  # noqa: SIM115 (read on and on)
-        self._file.seek(self._header)
+        with zipfile.ZipFile(self.path) as archive, archive.open(self._info) as file:
+            file.seek(self._header)
 
-    def take(self, n: int) -> NDArray[Any]:
-        """Return the next entries."""
-        start, self._place = self._place, self._place + n
-        if n == 0:
-            return np.empty(0, self.dtype)
-        if self._offset is not None:  # a map of its own, so that what was read does not stay in memory
-            offset = self._offset + start * self.dtype.itemsize
-            return np.memmap(self.path, self.dtype, "r", offset, (n,))
-        assert self._file is not None
-        with _naming_member(self._info):
-            data = b"".join(_pieces(self._file, n * self.dtype.itemsize))
-            if len(data) != n * self.dtype.itemsize:
-                raise ValueError(f"fewer than the {self.size} entries that its header promises")
-        return np.frombuffer(data, self.dtype)
+            def take(n: int) -> NDArray[Any]:
+                if not n * row_bytes:
+                    return np.empty((n, *self.shape[1:]), self.dtype)
+                with _naming_member(self._info):
+                    data = b"".join(_pieces(file, n * row_bytes))
+                    if len(data) != n * row_bytes:
+                        raise ValueError(f"fewer than the {self.shape[0]} rows that its header promises")
+                return np.frombuffer(data, self.dtype).reshape(n, *self.shape[1:])
+
+            yield take
+
+    def _mapped(self, row_bytes: int) -> Callable[[int], NDArray[Any]]:
+        with open(self.path, "rb") as file:
+            file.seek(self._info.header_offset + 26)
+            lengths = file.read(4)  # of the name and of the extra field that stand before the data
+            place = file.tell() + sum(struct.unpack("<2H", lengths)) + self._header
+
+        def take(n: int) -> NDArray[Any]:
+            nonlocal place
+            shape = (n, *self.shape[1:])
+            if not n * row_bytes:
+                return np.empty(shape, self.dtype)
+            offset, place = place, place + n * row_bytes
+            # a map of its own, so that what was read does not stay in memory
+            return np.memmap(self.path, self.dtype, "r", offset, shape)
+
+        return take
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
@@ -246,9 +275,9 @@ def _chunks_of(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> C
 
 def _checked_header(file: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     shape, fortran, dtype = read_header(file)
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes > info.file_size:
-        raise ValueError(f"{n_bytes} bytes by its header, {info.file_size} by its entry")
+    n_bytes, n_stored = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
+    if n_bytes != n_stored:
+        raise ValueError(f"{n_bytes} bytes of data by its header, {n_stored} by its entry")
     return shape, fortran, dtype
 
 

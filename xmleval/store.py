@@ -19,7 +19,8 @@ from xmleval.archive import read_archive, write_archive
 
 LARGE = "runs/c"  # scores by cells and by columns, which may be larger than memory
 DAMAGE = (
-    zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError
+    zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
+    ValueError,
 )  # fmt: skip
 
 
@@ -32,6 +33,7 @@ class Form(NamedTuple):
 
 
 STATE = Form("xmleval state", 2, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 2, "checkpoint")
 RULE = Form("xmleval rule", 1, "saved rule")
 
 
@@ -77,7 +79,7 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 def load_state(path: Path, form: Form = STATE) -> Saved:
     """Read what was saved, or say why the file is no such thing."""
     with naming_damage(path, form):
-        arrays: dict[str, Any] = read_archive(path, lambda name: name.startswith(LARGE))
+        arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["format"] != form.mark:
             raise KeyError("format")
@@ -102,16 +104,18 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
         raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
 
 
-def first_difference(mine: Any, theirs: Any, name: str = "") -> str | None:
-    """Say in one line where two settings differ first; None where they do not."""
+def first_difference(
+    mine: Any, theirs: Any, name: str = "", where: tuple[str, str] = ("here", "there")
+) -> str | None:
+    """Say in one line where two settings differ first, and what stands where; None where they do not."""
     if mine == theirs:
         return None
     if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
-        found = (first_difference(mine[key], theirs[key], key) for key in mine)
+        found = (first_difference(mine[key], theirs[key], key, where) for key in mine)
         return next(filter(None, found), None)
     if isinstance(mine, list) and isinstance(theirs, list):
         pairs = list(itertools.zip_longest(mine, theirs))
         mine, theirs = next((a, b) for a, b in pairs if a != b)
         if isinstance(mine, list) and isinstance(theirs, list):  # a measure, and whether it was named
             mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
-    return f"{name} differs: {mine} here, {theirs} there"
+    return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"

@@ -12,6 +12,7 @@ import numpy as np
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_output
+from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS, Format
 from xmleval.io.csr import stack
 from xmleval.io.rows import RowReader, count_columns
@@ -52,6 +53,7 @@ def convert(
     given = find_input(source, kind or "scores", input_format)
     kind = kind or _only_kind(given.shards[0].format, source)
     given = given._replace(kind=kind)
+    reader: RowReader | None = None
     if like is not None or given.named:
         data = _numbered(given, like, input_format)
         n_labels = int(data.shape[1])
@@ -64,8 +66,9 @@ def convert(
         finally:
             reader.close()
         n_labels = width
-    with naming_files({"truth": given.name, "scores": given.name}):
-        assert writer.write
+    assert writer.write
+    arguments = ("truth", "scores", "matrix")
+    with naming_files(dict.fromkeys(arguments, given.name)), naming_rows(dict.fromkeys(arguments, reader), 0):
         writer.write(target, data, kind, n_labels)
 
 

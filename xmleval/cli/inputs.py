@@ -35,6 +35,11 @@ class Input(NamedTuple):
         """Whether names of rows or labels stand in it."""
         return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+
     def pieces(self) -> Pieces:
         """Return its rows."""
         return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
@@ -67,6 +72,8 @@ def find_input(path: Path, kind: str, input_format: str | None) -> Input:
     files = [file for file in found if not _has_labels_beside(file, found)]
     if not files:
         raise ValueError(missing)
+    if len(files) == 1:
+        name = str(files[0])
     return Input(name, kind, [_shard(file, input_format) for file in sorted(files, key=in_order)])
 
 

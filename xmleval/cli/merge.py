@@ -50,7 +50,7 @@ def merge(
         try:
             whole.merge(Evaluator.load(path, memory=memory))
         except ValueError as error:
-            text = str(error)
+            text = str(error).removeprefix("merge: ")
             raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     report = whole.compute()
     if per_label is not None:

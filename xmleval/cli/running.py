@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,29 +84,34 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 memory=max(1, memory // 2 // max(1, len(scores))),
             )
         evaluators.append(evaluator)
-    checkpoint, n_counted = None, 0
-    if options["checkpoint"] is not None:
-        files = [truth, *scores, options["pred"], options["train"], options["propensity"], options["exclude"]]
-        checkpoint = Checkpoint(options["checkpoint"], _settings(evaluators[0], files))
-        if checkpoint.found and not options["resume"]:
-            raise ValueError(
-                f"{options['checkpoint']}: holds a checkpoint; go on with --resume, or remove it"
-            )
-        if checkpoint.found:
-            n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
         names = [Path(name).name for name in names]  # folders say nothing new
     if len(set(names)) < len(names):
         raise ValueError(f"{names[0]}: given twice; expected different SCORES")
+    checkpoint, n_counted = None, 0
+    if options["checkpoint"] is not None:
+        inputs = {"TRUTH": [given[0]], "SCORES": given[1]}
+        inputs |= {f"--{name}": [one] for name, one in (("pred", pred), ("train", train)) if one}
+        checkpoint = _checkpoint(options, evaluators[0], inputs)
+        if checkpoint.found:
+            n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
+        else:
+            checkpoint.begin()
     return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
 
 
 def width_of(rows: Rows, memory: int) -> int:
     """Return the number of labels, from whichever input tells it."""
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
-    known = [pieces.n_labels for _, pieces in several if pieces.n_labels is not None]
-    return known[0] if known else count_columns(rows.truth[1], memory // 8 + 1)
+    known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
+    if not known:
+        return count_columns(rows.truth[1], memory // 8 + 1)
+    first, n_labels = known[0]
+    for name, other in known:
+        if other != n_labels:
+            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}")
+    return n_labels
 
 
 def find_decision(text: str | None) -> str | Rule | None:
@@ -181,14 +187,39 @@ def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, mem
         )
 
 
-def _settings(evaluator: Evaluator, files: Sequence[Path | None]) -> dict[str, Any]:
-    """Return what must be the same when a run goes on."""
-    stamps = []
-    for path in files:
-        if path is not None and path.exists():
-            stat = path.stat()
-            stamps.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns])
-    return {"evaluator": evaluator._settings.as_dict(), "inputs": stamps}
+def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str, list[Input]]) -> Checkpoint:
+    """Return the folder for the state, and refuse one that is not for this run."""
+    folder: Path = options["checkpoint"]
+    files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
+    files |= {
+        f"--{name}": [] if options[name] is None else [options[name]]
+        for name in ("pred", "train", "propensity", "exclude", "labels")
+        if f"--{name}" not in files
+    }
+    inside = next(
+        (p for several in files.values() for p in several if p.resolve().parent == folder.resolve()), None
+    )
+    if inside is not None:
+        raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
+    settings = {
+        **{role: [_stamp(path) for path in several] for role, several in files.items()},
+        "number of SCORES": len(inputs["SCORES"]),
+        "--input-format": options["input_format"],
+        "propensity": evaluator._settings.constants,
+        "evaluator": evaluator._settings.as_dict(),
+    }
+    checkpoint = Checkpoint(folder, settings)
+    if checkpoint.found and not options["resume"]:
+        raise ValueError(f"{folder}: holds a checkpoint; go on with --resume, or remove it")
+    return checkpoint
+
+
+def _stamp(path: Path) -> str:
+    """Tell a file from another one, and from what it was before it changed."""
+    found = path.stat()
+    day = datetime.fromtimestamp(found.st_mtime_ns // 10**9, UTC).isoformat(" ", "seconds")
+    nanoseconds = found.st_mtime_ns % 10**9
+    return f"{path.resolve()} ({found.st_size} bytes of {day.removesuffix('+00:00')}.{nanoseconds:09} UTC)"
 
 
 def count(run: Run) -> list[Report]:

@@ -12,8 +12,8 @@ import click
 from rich.table import Table
 
 from xmleval.cli.inputs import find_input
-from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_output, show, write_result
+from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS
 from xmleval.io.rows import RowReader, count_columns
 from xmleval.truth_statistics import LabelStatistics
@@ -71,7 +71,7 @@ def _statistics(path: Path, input_format: str | None, n_labels: int | None = Non
     found = LabelStatistics(width)
     try:
         while n := reader.ready():
-            with naming_files({"y_true": given.name}):
+            with naming_rows({"y_true": reader}, reader.n_taken):
                 found.update(reader.take(n))
     finally:
         reader.close()

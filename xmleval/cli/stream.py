@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from xmleval.io.pieces import Pieces
 from xmleval.io.rows import RowReader
 from xmleval.propensity import count_labels_of
 
+ROW = re.compile(r"row (\d+)")
 READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
 
 
@@ -109,8 +110,7 @@ def _count(
     y_true, y_pred = truth.take(n), pred.take(n) if pred else None
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        names = {"y_true": truth.name, "y_score": reader and reader.name, "y_pred": pred and pred.name}
-        with naming_files(names), counting_from(first):
+        with naming_rows({"y_true": truth, "y_score": reader, "y_pred": pred}, first):
             evaluator.update(y_true, reader.take(n) if reader else None, y_pred=y_pred)
 
 
@@ -124,13 +124,27 @@ def _count_nothing(
 
 
 @contextlib.contextmanager
-def counting_from(first: int) -> Iterator[None]:
-    """Raise errors about rows of a piece as errors about rows of the file."""
-    try:
-        yield
-    except InputError as error:
-        text = re.sub(r"^row (\d+)", lambda found: f"row {int(found[1]) + first}", error.text)
-        raise InputError(error.argument, text) from None
+def naming_rows(readers: Mapping[str, RowReader | None], first: int) -> Iterator[None]:
+    """Raise errors about arguments as errors about the files that they were read from.
+
+    Parameters
+    ----------
+    readers : dict of str to RowReader or None
+        What each argument was read from.
+    first : int
+        Row that the first row of the arguments is, counted over all files of a reader.
+    """
+    names = {argument: reader.name for argument, reader in readers.items() if reader}
+    with naming_files(names):
+        try:
+            yield
+        except InputError as error:
+            argument, text, reader = error.argument, error.text, readers.get(error.argument)
+            if reader is not None:
+                found = ROW.match(text)
+                names[argument], row = reader.locate(first + int(found[1]) if found else first)
+                text = f"row {row}{text[found.end() :]}" if found else text
+            raise InputError(argument, text) from None
 
 
 def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:
@@ -139,7 +153,7 @@ def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tup
     counts = np.zeros(n_labels, np.int64)
     try:
         while n := reader.ready():
-            with naming_files({"y_train": name}), counting_from(reader.n_taken):
+            with naming_rows({"y_train": reader}, reader.n_taken):
                 counts += count_labels_of(set_rows("y_train", reader.take(n), None, n_labels))
     finally:
         reader.close()

@@ -13,7 +13,7 @@ from xmleval.cli.inputs import find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_output, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
-from xmleval.cli.stream import count_rows, counting_from, progress
+from xmleval.cli.stream import count_rows, naming_rows, progress
 from xmleval.coerce import memory_bytes
 from xmleval.evaluator import MEMORY
 from xmleval.io import FORMATS
@@ -107,7 +107,7 @@ def apply(scores: Path, saved: Path, input_format: str | None, output: Path) -> 
     try:
         with progress(reader.n_rows, 0) as show:
             while n := reader.ready():
-                with naming_files({"y_score": given.name, "features": saved}), counting_from(reader.n_taken):
+                with naming_files({"features": saved}), naming_rows({"y_score": reader}, reader.n_taken):
                     found.append(rule.apply(reader.take(n)))
                 show(reader.n_taken)
     finally:

@@ -277,4 +277,5 @@ ARFF = Format(
     extensions=(".arff", ".arff.gz"),
     truth=read_arff,
     pieces=arff_pieces,
+    beside=lambda path: [found] if (found := labels_file(path)) else [],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def without_pairs(pieces: Pieces, pairs: tuple[Ints, Ints]) -> Pieces:
             yield piece if lo == hi else _less(piece, *own)
             first += n
 
-    return Pieces(pieces.n_rows, pieces.n_labels, read)
+    return replace(pieces, read=read)
 
 
 def _less(piece: Any, rows: Ints, labels: Ints) -> Any:

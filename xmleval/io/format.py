@@ -52,6 +52,8 @@ class Format:
         has no such reader.
     named : NamedReaders, optional
         Readers of files with names, where the format has them.
+    beside : callable, optional
+        ``beside(path)`` tells which other files are read with a file; none by default.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
     """
@@ -64,6 +66,7 @@ class Format:
     scores: Callable[[Path], Any] | None = None
     pieces: Callable[[Path, str], Pieces] | None = None
     named: NamedReaders | None = None
+    beside: Callable[[Path], list[Path]] = lambda path: []
     write: Callable[[Path, Any, str, int | None], None] | None = None
 
 

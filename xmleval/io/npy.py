@@ -56,6 +56,13 @@ def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
     return labels, scores
 
 
+def other_half(path: Path) -> list[Path]:
+    """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
+    ends = {LABELS: SCORES, SCORES: LABELS}
+    names = (path.name.removesuffix(end) + other for end, other in ends.items() if path.name.endswith(end))
+    return [path.with_name(name) for name in names if os.path.lexists(path.with_name(name))]
+
+
 def list_pieces(path: Path, kind: str) -> Pieces:
     """Map a top-k list some rows at a time: what was read does not stay in memory."""
     labels, scores = read_list(path)
@@ -96,5 +103,6 @@ NPY = Format(
     extensions=(LABELS, SCORES),
     scores=read_list,
     pieces=list_pieces,
+    beside=other_half,
     write=write_list,
 )

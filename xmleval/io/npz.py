@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices in .npz archives."""
+"""SciPy's sparse matrices in .npz archives, which may also hold a top-k list."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.archive import Vector, read_archive
+from xmleval.archive import StoredArray, read_archive
+from xmleval.coerce import InputError
 from xmleval.coerce.scores import refuse_padding
 from xmleval.coerce.source import stored_csr
 from xmleval.io.format import Format, file_size, naming
+from xmleval.io.npz_list import holds_list, list_pieces, read_list, write_list
 from xmleval.io.pieces import Pieces
 from xmleval.io.writing import as_sparse
 from xmleval.kernels.checking import FINE, check_pointer
@@ -87,9 +89,8 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
     entries = indices[0]
     if entries.shape[0] != data.shape[0]:
         raise ValueError(f"{data.shape[0]} stored values, but {entries.shape[0]} in the index")
-    most_rows = ROWS_FOR_NOTHING + ROWS_PER_ENTRY * data.size
-    if scheme != "csr" and shape[0] > most_rows:  # memory follows the rows, which no array vouches for
-        raise ValueError(f"{shape[0]} rows for {data.size} stored values")
+    if scheme != "csr":
+        _refuse_many_rows(shape[0], data.size)
     if scheme == "coo":
         return scipy.sparse.coo_array((data, tuple(indices)), shape=shape)
     if scheme == "dia":
@@ -109,22 +110,33 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
     return make[scheme]((data, entries, pointer), shape=shape)
 
 
+def read_scores(path: Path) -> Any:
+    """Read a sparse matrix or a top-k list."""
+    return read_list(path) if holds_list(path, EXPECTED) else read_npz(path)
+
+
 def npz_pieces(path: Path, kind: str) -> Pieces:
-    """Read a CSR matrix some rows at a time; other storage schemes are converted whole."""
+    """Read a CSR matrix, or a list of scores, some rows at a time; other matrices are converted whole."""
+    if kind == "scores" and holds_list(path, EXPECTED):
+        return list_pieces(path)
     with naming(path, EXPECTED):
         file_size(path)
-        small = read_archive(path, in_pieces=lambda name: name in ("indices", "data"))
-        scheme = _word(_part(small, "format"))
-        if scheme != "csr":
-            return _converted(path, kind)
-        shape = _shape(_part(small, "shape"))
-        ptr = _index(small, "indptr").astype(np.int64)
-        labels, data = Vector(path, "indices"), Vector(path, "data")
-        if data.dtype.kind not in "biuf" or labels.dtype.kind not in "iu" or labels.size != data.size:
-            raise ValueError(f"{labels.size} indices of {labels.dtype}, {data.size} values of {data.dtype}")
-        if ptr.size != shape[0] + 1:
-            raise ValueError(f"indptr has {ptr.size} entries, not {shape[0] + 1}")
-        code, row, position = check_pointer(ptr, labels.size)
+        found = read_archive(path, "format".__eq__)
+        is_csr = "format" in found and _word(found["format"]) == "csr"
+    if not is_csr:
+        return _converted(path, kind)
+    with naming(path, EXPECTED):
+        shape = _shape(_part(read_archive(path, "shape".__eq__), "shape"))
+        labels, data = StoredArray(path, "indices"), StoredArray(path, "data")
+        for name, array, kinds in (("indices", labels, "iu"), ("data", data, "biuf")):
+            if len(array.shape) != 1 or array.dtype.kind not in kinds:
+                raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
+        if labels.shape != data.shape:
+            raise ValueError(f"{data.shape[0]} stored values, but {labels.shape[0]} in the index")
+        _refuse_many_rows(shape[0], labels.shape[0])
+        _refuse_other_size(StoredArray(path, "indptr").shape, shape[0])  # before they are unpacked
+        ptr = _index(read_archive(path, "indptr".__eq__), "indptr").astype(np.int64)
+        code, row, position = check_pointer(ptr, labels.shape[0])
         if code != FINE:
             raise ValueError(
                 f"row {row}: indptr is {ptr[position]} there; it must start at 0, never fall and end at the "
@@ -133,37 +145,55 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
 
     def read(n_bytes: int) -> Iterator[Any]:
         per_entry = labels.dtype.itemsize + data.dtype.itemsize
-        labels.rewind()
-        data.rewind()
         start = 0
-        while start < shape[0]:
-            most = ptr[start] + n_bytes // per_entry
-            stop = int(np.searchsorted(ptr, most, "right")) - 1
-            stop = min(max(stop, start + 1), start + max(1, n_bytes // 8), shape[0])
-            n_stored = int(ptr[stop] - ptr[start])
-            with naming(path, EXPECTED):
-                values, ids = data.take(n_stored), labels.take(n_stored)
-            own = ptr[start : stop + 1] - ptr[start]
-            own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
-            yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
-            start = stop
+        with naming(path, EXPECTED), labels.reading() as take_labels, data.reading() as take_data:
+            while start < shape[0]:
+                most = ptr[start] + n_bytes // per_entry
+                stop = int(np.searchsorted(ptr, most, "right")) - 1
+                stop = min(max(stop, start + 1), start + max(1, n_bytes // 8), shape[0])
+                n_stored = int(ptr[stop] - ptr[start])
+                values, ids = take_data(n_stored), take_labels(n_stored)
+                own = ptr[start : stop + 1] - ptr[start]
+                own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
+                yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
+                start = stop
 
     return Pieces(shape[0], shape[1], read)
 
 
+def _refuse_many_rows(n_rows: int, n_stored: int) -> None:
+    """Refuse far more rows than entries: memory would follow the rows, which nothing vouches for."""
+    if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_stored:
+        raise ValueError(f"{n_rows} rows for {n_stored} stored values")
+
+
+def _refuse_other_size(shape: tuple[int, ...], n_rows: int) -> None:
+    if shape != (n_rows + 1,):
+        raise ValueError(f"indptr is of shape {shape}, for {n_rows} rows")
+
+
 def _converted(path: Path, kind: str) -> Pieces:
     """Return a matrix of another storage scheme as one piece in CSR."""
-    argument = "y_true" if kind == "truth" else "y_score"
     matrix = read_npz(path)
-    if kind == "scores":
-        refuse_padding(argument, matrix)
-    stored = stored_csr(argument, matrix, None)
+    with naming(path, EXPECTED):
+        try:
+            if kind == "scores":
+                refuse_padding("scores", matrix)
+            stored = stored_csr(kind, matrix, None)
+        except InputError as error:
+            raise ValueError(error.text) from None
     whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
     return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed, so that it can be mapped."""
+    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed, so that it can be mapped.
+
+    Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
+    """
+    if isinstance(data, tuple) and (n_labels is None or data[1] is None):
+        write_list(path, data)
+        return
     matrix = as_sparse(data, kind, n_labels).tocsr()
     with replacing(path) as file:
         scipy.sparse.save_npz(file, matrix, compressed=False)
@@ -172,10 +202,10 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
-    files="NAME.npz",
+    files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores instead",
     extensions=(".npz",),
     truth=read_npz,
-    scores=read_npz,
+    scores=read_scores,
     pieces=npz_pieces,
     write=write_npz,
 )

@@ -21,6 +21,8 @@ class Pieces:
     label_names, row_names : list of str or None
         What the file calls its labels (by column) and its rows, where it has names and they are known
         before the rows are read.
+    locate : callable or None
+        Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
     """
 
     n_rows: int | None
@@ -28,3 +30,4 @@ class Pieces:
     read: Callable[[int], Iterator[Any]]
     label_names: list[str] | None = None
     row_names: list[str] | None = None
+    locate: Callable[[int], tuple[str, int]] | None = None

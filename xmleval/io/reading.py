@@ -68,8 +68,9 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     ----------
     path : path
         A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
-        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or a text file of
-        the Extreme Classification Repository, of labels with scores.
+        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or an .npz archive
+        of arrays ``indices`` and ``scores``; or a text file of the Extreme Classification Repository, of
+        labels with scores.
     format : str, optional
         Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
 
@@ -77,7 +78,7 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     -------
     sparse array of shape (m, l), or (labels, scores) arrays of shape (m, k)
         What `xmleval.evaluate` takes as ``y_score``; it checks the values. Lists are mapped into memory,
-        not read; the scores of one without scores are None.
+        not read, where they are not compressed; the scores of one without scores are None.
 
     Raises
     ------

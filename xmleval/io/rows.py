@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -22,25 +23,42 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
     """Return the rows of several files, given with their names, one after another."""
     if len(shards) == 1:
         return shards[0][1]
-    widths = {pieces.n_labels: name for name, pieces in shards}
-    if len(widths) > 1:
-        (first, name), (second, other) = list(widths.items())[:2]
-        raise ValueError(f"{other}: {second} labels; {name} has {first}")
+    first, n_labels = shards[0][0], shards[0][1].n_labels
+    for name, pieces in shards:
+        if pieces.n_labels != n_labels:
+            unknown = "an unknown number of"
+            raise ValueError(
+                f"{name}: {pieces.n_labels or unknown} labels; {first} has {n_labels or unknown}"
+            )
     sizes = [pieces.n_rows for _, pieces in shards]
     n_rows = None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def read(n_bytes: int) -> Iterator[Any]:
-        for _, pieces in shards:
-            yield from pieces.read(n_bytes)
+    starts: list[int] = []  # first row of each shard, as far as it is known
 
-    return Pieces(n_rows, next(iter(widths)), read)
+    def read(n_bytes: int) -> Iterator[Any]:
+        first = 0
+        for place, (_, pieces) in enumerate(shards):
+            starts[place:] = starts[place:] or [first]
+            for piece in pieces.read(n_bytes):
+                yield piece
+                first += _n_rows(piece)
+
+    def locate(row: int) -> tuple[str, int]:
+        place = bisect_right(starts, row) - 1
+        return shards[place][0], row - starts[place]
+
+    return Pieces(n_rows, n_labels, read, locate=locate)
 
 
 def count_columns(pieces: Pieces, n_bytes: int) -> int:
     """Return the number of labels, reading everything where nothing else tells it."""
     if pieces.n_labels is not None:
         return pieces.n_labels
-    return max((int(piece.shape[1]) for piece in pieces.read(n_bytes)), default=1)
+    widths = (
+        int(piece[0].max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
+        for piece in pieces.read(n_bytes)
+    )
+    return max(widths, default=1)
 
 
 class RowReader:
@@ -62,6 +80,7 @@ class RowReader:
         self.name = name
         self.n_rows = pieces.n_rows
         self.n_taken = 0
+        self._locate = pieces.locate
         self._n_labels = n_labels if pieces.n_labels is None else None
         self._iterator = pieces.read(n_bytes)
         self._pool = ThreadPoolExecutor(1)
@@ -101,9 +120,15 @@ class RowReader:
             self.take(n)
         return self.n_taken if self.n_rows is None else self.n_rows
 
+    def locate(self, row: int) -> tuple[str, int]:
+        """Return the file of a row that was taken, and its number in it."""
+        return (self.name, row) if self._locate is None else self._locate(row)
+
     def close(self) -> None:
         """Stop reading ahead."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        if isinstance(self._iterator, Generator):
+            self._iterator.close()  # and with it the file
 
 
 def _n_rows(piece: Any) -> int:

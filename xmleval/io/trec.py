@@ -14,8 +14,7 @@ import scipy.sparse
 from xmleval.io.format import Format, NamedReaders, naming
 from xmleval.io.names import Gathering, Named
 from xmleval.io.numbered import numbered_lines, shown
-from xmleval.io.writing import canonical
-from xmleval.store import replacing
+from xmleval.io.writing import canonical, replacing_text
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
 SCORES = "a TREC run, lines of: instance, Q0, label, rank, score, tag"
@@ -175,7 +174,7 @@ def write_qrels(
     Parameters
     ----------
     path : path
-        File to write; it appears when it is whole.
+        File to write; it appears when it is whole. Compressed by gzip where its name ends in .gz.
     truth : sparse or dense array of shape (m, l), or Pieces
         Relevant labels.
     row_names, label_names : list of str, optional
@@ -186,7 +185,7 @@ def write_qrels(
     A row without labels, and the last label where none has it, would be lost. They are written as judged
     and not relevant.
     """
-    with replacing(Path(path)) as file:
+    with replacing_text(Path(path)) as file:
         first, last, last_is_there = 0, -1, False
         for n_labels, block in canonical(truth, "truth"):
             last = n_labels - 1
@@ -215,13 +214,13 @@ def write_run(
     Parameters
     ----------
     path : path
-        File to write; it appears when it is whole.
+        File to write; it appears when it is whole. Compressed by gzip where its name ends in .gz.
     scores : sparse or dense array of shape (m, l), (labels, scores) arrays of shape (m, k), or Pieces
         As `xmleval.evaluate` takes them. Lists without scores get the negative rank for one.
     row_names, label_names : list of str, optional
         Names without blanks; by default the numbers of rows and labels, from 0.
     """
-    with replacing(Path(path)) as file:
+    with replacing_text(Path(path)) as file:
         first = 0
         for _, block in canonical(scores, "scores"):
             for row, labels, values in _rows(block, first):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,19 @@ import scipy.sparse
 
 from xmleval.coerce import InputError, Rows, ranking_rows, set_rows
 from xmleval.io.pieces import Pieces
+from xmleval.store import replacing
 
 PIECE_BYTES = 8 << 20
+
+
+@contextlib.contextmanager
+def replacing_text(path: Path) -> Iterator[Any]:
+    """Give a file as `replacing` does, compressed by gzip where its name ends in .gz."""
+    with contextlib.ExitStack() as opened:
+        file: Any = opened.enter_context(replacing(path))
+        if path.name.lower().endswith(".gz"):
+            file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        yield file
 
 
 def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
@@ -68,7 +82,7 @@ def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:
     blocks = [block for _, block in canonical(data, kind, n_labels)]
     width = n_labels or 1 + max((int(block.labels.max(initial=0)) for block in blocks), default=0)
     if any(block.scores is None for block in blocks):
-        raise ValueError("a list without scores is no matrix")
+        raise InputError(kind, "a list without scores is no matrix; expected scores with it")
     ptr = np.concatenate([[0], *(np.diff(block.ptr) for block in blocks)]).cumsum()
     labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
     scores = np.concatenate([block.scores for block in blocks]) if blocks else np.empty(0, np.float32)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import itertools
 import os
 import re
@@ -24,10 +22,9 @@ from xmleval.io.explain import explain_entries, explain_list, number_at
 from xmleval.io.format import Format, naming
 from xmleval.io.lines import Lines, in_order, open_text, show, whole_lines
 from xmleval.io.pieces import Pieces
-from xmleval.io.writing import as_sparse
+from xmleval.io.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
-from xmleval.store import replacing
 
 SCORES = "'rows labels' above lines of 'label:score ...'"
 EXPECTED = {
@@ -239,10 +236,7 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     path = Path(path)
     rows: Rows[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
-    with contextlib.ExitStack() as opened:
-        file: Any = opened.enter_context(replacing(path))
-        if path.name.endswith(".gz"):
-            file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    with replacing_text(path) as file:
         file.write(f"{rows.n_rows} {rows.n_labels}\n".encode())
         for block in rows.blocks():
             file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else None))

@@ -1,0 +1,186 @@
+"""The same labels and scores in files of every format."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import scipy.sparse as sp
+
+from xmleval.io import write_parquet, write_qrels, write_run, write_xmc
+
+Writer = Callable[[Path, Any], Path]
+
+
+def make_truth(n_rows: int = 60, n_labels: int = 30, seed: int = 0) -> Any:
+    """Relevant labels, none in some rows; the first and the last label are relevant somewhere."""
+    rng = np.random.default_rng(seed)
+    dense = rng.random((n_rows, n_labels)) < 0.1
+    dense[::7] = False
+    dense[-1, [0, -1]] = True
+    return sp.csr_array(dense.astype(np.float32))
+
+
+def make_scores(n_rows: int = 60, n_labels: int = 30, depth: int = 6, seed: int = 1) -> Any:
+    """Scores of as many labels in each row, no two alike, exact in float32."""
+    rng = np.random.default_rng(seed)
+    labels = np.argsort(rng.random((n_rows, n_labels)), axis=1)[:, :depth]
+    values = (rng.permutation(n_rows * depth) + 1).reshape(n_rows, depth).astype(np.float32) / 1024
+    ptr = np.arange(n_rows + 1) * depth
+    found = sp.csr_array((values.ravel(), labels.ravel(), ptr), shape=(n_rows, n_labels))
+    found.sort_indices()
+    return found
+
+
+def as_list(scores: Any) -> tuple[Any, Any]:
+    """Labels and scores of rows of equal length, best first."""
+    n_rows = scores.shape[0]
+    labels, values = scores.indices.reshape(n_rows, -1), scores.data.reshape(n_rows, -1)
+    order = np.argsort(-values, axis=1)
+    return np.take_along_axis(labels, order, 1).astype(np.int32), np.take_along_axis(values, order, 1)
+
+
+def rows_of(matrix: Any) -> list[list[int]]:
+    return [ids.tolist() for ids in np.split(matrix.indices, matrix.indptr[1:-1])] if matrix.shape[0] else []
+
+
+def packed(path: Path) -> Path:
+    whole = path.with_name(f"{path.name}.gz")
+    whole.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    return whole
+
+
+def npz(path: Path, matrix: Any, compressed: bool = False, scheme: str = "csr") -> Path:
+    path = path.with_suffix(".npz")
+    sp.save_npz(path, matrix.asformat(scheme), compressed=compressed)
+    return path
+
+
+def npz_list(path: Path, matrix: Any, compressed: bool = False) -> Path:
+    path = path.with_suffix(".npz")
+    labels, values = as_list(matrix)
+    (np.savez_compressed if compressed else np.savez)(path, indices=labels, scores=values)
+    return path
+
+
+def npy(path: Path, matrix: Any) -> Path:
+    for name, array in zip(("indices", "scores"), as_list(matrix), strict=True):
+        np.save(path.with_name(f"{path.name}_{name}.npy"), array)
+    return path.with_name(f"{path.name}_indices.npy")
+
+
+def xmc(path: Path, matrix: Any, kind: str) -> Path:
+    write_xmc(path.with_suffix(".txt"), matrix, kind)
+    return path.with_suffix(".txt")
+
+
+def data_lines(matrix: Any) -> str:
+    """Labels with features, a line each row."""
+    return "".join(f"{','.join(map(str, row))} 0:1.5 3:0.25\n" for row in rows_of(matrix))
+
+
+def xmc_data(path: Path, matrix: Any) -> Path:
+    path.with_suffix(".txt").write_text(f"{matrix.shape[0]} 4 {matrix.shape[1]}\n{data_lines(matrix)}")
+    return path.with_suffix(".txt")
+
+
+def svmlight(path: Path, matrix: Any) -> Path:
+    path.with_suffix(".svm").write_text(data_lines(matrix))
+    return path.with_suffix(".svm")
+
+
+def mulan(path: Path, matrix: Any) -> Path:
+    """Sparse ARFF; labels stand before a feature, in another order than in the XML file."""
+    n = matrix.shape[1]
+    names = [f"label {j}" for j in range(n)]
+    lines = [f"@relation '{path.name}'", *(f"@attribute '{name}' {{0,1}}" for name in reversed(names))]
+    lines += ["@attribute x numeric", "@data"]
+    lines += [
+        "{" + ",".join([*(f"{n - 1 - j} 1" for j in reversed(row)), f"{n} 0.5"]) + "}"
+        for row in rows_of(matrix)
+    ]
+    path.with_suffix(".arff").write_text("\n".join(lines) + "\n")
+    elements = "".join(f'<label name="{name}"/>' for name in names)
+    path.with_suffix(".xml").write_text(f"<labels>{elements}</labels>")
+    return path.with_suffix(".arff")
+
+
+def meka(path: Path, matrix: Any) -> Path:
+    """Dense ARFF; the relation tells how many attributes are labels."""
+    n = matrix.shape[1]
+    lines = [f"@relation '{path.name}: -C {n}'", *(f"@attribute y{j} {{0,1}}" for j in range(n))]
+    lines += ["@attribute x numeric", "@data"]
+    lines += [",".join(map(str, [*row, 0.5])) for row in matrix.toarray().astype(int).tolist()]
+    path.with_suffix(".arff").write_text("\n".join(lines) + "\n")
+    return path.with_suffix(".arff")
+
+
+def qrels(path: Path, matrix: Any) -> Path:
+    write_qrels(path.with_suffix(".qrels"), matrix)
+    return path.with_suffix(".qrels")
+
+
+def trec_run(path: Path, matrix: Any) -> Path:
+    write_run(path.with_suffix(".run"), matrix)
+    return path.with_suffix(".run")
+
+
+def parquet(path: Path, matrix: Any, kind: str) -> Path:
+    write_parquet(path.with_suffix(".parquet"), matrix, kind)
+    return path.with_suffix(".parquet")
+
+
+def entries(path: Path, matrix: Any, kind: str) -> Path:
+    """Parquet with a row for each label of an instance."""
+    found = matrix.tocoo()
+    columns = {"instance": found.row.astype(np.int64), "label": found.col.astype(np.int64)}
+    if kind == "scores":
+        columns["score"] = found.data
+    table = pa.table(columns).replace_schema_metadata({"n_labels": str(matrix.shape[1])})
+    pa.parquet.write_table(table, path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def feather(path: Path, matrix: Any, kind: str) -> Path:
+    table = pa.parquet.read_table(parquet(path, matrix, kind))
+    path.with_suffix(".parquet").unlink()
+    pa.feather.write_feather(table, path.with_suffix(".feather"), compression="lz4")
+    return path.with_suffix(".feather")
+
+
+TRUTHS: dict[str, Writer] = {
+    "npz": npz,
+    "npz-packed": lambda path, matrix: npz(path, matrix, True),
+    "npz-csc": lambda path, matrix: npz(path, matrix, True, "csc"),
+    "xmc": lambda path, matrix: xmc(path, matrix, "truth"),
+    "xmc-data": xmc_data,
+    "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),
+    "svmlight": svmlight,
+    "svmlight-gz": lambda path, matrix: packed(svmlight(path, matrix)),
+    "mulan": mulan,
+    "meka-gz": lambda path, matrix: packed(meka(path, matrix)),
+    "qrels": qrels,
+    "parquet": lambda path, matrix: parquet(path, matrix, "truth"),
+    "parquet-entries": lambda path, matrix: entries(path, matrix, "truth"),
+    "feather": lambda path, matrix: feather(path, matrix, "truth"),
+}
+SCORES: dict[str, Writer] = {
+    "npz": npz,
+    "npz-packed": lambda path, matrix: npz(path, matrix, True),
+    "npz-coo": lambda path, matrix: npz(path, matrix, False, "coo"),
+    "npz-list": npz_list,
+    "npz-list-packed": lambda path, matrix: npz_list(path, matrix, True),
+    "npy": npy,
+    "xmc": lambda path, matrix: xmc(path, matrix, "scores"),
+    "xmc-gz": lambda path, matrix: packed(xmc(path, matrix, "scores")),
+    "parquet": lambda path, matrix: parquet(path, matrix, "scores"),
+    "parquet-entries": lambda path, matrix: entries(path, matrix, "scores"),
+    "feather": lambda path, matrix: feather(path, matrix, "scores"),
+}
