@@ -70,13 +70,16 @@ def plot(found: dict[str, Any], records: list[dict[str, Any]], path: Path) -> bo
     entries.set(title=f"xmleval, {FIXED_LABELS:,} labels", xlabel="stored entries", ylabel="seconds")
     draw_lines(labels, found["by_labels"], "labels")
     most = max(point["entries"] for point in found["by_labels"])
-    labels.set(title=f"xmleval, {most:.0e} stored scores", xlabel="labels", ylim=entries.get_ylim())
+    labels.set(title=f"xmleval, {most:.0e} stored scores", xlabel="labels")
     draw_libraries(others, records)
     others.set_visible(bool(records))
     for axes in (entries, labels, *([others] if records else [])):
         axes.set(xscale="log", yscale="log")
         axes.grid(alpha=0.3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False)
+    spans = entries.get_ylim(), labels.get_ylim()
+    for axes in (entries, labels):
+        axes.set_ylim(min(span[0] for span in spans), max(span[1] for span in spans))
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
     return True
@@ -99,5 +102,5 @@ def draw_libraries(axes: Any, records: list[dict[str, Any]]) -> None:
             own = [r for r in known if (r["library"], r["family"]) == (library, family)]
             if own:
                 x, y = [r["entries"] for r in own], [r["seconds"] for r in own]
-                axes.plot(x, y, mark + "--", color=colour, linewidth=0.6, label=f"{library}, {title}")
+                axes.plot(x, y, mark, color=colour, label=f"{library}, {title}")
     axes.set(title="beside other libraries, W1 to W4", xlabel="stored entries")
