@@ -1,138 +1,116 @@
-"""One table of cases by libraries; tests, benchmarks and the peer comparison all read it.
+"""One table, measure family x workload x library, that drives timing and agreement of values.
 
-`COMPARISONS[case][library]` prepares a library for a workload and returns the call to be timed. Turning
-arrays into what a library likes best (lists, dictionaries) happens while preparing and costs nobody time. Run
-as a script, this file serves one library in a process of its own, in an interpreter that has it installed.
+`FAMILIES[family].libraries[library]` prepares a library for a workload and returns the calls to be timed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import importlib.metadata
-import json
-import sys
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from pathlib import Path
+from typing import Any
 
-from workloads import Workload
+from benchmarks import ours, peers
+from benchmarks.ours import Prepared
+from benchmarks.workloads import Workload
 
-CUTOFFS = (1, 3, 5)
-COMBINED = [f"{name}@{k}" for name in ("p", "ndcg", "r", "psp", "psndcg") for k in CUTOFFS]
-INPUTS = {"top5": 5, "csr100": 100}  # form of the predictions: depth of the rankings it needs
+Prepare = Callable[[Workload], Prepared]
 
-Call = Callable[[], dict[str, float]]
-Prepare = Callable[[Workload, str], Call]
-
-
-def combined_xmleval(workload: Workload, form: str, threads: int | None = None) -> Call:
-    """Evaluate arrays or CSR in one call."""
-    import xmleval  # here, because another library's interpreter does not have it
-
-    truth, propensity = workload.truth, workload.propensity
-    predictions = workload.top(5) if form == "top5" else workload.score_matrix()
-
-    def call() -> dict[str, float]:
-        report = xmleval.evaluate(
-            truth, predictions, metrics=COMBINED, propensity=propensity, threads=threads
-        )
-        return {name: float(report[name]) for name in COMBINED}
-
-    return call
+MODULES = {"scikit-learn": "sklearn", "libpecos": "pecos", "np.sort": "numpy"}
+SINGLE_PRECISION = {"torchmetrics": 2e-3}  # it adds single-precision numbers up
+TOLERANCE = 1e-9
 
 
-def combined_napkinxc(workload: Workload, form: str) -> Call:
-    """Call five functions at k = 5, each of which returns the values at every cutoff up to 5.
+@dataclass(frozen=True)
+class Family:
+    """Measures that are computed together, from one kind of input."""
 
-    Of the inputs it documents, lists with a dictionary of propensities are the fastest; predictions that
-    are CSR stay CSR, because ranking their rows is then part of the work.
-    """
-    from napkinxc import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    title: str
+    workloads: tuple[str, ...]
+    depth: int  # of the rankings
+    metrics: list[str]
+    libraries: dict[str, Prepare]
 
-    indptr, indices = workload.truth.indptr.tolist(), workload.truth.indices.tolist()
-    truth = [indices[start:stop] for start, stop in pairwise(indptr)]
-    predictions = workload.top(5)[0].tolist() if form == "top5" else workload.score_matrix()
-    propensity = dict(enumerate(workload.propensity.tolist()))
-    functions = {
-        "p": metrics.precision_at_k,
-        "ndcg": metrics.ndcg_at_k,
-        "r": metrics.recall_at_k,
-        "psp": partial(metrics.psprecision_at_k, inv_ps=propensity),
-        "psndcg": partial(metrics.psndcg_at_k, inv_ps=propensity),
+    def entries(self, workload: Workload) -> int:
+        """Return how many scores, or predicted labels, are stored."""
+        return len(workload.scores) * (self.depth or workload.truth.shape[1])
+
+
+def _family(
+    title: str,
+    workloads: tuple[str, ...],
+    depth: int,
+    metrics: list[str],
+    given: Callable[[Workload], dict[str, Any]],
+    others: dict[str, Prepare],
+) -> Family:
+    own = {
+        name: partial(ours.evaluated, given=given, metrics=metrics, threads=threads)
+        for name, threads in (("xmleval", None), ("xmleval threads=1", 1))
     }
-
-    def call() -> dict[str, float]:
-        values = {name: function(truth, predictions, k=5) for name, function in functions.items()}
-        return {f"{name}@{k}": float(values[name][k - 1]) for name in functions for k in CUTOFFS}
-
-    return call
+    return Family(title, workloads, depth, metrics, own | others)
 
 
-COMPARISONS: dict[str, dict[str, Prepare]] = {
-    "combined": {
-        "xmleval": combined_xmleval,
-        "xmleval threads=1": partial(combined_xmleval, threads=1),
-        "napkinxc": combined_napkinxc,
-    },
-}
+LARGE, FULL = ("W1", "W2", "W3", "W4"), ("W0b", "W0c", "W1d")
+FAMILIES: dict[str, Family] = {
+    "at_k_lists": _family(
+        "P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 arrays", LARGE, 5, ours.AT_K, ours.lists_of_five,
+        {
+            "ranx": peers.ranx_lists,
+            "libpecos": peers.libpecos_lists,
+            "napkinxc": peers.napkinxc_lists,
+        },
+    ),
+    "at_k_matrix": _family(
+        "the same from CSR scores, 100 a row", LARGE, 100, ours.AT_K, ours.matrix_of_scores,
+        {"libpecos": peers.libpecos_matrix, "napkinxc": peers.napkinxc_matrix},
+    ),
+    "sets": _family(
+        "F1 micro, macro and of rows from sparse 0/1 predictions, 5 a row", LARGE, 5, ours.SETS,
+        ours.predicted_sets,
+        {
+            "xcolumns": peers.xcolumns_sets,
+            "scikit-learn": peers.sklearn_sets,
+            "napkinxc": peers.napkinxc_sets,
+        },
+    ),
+    "ranking": _family(
+        "one-error, coverage, ranking loss, AP, AUC of rows from full scores", FULL, 0, ours.RANKING,
+        ours.cell_scores,
+        {"scikit-learn": peers.sklearn_ranking, "torchmetrics": peers.torchmetrics_ranking},
+    ),
+    "micro_auc": _family(
+        "micro-AUC of stored scores, 100 a row", ("W2", "W3", "W4"), 100, ["auc.micro"], ours.stored_scores,
+        {
+            "np.sort": partial(ours.sorted_keys, threads=2),
+            "np.sort threads=1": partial(ours.sorted_keys, threads=1),
+            "torchmetrics": peers.torchmetrics_micro_auc,
+            "scikit-learn": peers.sklearn_micro_auc,
+        },
+    ),
+    "macro_auc": _family(
+        "macro-AUC of full scores", FULL, 0, ["auc.macro"], ours.cell_scores,
+        {"scikit-learn": peers.sklearn_macro_auc, "torchmetrics": peers.torchmetrics_macro_auc},
+    ),
+}  # fmt: skip
 
 
-def module_of(library: str) -> str:
-    """Return the module a column of the table needs: its first word."""
+def package_of(library: str) -> str:
+    """Return the name a column's library is installed by: its first word."""
     return library.split(maxsplit=1)[0]
 
 
-def serve(library: str, case: str, form: str, name: str, folder: Path) -> None:
-    """Answer every line of standard input with the timings of some calls, as a line of JSON."""
-    try:
-        # The workload is not kept, so that only what the library was given counts as memory.
-        call = COMPARISONS[case][library](Workload.load(name, folder), form)
-    except ModuleNotFoundError as error:
-        if error.name != module_of(library):
-            raise
-        print(json.dumps({"absent": str(error)}), flush=True)
-        return
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # restarts the peak: preparing does not count
-    ready = {"version": _version(module_of(library)), "inputs_mib": _status_mib("VmRSS")}
-    print(json.dumps(ready), flush=True)
-    for line in sys.stdin:
-        seconds, values = _time(call, budget=float(line))
-        peak = _status_mib("VmHWM")
-        print(json.dumps({"seconds": seconds, "values": values, "peak_mib": peak}), flush=True)
+def module_of(library: str) -> str:
+    """Return the module a column needs."""
+    package = package_of(library)
+    return MODULES.get(package, package)
 
 
-def _time(call: Call, budget: float) -> tuple[list[float], dict[str, float]]:
-    """Call at least once, and again until the budget of seconds or 25 calls are spent."""
-    seconds: list[float] = []
-    while True:
-        start = time.perf_counter()
-        values = call()
-        seconds.append(time.perf_counter() - start)
-        if sum(seconds) >= budget or len(seconds) == 25:
-            return seconds, values
+def is_own(library: str) -> bool:
+    """Tell whether a column runs in the project's own interpreter."""
+    return package_of(library) in ("xmleval", "np.sort")
 
 
-def _version(module: str) -> str:
-    try:
-        return importlib.metadata.version(module)
-    except importlib.metadata.PackageNotFoundError:  # a source tree on the path
-        return "source"
-
-
-def _status_mib(field: str) -> float:
-    """Read a memory field of this process, NaN where there is no /proc.
-
-    Not getrusage: its peak starts at the size of the process that launched this one.
-    """
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) / 1024
-    return float("nan")
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]))
+def tolerance_of(library: str) -> float:
+    """Return how far a library's values may be from ours."""
+    return SINGLE_PRECISION.get(package_of(library), TOLERANCE)

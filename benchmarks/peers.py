@@ -1,193 +1,252 @@
-"""Time xmleval beside other libraries on the same workloads: `python benchmarks/peers.py --help`.
+"""How other libraries compute the families of measures, each from the inputs that it likes best.
 
-Every library runs in a process of its own, and the processes take turns, so that a busy moment of the machine
-falls on all of them. A library that is not installed is skipped by name. The rate of `np.sort` in the same
-run tells how fast the machine was: compare it before comparing seconds between runs.
+Turning arrays into such inputs (lists, dictionaries, tensors) happens while preparing and costs nobody time.
+A measure that a library lacks, or defines otherwise, is left out of its column.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import statistics
-import subprocess
-import sys
-import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from comparisons import COMPARISONS, INPUTS, module_of
-from workloads import SIZES, Workload, generate
 
-HERE = Path(__file__).resolve().parent
-SORT_KEYS = 30_000_000
-TOLERANCE = 1e-9
+from benchmarks.ours import CUTOFFS, Call, Prepared
+from benchmarks.workloads import Workload
 
-
-class Peer:
-    """One library in a process of its own, timed when asked."""
-
-    def __init__(self, python: str, library: str, arguments: list[str]) -> None:
-        """Start the process and wait until its inputs are ready."""
-        command = [python, str(HERE / "comparisons.py"), library, *arguments]
-        self.library, self.seconds = library, list[float]()
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.ready = self._answer()
-        self.last: dict[str, Any] = {}
-
-    def run(self, budget: float) -> list[float]:
-        """Time calls until the budget of seconds is spent, at least one."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{budget}\n")
-        self.process.stdin.flush()
-        self.last = self._answer()
-        return list(self.last["seconds"])
-
-    def close(self) -> None:
-        """End the process."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit(f"{self.library} ended with exit code {self.process.wait()}")
-        return dict(json.loads(line))
+TINY = 1e-300  # what xCOLUMNs adds to denominators: 0/0 becomes 0, and nothing else changes
 
 
-def compare(
-    case: str, workload: Workload, form: str, pythons: dict[str, str], rounds: int
-) -> list[dict[str, Any]]:
-    """Time every library of a case on one workload and return a record for each."""
-    peers: list[Peer] = []
-    records = []
-    with tempfile.TemporaryDirectory() as folder:
-        workload.save(Path(folder))
-        try:
-            for library in COMPARISONS[case]:
-                python = pythons.get(module_of(library), pythons[""])
-                peer = Peer(python, library, [case, form, workload.name, folder])
-                peers.append(peer)
-                if "absent" in peer.ready:
-                    print(f"skipped {library}: {peer.ready['absent']}", file=sys.stderr)
-            present = [peer for peer in peers if "absent" not in peer.ready]
-            first = {peer.library: peer.run(0)[0] for peer in present}
-            for _ in range(rounds):
-                for peer in present:
-                    peer.seconds += peer.run(0.3)
-        finally:
-            for peer in peers:
-                peer.close()
-    for peer in present:
-        values, base = peer.last["values"], present[0].last["values"]
-        records.append(
-            {
-                "workload": workload.name,
-                "input": form,
-                "library": peer.library,
-                "version": peer.ready["version"],
-                "median_seconds": statistics.median(peer.seconds),
-                "fastest_seconds": min(peer.seconds),
-                "first_seconds": first[peer.library],
-                "seconds": peer.seconds,
-                "inputs_mib": peer.ready["inputs_mib"],
-                "peak_mib": peer.last["peak_mib"],
-                "values": values,
-                "difference": float(np.max(np.abs([values[metric] - base[metric] for metric in base]))),
-            }
-        )
-    return records
+def napkinxc_at_k(workload: Workload, predictions: Any) -> Prepared:
+    """Call five functions at k = 5, each of which returns the values at every cutoff up to 5.
 
-
-def sort_rates(repeats: int = 7) -> dict[str, float]:
-    """Measure the keys a second that `np.sort` sorts of random float32, on one thread and as halves on two.
-
-    The second figure shows a neighbour on the other core, which one thread alone does not notice.
+    Of the inputs it documents, lists with a dictionary of propensities are the fastest; predictions that
+    are CSR stay CSR, because ranking their rows is then part of the work.
     """
-    keys = np.random.default_rng(0).random(SORT_KEYS, np.float32)
-    rates = {}
-    with ThreadPoolExecutor(2) as pool:
-        for name, parts in ("one_thread", [keys]), ("two_threads", np.split(keys, 2)):
-            seconds = []
-            for _ in range(repeats + 1):
-                start = time.perf_counter()
-                list(pool.map(np.sort, parts))
-                seconds.append(time.perf_counter() - start)
-            rates[name] = SORT_KEYS / statistics.median(seconds[1:])  # the first pays for fresh memory
-    return rates
+    from napkinxc import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    truth = _lists(workload.truth)
+    propensity = dict(enumerate(workload.propensity.tolist()))
+    functions = {
+        "p": metrics.precision_at_k,
+        "ndcg": metrics.ndcg_at_k,
+        "r": metrics.recall_at_k,
+        "psp": partial(metrics.psprecision_at_k, inv_ps=propensity),
+        "psndcg": partial(metrics.psndcg_at_k, inv_ps=propensity),
+    }
+
+    def step(name: str) -> Call:
+        return lambda: _at_cutoffs(name, functions[name](truth, predictions, k=5))
+
+    return Prepared({name: step(name) for name in functions})
 
 
-def table(records: list[dict[str, Any]]) -> str:
-    """Lay the records out as a Markdown table; ratios are to the first library on the same input."""
-    head = ["workload", "input", "library", "median s", "fastest s", "runs", "ratio", "first call s"]
-    head += ["peak MiB", "of it inputs", "largest difference"]
-    rows = ["| " + " | ".join(head) + " |", "|---|---|---|" + "---:|" * (len(head) - 3)]
-    base: dict[tuple[str, str], float] = {}
-    for record in records:
-        seconds = record["median_seconds"]
-        ratio = seconds / base.setdefault((record["workload"], record["input"]), seconds)
-        cells = (
-            record["workload"],
-            record["input"],
-            f"{record['library']} ({record['version']})",
-            f"{seconds:.4g}",
-            f"{record['fastest_seconds']:.4g}",
-            str(len(record["seconds"])),
-            f"{ratio:.3g}",
-            f"{record['first_seconds']:.3g}",
-            f"{record['peak_mib']:.0f}",
-            f"{record['inputs_mib']:.0f}",
-            f"{record['difference']:.1g}",
-        )
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+def napkinxc_lists(workload: Workload) -> Prepared:
+    """Rankings as lists of labels."""
+    return napkinxc_at_k(workload, workload.top(5)[0].tolist())
 
 
-def main() -> int:
-    """Compare, print a Markdown table, and return 1 where libraries disagree."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def napkinxc_matrix(workload: Workload) -> Prepared:
+    """Scores as CSR."""
+    return napkinxc_at_k(workload, workload.score_matrix())
+
+
+def ranx_lists(workload: Workload) -> Prepared:
+    """P, R and nDCG of rankings as arrays, which spares it the sorting of dictionaries by string."""
+    from numba import types
+    from numba.typed import List
+    from ranx import evaluate  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    labels, scores = workload.top(5)
+    run = np.stack([labels.astype(np.float64), scores.astype(np.float64)], axis=2)
+    indptr, indices = workload.truth.indptr, workload.truth.indices
+    relevant = np.stack([indices.astype(np.float64), np.ones(len(indices))], axis=1)
+    qrels = List.empty_list(types.float64[:, ::1])
+    for start, stop in pairwise(indptr.tolist()):
+        qrels.append(relevant[start:stop])
+    names = {"p": "precision", "r": "recall", "ndcg": "ndcg"}
+    asked = {f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in names.items() for k in CUTOFFS}
+
+    def call() -> dict[str, float]:
+        found = evaluate(qrels, run, list(asked.values()))
+        return {ours: float(found[theirs]) for ours, theirs in asked.items()}
+
+    return Prepared({"all": call})
+
+
+def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
+    """P and R of CSR scores, which it ranks itself."""
+    from pecos.utils.smat_util import Metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    truth = workload.truth
+
+    def call() -> dict[str, float]:
+        found = Metrics.generate(truth, predictions, topk=5)
+        return _at_cutoffs("p", found.prec) | _at_cutoffs("r", found.recall)
+
+    return Prepared({"all": call})
+
+
+def libpecos_lists(workload: Workload) -> Prepared:
+    """CSR with the best five labels of a row stored."""
+    labels, scores = workload.top(5)
+    return libpecos_at_k(
+        workload, Workload("", workload.truth, labels, scores, workload.propensity).score_matrix()
     )
-    parser.add_argument("--case", choices=COMPARISONS, default="combined")
-    parser.add_argument("--workloads", nargs="+", choices=SIZES, default=["W2", "W3"])
-    parser.add_argument("--inputs", nargs="+", choices=INPUTS, default=["top5"])
-    parser.add_argument(
-        "--peer-python", default=sys.executable, help="interpreter that has the other libraries"
+
+
+def libpecos_matrix(workload: Workload) -> Prepared:
+    """CSR with all scores stored."""
+    return libpecos_at_k(workload, workload.score_matrix())
+
+
+def sklearn_sets(workload: Workload) -> Prepared:
+    """F1 by three averages; what has nothing relevant and nothing predicted counts as 0, as here."""
+    from sklearn.metrics import f1_score
+
+    truth, sets = workload.truth.astype(np.int8), workload.sets().astype(np.int8)
+
+    def step(average: str) -> Call:
+        return lambda: {f"f1.{average}": float(f1_score(truth, sets, average=average, zero_division=0))}
+
+    return Prepared({average: step(average) for average in ("micro", "macro", "samples")})
+
+
+def xcolumns_sets(workload: Workload) -> Prepared:
+    """F1 of confusion matrices of labels; for sparse rows, 0.0.2 returns those of labels, too."""
+    from xcolumns import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    truth, sets = workload.truth.astype(np.float64), workload.sets().astype(np.float64)
+
+    return Prepared(
+        {
+            "micro": lambda: {"f1.micro": float(metrics.micro_f1_score(truth, sets, epsilon=TINY))},
+            "macro": lambda: {"f1.macro": float(metrics.macro_f1_score(truth, sets, epsilon=TINY))},
+        }
     )
-    parser.add_argument("--rounds", type=int, default=5, help="turns of every library after its warm-up")
-    parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
-    parser.add_argument("--output", type=Path, help="write everything measured as JSON")
-    args = parser.parse_args()
-
-    pythons = {"xmleval": sys.executable, "": args.peer_python}
-    records: list[dict[str, Any]] = []
-    rates: dict[str, dict[str, float]] = {}
-    for name in args.workloads:
-        rates[name] = sort_rates()
-        workload = generate(name, max(INPUTS[form] for form in args.inputs), args.scale)
-        for form in args.inputs:
-            records += compare(args.case, workload, form, pythons, args.rounds)
-    machine = {"cpus": os.cpu_count(), "platform": platform.platform(), "numpy": np.__version__}
-    print(table(records))
-    print("\n`np.sort` of 30 million float32, million keys a second, median:")
-    for name, rate in rates.items():
-        one, two = rate["one_thread"] / 1e6, rate["two_threads"] / 1e6
-        print(f"- before {name}: {one:.0f} on one thread, {two:.0f} as halves on two")
-    if args.output:
-        result = {"case": args.case, "scale": args.scale, "machine": machine, "sort_keys_per_second": rates}
-        args.output.write_text(json.dumps(result | {"records": records}, indent=1) + "\n")
-    wrong = [record for record in records if not record["difference"] <= TOLERANCE]
-    for record in wrong:
-        print(f"{record['library']} disagrees on {record['workload']} {record['input']}", file=sys.stderr)
-    return 1 if wrong else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def napkinxc_sets(workload: Workload) -> Prepared:
+    """F1 of lists of labels; its macro average ends at the largest label that it meets."""
+    from napkinxc import metrics
+
+    truth, sets = _lists(workload.truth), _lists(workload.sets())
+
+    def step(average: str) -> Call:
+        return lambda: {f"f1.{average}": float(metrics.f1_measure(truth, sets, average=average))}
+
+    return Prepared({average: step(average) for average in ("micro", "samples")})
+
+
+def sklearn_ranking(workload: Workload) -> Prepared:
+    """Measures of full rankings; it has no one-error, and its coverage counts from 1."""
+    from sklearn import metrics
+
+    truth, scores = workload.truth.toarray().astype(np.int8), workload.scores
+
+    return Prepared(
+        {
+            "coverage": lambda: {"coverage": float(metrics.coverage_error(truth, scores)) - 1},
+            "ranking loss": lambda: {"ranking_loss": float(metrics.label_ranking_loss(truth, scores))},
+            "AP": lambda: {"lrap": float(metrics.label_ranking_average_precision_score(truth, scores))},
+            "AUC": lambda: {"auc.samples": float(metrics.roc_auc_score(truth, scores, average="samples"))},
+        }
+    )
+
+
+def torchmetrics_ranking(workload: Workload) -> Prepared:
+    """Measures of full rankings, in single precision; coverage counts from 1."""
+    import torch  # type: ignore[import-not-found,unused-ignore]
+    from torchmetrics.functional import classification  # type: ignore[import-not-found,unused-ignore]
+
+    n_labels = workload.truth.shape[1]
+    truth = torch.from_numpy(workload.truth.toarray().astype(np.int64))
+    scores = torch.from_numpy(workload.scores)
+
+    def step(name: str, function: Callable[..., Any], less: float = 0) -> Call:
+        return lambda: {name: float(function(scores, truth, num_labels=n_labels)) - less}
+
+    return Prepared(
+        {
+            "coverage": step("coverage", classification.multilabel_coverage_error, 1),
+            "ranking loss": step("ranking_loss", classification.multilabel_ranking_loss),
+            "AP": step("lrap", classification.multilabel_ranking_average_precision),
+        }
+    )
+
+
+def sklearn_micro_auc(workload: Workload) -> Prepared:
+    """AUC of stored scores as one flat array; which of them are relevant is found beforehand."""
+    from sklearn.metrics import roc_auc_score
+
+    hits, scores = workload.hits().ravel(), workload.scores.ravel()
+    whole = _of_all_cells(workload, int(hits.sum()))
+    return Prepared({"all": lambda: {"auc.micro": whole(float(roc_auc_score(hits, scores)))}})
+
+
+def torchmetrics_micro_auc(workload: Workload) -> Prepared:
+    """AUC of stored scores as one flat tensor, exact: with a threshold for every score."""
+    import torch
+    from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
+        binary_auroc,
+    )
+
+    hits, scores = workload.hits().ravel(), torch.from_numpy(workload.scores.ravel())
+    whole = _of_all_cells(workload, int(hits.sum()))
+    truth = torch.from_numpy(hits.astype(np.int64))
+    return Prepared({"all": lambda: {"auc.micro": whole(float(binary_auroc(scores, truth)))}})
+
+
+def sklearn_macro_auc(workload: Workload) -> Prepared:
+    """Mean AUC of the labels that have one."""
+    from sklearn.metrics import roc_auc_score
+
+    truth, scores = _columns_with_both(workload)
+    return Prepared({"all": lambda: {"auc.macro": float(roc_auc_score(truth, scores, average="macro"))}})
+
+
+def torchmetrics_macro_auc(workload: Workload) -> Prepared:
+    """Mean AUC of the labels that have one, in single precision."""
+    import torch
+    from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
+        multilabel_auroc,
+    )
+
+    columns, values = _columns_with_both(workload)
+    truth, scores = torch.from_numpy(columns.astype(np.int64)), torch.from_numpy(values)
+    n_labels = columns.shape[1]
+    return Prepared(
+        {"all": lambda: {"auc.macro": float(multilabel_auroc(scores, truth, num_labels=n_labels))}}
+    )
+
+
+def _lists(matrix: Any) -> list[list[int]]:
+    indptr, indices = matrix.indptr.tolist(), matrix.indices.tolist()
+    return [indices[start:stop] for start, stop in pairwise(indptr)]
+
+
+def _at_cutoffs(name: str, values: Any) -> dict[str, float]:
+    return {f"{name}@{k}": float(values[k - 1]) for k in CUTOFFS}
+
+
+def _columns_with_both(workload: Workload) -> tuple[Any, Any]:
+    """Leave out labels that all rows or none have: their AUC is undefined, and treated in as many ways."""
+    truth = workload.truth.toarray().astype(np.int8)
+    both = np.flatnonzero((truth.min(axis=0) == 0) & (truth.max(axis=0) == 1))
+    return np.ascontiguousarray(truth[:, both]), np.ascontiguousarray(workload.scores[:, both])
+
+
+def _of_all_cells(workload: Workload, hits: int) -> Callable[[float], float]:
+    """Return what turns the AUC of stored scores into that of all cells, those without a score tied below.
+
+    Such cells lose to every stored one, and tie with one another: three products of counts.
+    """
+    rows, labels = workload.truth.shape
+    relevant = workload.truth.nnz
+    irrelevant = rows * labels - relevant
+    misses = workload.scores.size - hits
+    behind = relevant - hits, irrelevant - misses
+    certain = hits * behind[1] + behind[0] * behind[1] / 2
+    return lambda area: (area * hits * misses + certain) / (relevant * irrelevant)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import sparse
-from workloads import generate
 
+from benchmarks.workloads import generate
 from xmleval.io import read_scores, read_truth, write_xmc
 
 SCALE = float(os.environ.get("XMLEVAL_BENCH_SCALE", "1"))

@@ -1,14 +1,15 @@
-"""Seeded synthetic workloads at the published sizes of four extreme multi-label data sets.
+"""Seeded synthetic workloads at the published sizes of multi-label data sets.
 
 W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: the rows of their test
 sets, their labels and labels per row, Zipf label frequencies with label ids in random order (as in the
 originals, so that a gather by label is as scattered as it is there), and rankings which hit as often as a
-good model does. Only NumPy and SciPy are needed, so that any library's environment can read a workload.
+good model does. W0b is like bibtex, W0c like corel5k and W1d like Eurlex-4K, with a score for every cell.
+Only NumPy and SciPy are needed, so that any library's environment can read a workload.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy import sparse
 BLOCK_ROWS = 1 << 15  # bounds the memory of one step, and leaves 15 bits for a row inside a packed key
 ZIPF_ROUNDS = 6  # later redraws are uniform, so that a row which owns the whole head cannot stall
 FIRST_HIT, HIT_DECAY = 0.8, 0.33  # chance of a hit at rank r, while relevant labels last: 0.8 r^-0.33
+SIGNAL = np.float32(2.5)  # what being relevant adds to the logit of a cell's score
 FOUND = 0.85  # share of the relevant labels, beyond a row's first, that a model can find at any depth
 
 
@@ -33,15 +35,19 @@ class Size:
     train_rows: int
     a: float = 0.55
     b: float = 1.5
+    dense: bool = False  # a score for every cell, instead of rankings
 
     def scaled(self, scale: float) -> Size:
         """Return the size with fewer rows and labels, but enough of both for lists of 100."""
         rows, train_rows = max(64, round(self.rows * scale)), max(256, round(self.train_rows * scale))
-        labels = max(512, round(self.labels * scale))
-        return Size(rows, labels, self.row_mean, self.head_share, train_rows, self.a, self.b)
+        labels = min(self.labels, max(512, round(self.labels * scale)))
+        return replace(self, rows=rows, labels=labels, train_rows=train_rows)
 
 
 SIZES = {
+    "W0b": Size(2_515, 159, 2.4, 0.2, 4_880, dense=True),
+    "W0c": Size(1_500, 374, 3.5, 0.2, 4_500, dense=True),
+    "W1d": Size(3_809, 3_993, 5.3, 0.2, 15_539, dense=True),
     "W1": Size(3_809, 3_993, 5.3, 0.2, 15_539),
     "W2": Size(306_782, 13_330, 5.04, 0.3, 1_186_239),
     "W3": Size(153_025, 670_091, 5.45, 0.005, 490_449, 0.6, 2.6),
@@ -51,12 +57,12 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Workload:
-    """Truth, rankings and inverse propensities of one workload."""
+    """Truth, rankings (or scores of every cell) and inverse propensities of one workload."""
 
     name: str
     truth: sparse.csr_matrix[np.float32]  # (m, l), ones, sorted indices
-    labels: NDArray[np.int32]  # (m, k), best first, distinct in a row
-    scores: NDArray[np.float32]  # (m, k), positive, strictly descending in a row
+    labels: NDArray[np.int32]  # (m, k), best first, distinct in a row; k = 0 where every cell has a score
+    scores: NDArray[np.float32]  # (m, k), positive, strictly descending in a row; or (m, l), in 0..1
     propensity: NDArray[np.float64]  # (l,), inverse propensities from training counts
 
     def top(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -76,6 +82,26 @@ class Workload:
             indices[part] = packed >> 32
             data[part] = (packed & 0xFFFFFFFF).astype(np.int32).view(np.float32)
         return _csr(data.ravel(), indices.ravel(), np.arange(rows + 1) * k, self.truth.shape[1])
+
+    def sets(self) -> sparse.csr_matrix[np.float32]:
+        """Return the best five labels of every row as predicted sets: ones, sorted indices."""
+        labels = np.sort(self.labels[:, :5], axis=1)
+        ones, indptr = np.ones(labels.size, np.float32), np.arange(len(labels) + 1) * labels.shape[1]
+        return _csr(ones, labels.ravel(), indptr, self.truth.shape[1])
+
+    def hits(self) -> NDArray[np.bool_]:
+        """Return which ranked labels are relevant, in the shape of the rankings."""
+        hits = np.empty(self.labels.shape, bool)
+        indptr, n_labels = self.truth.indptr, self.truth.shape[1]
+        for start in range(0, len(hits), BLOCK_ROWS):
+            part = slice(start, min(start + BLOCK_ROWS, len(hits)))
+            lengths = np.diff(indptr[start : part.stop + 1])
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            keys = rows * n_labels + self.truth.indices[indptr[start] : indptr[part.stop]]
+            asked = np.arange(len(lengths))[:, None] * n_labels + self.labels[part]
+            place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+            hits[part] = keys[place] == asked
+        return hits
 
     def save(self, folder: Path) -> None:
         """Write the arrays as .npy files."""
@@ -147,8 +173,12 @@ class _Zipf:
 
 def generate(name: str, k: int = 5, scale: float = 1.0, seed: int = 0) -> Workload:
     """Generate the workload of this name with rankings of depth k; `scale` shrinks rows and labels."""
-    size = SIZES[name].scaled(scale)
-    rng = np.random.default_rng([seed, int(name[1:])])
+    return generate_size(name, SIZES[name].scaled(scale), k, seed)
+
+
+def generate_size(name: str, size: Size, k: int, seed: int = 0) -> Workload:
+    """Generate a workload of a size; k is of no account where every cell has a score."""
+    rng = np.random.default_rng([seed, size.rows, size.labels])
     zipf = _Zipf(rng, size.labels, size.head_share / size.row_mean)
     counts = rng.poisson(zipf.probabilities() * (size.train_rows * size.row_mean))
     propensity = inverse_propensity(counts, size.train_rows, size.a, size.b)
@@ -156,14 +186,16 @@ def generate(name: str, k: int = 5, scale: float = 1.0, seed: int = 0) -> Worklo
     lengths = _row_lengths(rng, size)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     indices = np.empty(indptr[-1], np.int32)
-    labels = np.empty((size.rows, k), np.int32)
+    labels = np.empty((size.rows, 0 if size.dense else k), np.int32)
     for start in range(0, size.rows, BLOCK_ROWS):
         part = lengths[start : start + BLOCK_ROWS]
         keys = zipf.draw_distinct(part, np.empty(0, np.int64))
         indices[indptr[start] : indptr[start + len(part)]] = keys % size.labels
-        labels[start : start + len(part)] = _rank(zipf, part, keys, k)
+        if not size.dense:
+            labels[start : start + len(part)] = _rank(zipf, part, keys, k)
     truth = _csr(np.ones(len(indices), np.float32), indices, indptr, size.labels)
-    return Workload(name, truth, labels, _scores(rng, size.rows, k), propensity)
+    scores = _cell_scores(rng, truth, counts) if size.dense else _scores(rng, size.rows, k)
+    return Workload(name, truth, labels, scores, propensity)
 
 
 def inverse_propensity(counts: NDArray[np.int64], n: int, a: float, b: float) -> NDArray[np.float64]:
@@ -209,6 +241,17 @@ def _scores(rng: np.random.Generator, rows: int, k: int) -> NDArray[np.float32]:
     scores += np.arange(k, dtype=np.float32)
     scores /= np.float32(-k)
     scores += np.float32(1)
+    return scores
+
+
+def _cell_scores(
+    rng: np.random.Generator, truth: sparse.csr_matrix[np.float32], counts: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Draw a score in 0..1 for every cell: higher for relevant and for frequent labels, with noise."""
+    logits = rng.standard_normal(truth.shape, np.float32)
+    logits += np.log1p(counts).astype(np.float32) / 4
+    logits += SIGNAL * truth.toarray()
+    scores: NDArray[np.float32] = 1 / (1 + np.exp(4 - logits, dtype=np.float32))
     return scores
 
 

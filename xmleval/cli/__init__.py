@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from xmleval.cli.bench import bench
 from xmleval.cli.convert import convert
 from xmleval.cli.demo import demo
 from xmleval.cli.evaluate import evaluate
@@ -34,7 +35,7 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (evaluate, merge, convert, threshold, stats, metrics, demo):
+for command in (evaluate, merge, convert, threshold, stats, metrics, bench, demo):
     program.add_command(command)
 
 

@@ -1,0 +1,1 @@
+"""Workloads, one table of cases, and runners that time it beside other libraries."""

@@ -1,0 +1,89 @@
+"""How this project computes every family of measures: the public call, input checks and defaults included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.workloads import Workload
+
+CUTOFFS = (1, 3, 5)
+AT_K = [f"{name}@{k}" for name in ("p", "ndcg", "r", "psp", "psndcg") for k in CUTOFFS]
+SETS = ["f1.micro", "f1.macro", "f1.samples"]
+RANKING = ["one_error", "coverage", "ranking_loss", "lrap", "auc.samples"]
+
+Call = Callable[[], dict[str, float]]
+
+
+class Prepared(NamedTuple):
+    """Calls that are timed one after another, by what they compute, and the bytes of their inputs."""
+
+    steps: dict[str, Call]
+    n_bytes: int = 0
+
+
+def lists_of_five(workload: Workload) -> dict[str, Any]:
+    """Top-5 arrays, with propensities."""
+    return _given(workload, y_score=workload.top(5), propensity=workload.propensity)
+
+
+def matrix_of_scores(workload: Workload) -> dict[str, Any]:
+    """CSR scores, all that are stored, with propensities."""
+    return _given(workload, y_score=workload.score_matrix(), propensity=workload.propensity)
+
+
+def predicted_sets(workload: Workload) -> dict[str, Any]:
+    """Sparse 0/1 predictions, five a row."""
+    return _given(workload, y_pred=workload.sets())
+
+
+def stored_scores(workload: Workload) -> dict[str, Any]:
+    """Top-k arrays as deep as they are."""
+    return _given(workload, y_score=(workload.labels, workload.scores))
+
+
+def cell_scores(workload: Workload) -> dict[str, Any]:
+    """A dense matrix with a score for every cell."""
+    return _given(workload, y_score=workload.scores)
+
+
+def _given(workload: Workload, **more: Any) -> dict[str, Any]:
+    return {"y_true": workload.truth, **more}
+
+
+def evaluated(
+    workload: Workload, given: Callable[[Workload], dict[str, Any]], metrics: list[str], threads: int | None
+) -> Prepared:
+    """Evaluate all measures of a family in one call."""
+    import xmleval  # here, because another library's interpreter does not have it
+
+    arguments = given(workload)
+
+    def call() -> dict[str, float]:
+        report = xmleval.evaluate(**arguments, metrics=metrics, threads=threads)
+        return {name: float(report[name]) for name in metrics}
+
+    return Prepared({"all": call}, sum(map(n_bytes, arguments.values())))
+
+
+def sorted_keys(workload: Workload, threads: int) -> Prepared:
+    """Sort the stored scores and no more: halves of them on two threads. Nobody who sorts can be faster."""
+    parts = np.array_split(workload.scores.ravel(), threads)
+    pool = ThreadPoolExecutor(threads)
+
+    def call() -> dict[str, float]:
+        list(pool.map(np.sort, parts))
+        return {}
+
+    return Prepared({"all": call}, workload.scores.nbytes)
+
+
+def n_bytes(given: Any) -> int:
+    """Return the bytes of an array, of a pair of arrays, or of a sparse matrix."""
+    parts = given if isinstance(given, tuple) else (given,)
+    if not hasattr(given, "nbytes") and not isinstance(given, tuple):
+        parts = (given.data, given.indices, given.indptr)
+    return sum(int(part.nbytes) for part in parts)

@@ -1,0 +1,63 @@
+"""Time the project beside other libraries on the same workloads: python -m benchmarks.run --help.
+
+Every library runs in a process of its own, and the processes take turns, so that a busy moment of the machine
+falls on all of them. A library that is not installed is skipped by name; one whose first call takes longer
+than 5 s is not called again, and says so by its number of runs. Growth with stored scores and with labels,
+and start-up, need no other library. Results are JSON, tables.md and growth.svg in the output folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.comparisons import FAMILIES, tolerance_of
+from benchmarks.growth import measure_growth
+from benchmarks.machine import describe_machine
+from benchmarks.side_by_side import ROOT, compare_all
+from benchmarks.startup import measure_startup
+from benchmarks.tables import write_report
+from benchmarks.workloads import SIZES
+
+PARTS = ("comparison", "growth", "startup")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, write the results, and return 1 where libraries disagree."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--workloads", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--peers", default=sys.executable, help="interpreter that has the other libraries")
+    parser.add_argument("--rounds", type=int, default=7, help="turns of every library after its first call")
+    parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
+    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    args = parser.parse_args(arguments)
+    args.output.mkdir(parents=True, exist_ok=True)
+    peers = str(Path(args.peers).absolute())  # not resolved: the link's place tells the environment
+    wrong = []
+    for part in args.parts:
+        found: dict[str, Any] = {"scale": args.scale, "machine": describe_machine(args.scale)}
+        if part == "comparison":
+            records = compare_all(args.families, args.workloads, peers, args.rounds, args.scale)
+            found["records"] = records
+            wrong = [r for r in records if not r.get("difference", 0.0) <= tolerance_of(r["library"])]
+        elif part == "growth":
+            found |= measure_growth(args.scale)
+        else:
+            found |= measure_startup(args.rounds)
+        (args.output / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(write_report(args.output))
+    for record in wrong:
+        case = f"{record['family']} of {record['workload']}"
+        print(f"{record['library']} differs by {record['difference']:.2g} in {case}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

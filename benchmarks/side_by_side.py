@@ -1,0 +1,165 @@
+"""Libraries in processes of their own that take turns on the same workload."""
+
+from __future__ import annotations
+
+import json
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.comparisons import FAMILIES, is_own
+from benchmarks.workloads import Workload, generate
+
+ROOT = Path(__file__).resolve().parents[1]
+TURN = 0.3  # seconds of calls in a turn, one call at least
+SLOW = 5.0  # a library whose first call takes longer is not called again
+TOO_LONG = 900.0  # and one that takes longer than this is stopped
+LARGE = 10**7  # from this many scores on, one other library at a time has its copies in memory
+
+
+class Server:
+    """One library in a process of its own, timed when asked."""
+
+    def __init__(self, python: str, library: str, arguments: list[str]) -> None:
+        """Start the process, wait until its inputs are ready, and call it once."""
+        command = [python, "-m", "benchmarks.serve", library, *arguments]
+        self.library = library
+        self.missing = ""
+        self.runs: list[dict[str, float]] = []
+        self.values: dict[str, float] = {}
+        self.above: list[float] = []
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
+        )
+        self.ready = self._answer()
+        self.missing = self.missing or self.ready.get("absent", "")
+        self.turn(0)
+        self.first = total(self.runs[0]) if self.runs else 0.0
+        self.once = self.first > SLOW
+        if not self.once:
+            self.runs.clear()  # it may have compiled
+
+    def turn(self, budget: float) -> None:
+        """Time calls until the budget of seconds is spent, one at least."""
+        if self.missing:
+            return
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{budget}\n")
+        self.process.stdin.flush()
+        answer = self._answer()
+        if answer:
+            self.values = answer["values"]
+            self.above.append(answer["above_bytes"])
+            self.runs += answer["runs"]
+
+    def close(self) -> None:
+        """End the process."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self.process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], TOO_LONG)[0]:
+            self.process.kill()
+            self.missing = f"stopped after {TOO_LONG:.0f} s"
+            return {}
+        line = self.process.stdout.readline()
+        if not line:
+            self.missing = f"ended with exit code {self.process.wait()}"
+            return {}
+        return dict(json.loads(line))
+
+
+def compare(family: str, workload: Workload, peers: str, rounds: int) -> list[dict[str, Any]]:
+    """Time every library of a family on one workload and return a record for each."""
+    case = FAMILIES[family]
+    own = [library for library in case.libraries if is_own(library)]
+    others = [library for library in case.libraries if not is_own(library)]
+    batches = [[library] for library in others] if workload.scores.size >= LARGE else [others]
+    servers: list[Server] = []
+    with tempfile.TemporaryDirectory() as folder:
+        workload.save(Path(folder))
+
+        def start(python: str, libraries: list[str]) -> list[Server]:
+            started = []
+            for library in libraries:
+                started.append(Server(python, library, [family, workload.name, folder]))
+                servers.append(started[-1])
+            return started
+
+        try:
+            ours = start(sys.executable, own)
+            if ours[0].missing:
+                raise SystemExit(f"{ours[0].library} {ours[0].missing}")
+            for batch in batches:
+                theirs = start(peers, batch)
+                for _ in range(rounds):
+                    for server in ours + theirs:
+                        if not server.once:
+                            server.turn(TURN)
+                for server in theirs:
+                    server.close()
+        finally:
+            for server in servers:
+                server.close()
+    records = []
+    for server in servers:
+        record: dict[str, Any] = {"family": family, "workload": workload.name, "library": server.library}
+        if server.missing:
+            print(f"skipped {server.library} on {workload.name}: {server.missing}", file=sys.stderr)
+            record["missing"] = server.missing
+        else:
+            record |= result(server)
+            record |= {"entries": case.entries(workload), "labels": workload.truth.shape[1]}
+            record["difference"] = difference(server.values, servers[0].values)
+        records.append(record)
+    return records
+
+
+def total(run: dict[str, float]) -> float:
+    """Return the seconds of all steps."""
+    return sum(run.values())
+
+
+def result(server: Server) -> dict[str, Any]:
+    """Return the medians of a library, and what else is known of it."""
+    return {
+        "version": server.ready["version"],
+        "seconds": statistics.median(map(total, server.runs)),
+        "fastest_seconds": min(map(total, server.runs)),
+        "first_seconds": server.first,
+        "runs": len(server.runs),
+        "steps": {step: statistics.median(run[step] for run in server.runs) for step in server.runs[0]},
+        "inputs_bytes": server.ready["inputs_bytes"],
+        "above_bytes": max(server.above[1:] or server.above),  # the first call may have compiled
+        "values": server.values,
+    }
+
+
+def difference(found: dict[str, float], expected: dict[str, float]) -> float:
+    """Return the largest difference of the values that a library has from ours."""
+    return max((abs(value - expected[name]) for name, value in found.items()), default=0.0)
+
+
+def compare_all(
+    families: list[str], names: list[str], peers: str, rounds: int, scale: float
+) -> list[dict[str, Any]]:
+    """Compare on one workload after another."""
+    records: list[dict[str, Any]] = []
+    for name in names:
+        cases = [family for family in families if name in FAMILIES[family].workloads]
+        for depth in sorted({FAMILIES[family].depth for family in cases}):
+            workload = generate(name, depth, scale)
+            for family in cases:
+                if FAMILIES[family].depth == depth:
+                    start = time.perf_counter()
+                    records += compare(family, workload, peers, rounds)
+                    print(f"{family} {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return records

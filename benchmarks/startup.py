@@ -1,0 +1,96 @@
+"""What a new process costs: the import, the first call, a whole command; kernels compiled before, or not."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+IMPORT = """
+import time
+start = time.perf_counter()
+import xmleval
+imported = time.perf_counter()
+"""
+FIRST_CALL = """
+import numpy as np
+truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
+called = time.perf_counter()
+xmleval.evaluate(truth, scores, propensity=np.ones(9))
+print(time.perf_counter() - called)
+"""
+COLD_RUNS = 3  # each compiles everything anew
+
+
+def measure_startup(runs: int) -> dict[str, Any]:
+    """Return the median seconds of each measurement by its name."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as warm:
+        script = IMPORT + "print(imported - start)"
+        found["import xmleval"] = median(lambda: printed(script, warm), runs)
+        found["first evaluate, kernels compiled before"] = median(
+            lambda: printed(IMPORT + FIRST_CALL, warm), runs
+        )
+        found["first evaluate, nothing compiled"] = median(lambda: cold(IMPORT + FIRST_CALL), COLD_RUNS)
+        if "XMLEVAL_DATA" in os.environ:
+            words = on_bibtex(Path(os.environ["XMLEVAL_DATA"]))
+            found["xmleval evaluate on bibtex, kernels compiled before"] = median(
+                lambda: command(words, warm), runs
+            )
+            found["xmleval evaluate on bibtex, nothing compiled"] = median(
+                lambda: cold_command(words), COLD_RUNS
+            )
+    return {"seconds": found}
+
+
+def median(measure: Callable[[], float], runs: int) -> float:
+    """Return the median of several measurements after one that does not count."""
+    measure()
+    return statistics.median(measure() for _ in range(runs))
+
+
+def on_bibtex(data: Path) -> list[str]:
+    """Return the command that computes the default measures of CSR scores."""
+    folder = data / "bibtex"
+    files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
+    return ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
+
+
+def printed(script: str, cache: str) -> float:
+    """Return the seconds that a script prints in a new process."""
+    return float(process(["-c", script], cache))
+
+
+def command(words: list[str], cache: str) -> float:
+    """Return the seconds of a whole process."""
+    start = time.perf_counter()
+    process(words, cache)
+    return time.perf_counter() - start
+
+
+def cold(script: str) -> float:
+    """Return the seconds that a script prints where nothing was compiled before."""
+    with tempfile.TemporaryDirectory() as empty:
+        return printed(script, empty)
+
+
+def cold_command(words: list[str]) -> float:
+    """Return the seconds of a whole process where nothing was compiled before."""
+    with tempfile.TemporaryDirectory() as empty:
+        return command(words, empty)
+
+
+def process(words: list[str], cache: str) -> str:
+    """Run Python with a folder for compiled kernels, and return what it prints."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout

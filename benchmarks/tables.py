@@ -1,0 +1,139 @@
+"""Results as Markdown, for the README and for reading."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.comparisons import FAMILIES
+from benchmarks.growth import plot
+
+MIB = 1 << 20
+HEAD = ("data", "xmleval, s", "1 thread, s", "of the limit", "MiB of allowed", "others, s")
+# Seconds of pyxclib 5d13086, which is not on PyPI: quoted, not run; 2 cores, AVX-512, 2 threads read 50 GB/s
+# and one sorts 300 million float32 keys a second.
+QUOTED: dict[tuple[str, str], dict[str, float]] = {
+    ("at_k_lists", "W2"): {"pyxclib": 0.248},
+    ("at_k_lists", "W3"): {"pyxclib": 0.173},
+    ("at_k_lists", "W4"): {"pyxclib": 2.16},
+    ("at_k_matrix", "W2"): {"pyxclib": 1.20},
+    ("at_k_matrix", "W3"): {"pyxclib": 1.14},
+    ("at_k_matrix", "W4"): {"pyxclib": 5.5},
+}
+
+
+def write_report(folder: Path) -> str:
+    """Write tables.md and growth.svg from the results that are there, and return the tables."""
+    found = {
+        name: json.loads((folder / f"{name}.json").read_text())
+        for name in ("comparison", "growth", "startup")
+        if (folder / f"{name}.json").is_file()
+    }
+    parts = []
+    if "comparison" in found:
+        parts += [machine_line(found["comparison"]), *comparison_tables(found["comparison"])]
+    if "growth" in found:
+        records = found.get("comparison", {}).get("records", [])
+        if not plot(found["growth"], records, folder / "growth.svg"):
+            parts.append("(no plot: matplotlib is not installed)")
+    if "startup" in found:
+        parts.append(startup_table(found["startup"]))
+    text = "\n\n".join(parts) + "\n"
+    (folder / "tables.md").write_text(text)
+    return text
+
+
+def machine_line(found: dict[str, Any]) -> str:
+    """Say what the machine can do."""
+    machine, scale = found["machine"], found["scale"]
+    read = " and ".join(f"{rate / 1e9:.0f}" for rate in machine["read_bytes_per_second"].values())
+    sort = " and ".join(f"{rate / 1e6:.0f}" for rate in machine["sort_keys_per_second"].values())
+    return (
+        f"{machine['processor']}, {machine['cores']} cores: 1 and 2 threads read {read} GB/s and sort {sort} "
+        f"million float32 keys a second." + (f" Sizes times {scale:g}." if scale != 1 else "")
+    )
+
+
+def comparison_tables(found: dict[str, Any]) -> list[str]:
+    """Lay out a table for each family, with a row for each workload and the libraries beside."""
+    tables = []
+    for family, case in FAMILIES.items():
+        own = [record for record in found["records"] if record["family"] == family]
+        lines = [f"**{case.title}**", "", f"| {' | '.join(HEAD)} |", "|---|---:|---:|---:|---:|---|"]
+        for name in dict.fromkeys(record["workload"] for record in own):
+            records = [record for record in own if record["workload"] == name]
+            lines.append(case_row(family, name, records, found["machine"], found["scale"] == 1))
+        if own:
+            tables.append("\n".join(lines))
+    return tables
+
+
+def case_row(
+    family: str, name: str, records: list[dict[str, Any]], machine: dict[str, Any], with_quoted: bool
+) -> str:
+    """Lay out one case, beside figures that are quoted where sizes are those of their sources."""
+    done = {record["library"]: record for record in records if "seconds" in record}
+    first, single = done["xmleval"], done["xmleval threads=1"]
+    others = [
+        f"{library} {seconds(record)} ({times(record['seconds'] / first['seconds'])}{fastest_step(record)})"
+        for library, record in done.items()
+        if not library.startswith("xmleval")
+    ]
+    quoted = QUOTED.get((family, name), {}).items() if with_quoted else []
+    others += [
+        f"{library} {value:g} ({times(value / first['seconds'])}, quoted)" for library, value in quoted
+    ]
+    memory = f"{first['above_bytes'] / MIB:.0f} of {allowed_bytes(first) / MIB:.0f}"
+    cells = [
+        name, seconds(first), seconds(single), limit(first, machine), memory, ", ".join(others),
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def seconds(record: dict[str, Any]) -> str:
+    """Print seconds, and mark a single run."""
+    return f"{record['seconds']:.3g}" + (" (once)" if record["runs"] == 1 else "")
+
+
+def fastest_step(record: dict[str, Any]) -> str:
+    """Name the fastest of several measures, for comparing all of ours with one of theirs."""
+    if len(record["steps"]) == 1:
+        return ""
+    name = min(record["steps"], key=lambda step: float(record["steps"][step]))
+    return f"; {name} alone {record['steps'][name]:.3g}"
+
+
+def times(ratio: float) -> str:
+    """Print a ratio."""
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+
+
+def limit(record: dict[str, Any], machine: dict[str, Any]) -> str:
+    """Compare with reading the inputs once or, where scores are sorted, with `np.sort`; on two threads."""
+    if record["family"] == "micro_auc":
+        best = record["entries"] / machine["sort_keys_per_second"]["2"]
+        return f"{times(record['seconds'] / best)} sorting"
+    best = record["inputs_bytes"] / machine["read_bytes_per_second"]["2"]
+    return f"{times(record['seconds'] / best)} reading"
+
+
+def allowed_bytes(record: dict[str, Any], threads: int = 2) -> float:
+    """Return the memory above the inputs that a case may take.
+
+    A share of the inputs and a constant; totals of labels, three numbers each, of each thread; and little
+    more than the keys that are kept of scores: none but micro-AUC keeps any of all rows at once.
+    """
+    allowed = 0.15 * record["inputs_bytes"] + 64 * MIB
+    if record["family"] == "sets":
+        allowed += threads * 3 * 8 * record["labels"]
+    if record["family"] == "micro_auc":
+        allowed += 1.2 * 4 * record["entries"]
+    return float(allowed)
+
+
+def startup_table(found: dict[str, Any]) -> str:
+    """Lay out start-up."""
+    rows = ["| start-up | seconds |", "|---|---:|"]
+    rows += [f"| {name} | {value:.2f} |" for name, value in found["seconds"].items()]
+    return "\n".join(rows)

@@ -1,0 +1,112 @@
+"""The benchmark runner, small: every part runs, what it writes is complete, and values agree."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks import growth, machine, run, side_by_side, startup, tables
+from benchmarks.comparisons import FAMILIES
+from benchmarks.workloads import SIZES, generate
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "read_bandwidth", lambda threads: 1e10 * threads)
+    monkeypatch.setattr(side_by_side, "TURN", 0.0)
+    monkeypatch.setattr(growth, "BUDGET", 0.0)
+    monkeypatch.setattr(startup, "median", lambda measure, runs: measure())
+
+
+def results(folder: Path, *words: str) -> dict[str, Any]:
+    """Run one part with few rounds, and return what it wrote."""
+    arguments = ["--rounds", "1", "--scale", "0.001", "--output", str(folder), "--parts", *words]
+    assert run.main(arguments) == 0
+    found: dict[str, Any] = json.loads((folder / f"{words[0]}.json").read_text())
+    return found
+
+
+def test_libraries_take_turns_and_agree(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = results(tmp_path, "comparison", "--workloads", "W0b", "W2")
+    for family, case in FAMILIES.items():
+        names = {"W0b", "W2"} & set(case.workloads)
+        own = [record for record in found["records"] if record["family"] == family]
+        assert {record["workload"] for record in own} == names
+        assert {record["library"] for record in own} == set(case.libraries)
+        for record in own:
+            if "missing" in record:
+                assert "xmleval" not in record["library"]
+                continue
+            assert 0 < record["fastest_seconds"] <= record["seconds"]
+            assert record["difference"] < 1e-3
+            if record["library"].startswith("xmleval"):
+                assert list(record["values"]) == case.metrics
+                assert record["inputs_bytes"] > 0
+    printed = capfd.readouterr()
+    assert " cores: 1 and 2 threads read 10 and 20 GB/s and sort " in printed.out
+    assert "**F1 micro, macro and of rows from sparse 0/1 predictions, 5 a row**" in printed.out
+    assert printed.out.count("\n| W2 | ") == 4
+    for record in found["records"]:
+        if "missing" in record:
+            assert f"skipped {record['library']} on {record['workload']}: " in printed.err
+
+
+def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "ENTRIES", (10**6, 10**7))
+    monkeypatch.setattr(growth, "LABELS", (1000, 2000))
+    monkeypatch.setattr(growth, "FIXED_LABELS", 1000)
+    found = results(tmp_path, "growth")
+    assert {point["case"] for point in found["by_entries"]} == set(growth.CASES)
+    assert {point["labels"] for point in found["by_labels"]} == {1000, 2000}
+    assert all(point["seconds"] > 0 for point in found["by_entries"] + found["by_labels"])
+    pytest.importorskip("matplotlib")
+    assert "stored entries" in (tmp_path / "growth.svg").read_text()
+
+
+def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "bibtex"
+    folder.mkdir()
+    for name in ("Y_test", "scores_pecos", "Y_train"):
+        sp.save_npz(folder / f"{name}.npz", sp.csr_array(np.eye(4, dtype=np.float32)))
+    monkeypatch.setenv("XMLEVAL_DATA", str(tmp_path))
+    found = results(tmp_path, "startup")
+    assert len(found["seconds"]) == 5
+    assert all(value > 0 for value in found["seconds"].values())
+    assert "| import xmleval | " in (tmp_path / "tables.md").read_text()
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_workloads_are_what_they_say(name: str) -> None:
+    workload = generate(name, 7, 0.001)
+    rows, labels = workload.truth.shape
+    assert workload.scores.shape == ((rows, labels) if SIZES[name].dense else (rows, 7))
+    assert np.diff(workload.truth.indptr).min() >= 1
+    assert workload.truth.has_canonical_format
+    again = generate(name, 7, 0.001)
+    assert (again.scores == workload.scores).all()
+    if not SIZES[name].dense:
+        dense = workload.truth.toarray()
+        assert (workload.hits() == np.take_along_axis(dense, workload.labels.astype(np.int64), axis=1)).all()
+        assert workload.hits().mean() > 2 * dense.mean()  # better than chance
+        sets = workload.sets().toarray()
+        assert (np.take_along_axis(sets, workload.labels[:, :5].astype(np.int64), axis=1) == 1).all()
+        assert sets.sum() == 5 * rows
+
+
+def test_a_library_that_fails_or_is_slow_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workload = generate("W1", 5, 0.001)
+    monkeypatch.setattr(side_by_side, "SLOW", 0.0)
+    found = side_by_side.compare("at_k_lists", workload, sys.executable, 3)
+    assert {record["runs"] for record in found if "runs" in record} == {1}
+    assert "(once)" in tables.seconds(found[0])
+    monkeypatch.setattr(side_by_side, "TOO_LONG", 0.0)
+    with pytest.raises(SystemExit, match="xmleval stopped after 0 s"):
+        side_by_side.compare("at_k_lists", workload, sys.executable, 1)
