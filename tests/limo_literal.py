@@ -1,0 +1,89 @@
+"""LIMO and its rivals again, slowly, from their definitions; nothing is shared with what they check."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+MASK = 2**64 - 1
+
+
+class Stream:
+    """SplitMix64 (Steele, Lea & Flood 2014) in Python's integers."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def draw(self, n: int) -> int:
+        """One of 0..n-1."""
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        bits = self.state
+        bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & MASK
+        bits ^= bits >> 31
+        return int((bits >> 11) / 2**53 * n)
+
+    def choose(self, items: list[int]) -> int:
+        return items[self.draw(len(items))]
+
+    def weighted(self, weights: list[int]) -> int:
+        """The first item whose sum of weights passes a draw."""
+        drawn, total = self.draw(sum(weights)), 0
+        for item, weight in enumerate(weights):
+            total += weight
+            if drawn < total:
+                return item
+        raise AssertionError
+
+
+def limo(
+    x: Any, y: Any, lam1: float, lam2: float, eta: float, epochs: int, uniform: bool, seed: int
+) -> tuple[Any, Any]:
+    """The average of all iterates and the last one, both (d, l); every step touches and adds all weights."""
+    (m, d), n_labels = x.shape, y.shape[1]
+    rng = np.random.default_rng(seed)
+    w = rng.normal(0.0, 1 / math.sqrt(d), (n_labels, d)).T.copy()
+    stream = Stream(int(rng.integers(2**64, size=1, dtype=np.uint64)[0]))
+    labels_of = [[j for j in range(n_labels) if y[i, j]] for i in range(m)]
+    rows_of = [[i for i in range(m) if y[i, j]] for j in range(n_labels)]
+    row_weights = [1 if uniform else len(r) * (n_labels - len(r)) for r in labels_of]
+    label_weights = [len(c) * (m - len(c)) for c in rows_of]
+    n_steps = epochs * m * max(round(sum(map(len, labels_of)) / m), 1)
+    total = np.zeros_like(w)
+
+    def step_of_labels() -> None:
+        i = stream.weighted(row_weights)
+        others = [j for j in range(n_labels) if j not in labels_of[i]]
+        if not labels_of[i] or not others:
+            return
+        u, v = stream.choose(labels_of[i]), stream.choose(others)
+        if w[:, u] @ x[i] - w[:, v] @ x[i] < 1:
+            w[:, u] = w[:, u] - eta * (-lam1 * x[i] + w[:, u])
+            w[:, v] = w[:, v] - eta * (lam1 * x[i] + w[:, v])
+
+    def step_of_rows() -> None:
+        if uniform:
+            a = stream.weighted(row_weights)
+            if not labels_of[a]:
+                return
+            j = stream.choose(labels_of[a])
+        else:
+            j = stream.weighted(label_weights)
+        others = [i for i in range(m) if i not in rows_of[j]]
+        if not others:
+            return
+        if not uniform:
+            a = stream.choose(rows_of[j])
+        b = stream.choose(others)
+        if w[:, j] @ x[a] - w[:, j] @ x[b] < 1:
+            w[:, j] = w[:, j] - eta * (lam2 * (x[b] - x[a]) + w[:, j])
+
+    for _ in range(n_steps):
+        if lam1:
+            step_of_labels()
+        if lam2:
+            step_of_rows()
+        total += w
+    return total / n_steps, w
