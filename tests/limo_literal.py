@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -87,3 +89,38 @@ def limo(
             step_of_rows()
         total += w
     return total / n_steps, w
+
+
+def mlknn(x_train: Any, y_train: Any, x: Any, k: int, s: float, own: bool = False) -> Any:
+    """Posteriors of ML-kNN, label by label and count by count; with ``own``, x is x_train."""
+    m, n_labels = y_train.shape
+
+    def nearest(point: Any, without: int | None = None) -> list[int]:
+        rows = [i for i in range(m) if i != without]
+        return sorted(rows, key=lambda i: math.dist(point, x_train[i]))[:k]
+
+    around = [nearest(x_train[i], i) for i in range(m)]
+    found = np.empty((len(x), n_labels))
+    for j in range(n_labels):
+        prior = (s + sum(y_train[:, j])) / (2 * s + m)
+        with_it, without = [0] * (k + 1), [0] * (k + 1)
+        for i in range(m):
+            votes = sum(y_train[n, j] for n in around[i])
+            (with_it if y_train[i, j] else without)[votes] += 1
+        for row, point in enumerate(x):
+            votes = sum(y_train[n, j] for n in nearest(point, row if own else None))
+            yes = prior * (s + with_it[votes]) / (s * (k + 1) + sum(with_it))
+            no = (1 - prior) * (s + without[votes]) / (s * (k + 1) + sum(without))
+            found[row, j] = yes / (yes + no)
+    return found
+
+
+def expected_f1(predicted: set[int], sets: list[set[int]]) -> float:
+    """Mean F1 of a set with those given, 1 for two empty ones."""
+    both = [(len(predicted & true), len(predicted) + len(true)) for true in sets]
+    return sum(2 * hits / size if size else 1.0 for hits, size in both) / len(sets)
+
+
+def subsets(n_labels: int) -> Iterator[set[int]]:
+    for size in range(n_labels + 1):
+        yield from map(set, itertools.combinations(range(n_labels), size))
