@@ -13,29 +13,14 @@ import scipy.sparse
 
 from scripts.limo.evaluation import Scores, Sets, Values, evaluate_scores, evaluate_sets
 from scripts.limo.independent import largest_difference
-from scripts.limo.learner import fit_limo
 from scripts.limo.records import Record
 from scripts.limo.rivals import find_neighbours, gfm_sets, mlknn_scores, svm_scores
+from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
 
 DATA_SETS = ("cal500", "enron", "medical", "corel5k", "bibtex")
-LEARNERS: dict[str, dict[str, float]] = {"LIMO": {}, "LIMO-label": {"lam2": 0.0}, "LIMO-inst": {"lam1": 0.0}}
 RIVALS = ("BR-SVM", "ML-kNN", "GFM")
 METHODS = (*LEARNERS, *RIVALS)
 TRAIN_SHARE = 0.7
-MANY_EPOCHS = 100
-FOLDS = 3
-# departures from the settings, to find out what a failure is due to
-VARIANTS = ("100 epochs", "last iterate", "uniform sampling", "intercept", "held-out thresholds")
-
-
-class Split(NamedTuple):
-    """Features, scaled by the largest absolute values of training instances, and labels."""
-
-    x_train: Any
-    y_train: Any
-    x_test: Any
-    y_test: Any
-    seed: int
 
 
 class Outcome(NamedTuple):
@@ -69,38 +54,10 @@ def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
     return Split(x_train, y[train], x_test, y[test], int(rng.integers(2**31)))
 
 
-def limo_scores(split: Split, lams: dict[str, float], variant: str = "") -> Scores:
-    """Return the scores of LIMO; held-out ones of training instances come from models of other folds."""
-    x_train, x_test = split.x_train, split.x_test
-    settings: dict[str, Any] = {**lams, "seed": split.seed}
-    if variant == "100 epochs":
-        settings["epochs"] = MANY_EPOCHS
-    if variant == "uniform sampling":
-        settings["sampling"] = "uniform"
-    if variant == "intercept":
-        x_train, x_test = (
-            scipy.sparse.hstack([x, np.ones((x.shape[0], 1))], "csr") for x in (x_train, x_test)
-        )
-    weights = fit_limo(x_train, split.y_train, **settings)
-    w = weights.last if variant == "last iterate" else weights.average
-    train = x_train @ w
-    if variant == "held-out thresholds":
-        fold = np.random.default_rng(split.seed).permutation(x_train.shape[0]) % FOLDS
-        for part in range(FOLDS):
-            rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-            train[out] = x_train[out] @ fit_limo(x_train[rest], split.y_train[rest], **settings).average
-    return Scores(train, x_test @ w)
-
-
-def with_ones(x: Any) -> Any:
-    """Return features with a constant one."""
-    return scipy.sparse.csr_array(scipy.sparse.hstack([x, np.ones((x.shape[0], 1))]))
-
-
 def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values, Sets]]:
     """Yield every method with its test scores, if it has any, its values and its sets."""
     near = find_neighbours(split.x_train, split.x_test)
-    scores = {name: limo_scores(split, lams) for name, lams in LEARNERS.items()}
+    scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
     scores["BR-SVM"] = Scores(*svm_scores(split.x_train, split.y_train, split.x_train, split.x_test))
     scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near))
     for name, found in scores.items():
@@ -128,7 +85,7 @@ def run_split(folder: Path, name: str, seed: int, repetition: int) -> Outcome:
             difference = max(difference, found)
     for variant in VARIANTS:
         for method, lams in LEARNERS.items():
-            scores = limo_scores(split, lams, variant)
+            scores = limo_scores(split, *lams, variant=variant)
             record(method, variant, evaluate_scores(split.y_train, split.y_test, scores)[0])
     return Outcome(records, float(difference))
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from scripts.limo.benchmark import LEARNERS
-from scripts.limo.evaluation import Scores, evaluate_scores
-from scripts.limo.learner import fit_limo
+from scripts.limo.evaluation import evaluate_scores
 from scripts.limo.records import Record
+from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
 from xmleval.arrays import Floats
 
 N_POINTS = 2000
@@ -62,13 +61,14 @@ def run_synthetic(repetitions: int, seed: int) -> list[Record]:
     records = []
     for repetition in range(repetitions):
         points = draw_points(seed, repetition)
-        labels = label_points(points)
-        train, test = slice(0, N_POINTS // 2), slice(N_POINTS // 2, N_POINTS)
-        for method, lams in LEARNERS.items():
-            settings: Any = {name: LAM * lams.get(name, 1.0) for name in ("lam1", "lam2")}
-            w = fit_limo(points[train], labels[train], seed=seed + repetition, **settings).average
-            scores = Scores(points[train] @ w, points[test] @ w)
-            values, _ = evaluate_scores(labels[train], labels[test], scores)
-            for (measure, reading), value in values.items():
-                records.append(Record(NAME, repetition, method, "", measure, reading, value))
+        labels, half = label_points(points), N_POINTS // 2
+        x = scipy.sparse.csr_array(points)
+        split = Split(x[:half], labels[:half], x[half:], labels[half:], seed + repetition)
+        for variant in ("", *VARIANTS):
+            for method, (lam1, lam2) in LEARNERS.items():
+                scores = limo_scores(split, LAM * lam1, LAM * lam2, variant)
+                for (measure, reading), value in evaluate_scores(split.y_train, split.y_test, scores)[
+                    0
+                ].items():
+                    records.append(Record(NAME, repetition, method, variant, measure, reading, value))
     return records
