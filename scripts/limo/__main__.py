@@ -9,9 +9,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-# before NumPy is loaded: a worker is one process with one thread
-os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-
 from scripts.limo import benchmark, synthetic
 from scripts.limo.claims import average_ranks, judge
 from scripts.limo.figures import draw_ranks, draw_regions, draw_relative

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ DATA_SETS = ("cal500", "enron", "medical", "corel5k", "bibtex")
 RIVALS = ("BR-SVM", "ML-kNN", "GFM")
 METHODS = (*LEARNERS, *RIVALS)
 TRAIN_SHARE = 0.7
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Outcome(NamedTuple):
@@ -95,12 +98,27 @@ def run_benchmark(
 ) -> Iterator[tuple[str, int, Outcome]]:
     """Yield data set, repetition and outcome as they are done, the slowest data sets first.
 
-    Workers are spawned, so that none inherits threads; each uses one.
+    Workers are spawned, so that none inherits threads, and use one thread each.
     """
     jobs = [(name, repetition) for name in reversed(DATA_SETS) for repetition in range(repetitions)]
     for name in DATA_SETS:
         read_data(folder, name)  # a missing file is found before any work is done
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         futures = {job: pool.submit(run_split, folder, job[0], seed, job[1]) for job in jobs}
         for (name, repetition), future in futures.items():
             yield name, repetition, future.result()
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let processes that start meanwhile use one thread: libraries read this when they are loaded."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ |= dict.fromkeys(THREADS, "1")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -110,4 +110,5 @@ def draw_regions(folder: Path, points: Floats, labels: Any) -> list[Path]:
             axes.set_xticks([])
             axes.set_yticks([])
             axes.set_aspect("equal")
+            axes.spines[["top", "right"]].set_visible(True)
         return save(figure, folder, "regions")
