@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse
+
 import xmleval
-from scripts.limo.records import BEST, BY_LABEL, BY_ROW, FULL_TIES, MEASURES, SETS
-from xmleval.arrays import Floats
+from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEASURES, SETS
+from xmleval.arrays import Bools, Floats
 from xmleval.thresholds import fit
 
 # rule, and what it is tuned to for Hamming loss and for the F1 measures
 RULES = {BY_ROW: ("row", "hamming_loss", "f1.samples"), BY_LABEL: ("label", "hamming_loss", "f1.macro")}
+RARE = 10  # training instances
 PLAIN = [name for name in MEASURES if name not in SETS]
 AUCS = [name for name in PLAIN if name.startswith("auc")]
 
@@ -46,6 +50,10 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
     values: Values = {(name, ""): report[name] for name in PLAIN}
     full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="paper", threads=1)
     values |= {(name, FULL_TIES): full[name] for name in AUCS}
+    common = np.flatnonzero(~has_rare_label(y_train, y_test))
+    if common.size:
+        report = xmleval.evaluate(y_test[common], scores.test[common], metrics=["ranking_loss"], threads=1)
+        values["ranking_loss", COMMON] = report["ranking_loss"]
     peak = xmleval.evaluate(y_test, scores.test, metrics=["peak_f1.macro"], threads=1)
     values["f1.macro", BEST] = peak["peak_f1.macro"]
     sets: Sets = {}
@@ -57,6 +65,13 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
             report = xmleval.evaluate(y_test, scores.test, metrics=[name], decision=rule, threads=1)
             values[name, reading] = report[name]
     return values, sets
+
+
+def has_rare_label(y_train: Any, y_test: Any) -> Bools:
+    """Tell of each test instance whether it has a label with few training instances."""
+    counts = scipy.sparse.csc_array(y_train).count_nonzero(axis=0)
+    found: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
+    return found
 
 
 def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:

@@ -17,6 +17,7 @@ MEASURES = GROUPS["paper"]
 SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)
 BY_ROW, BY_LABEL = "t(x)", "t_j"
 FULL_TIES = "ties full"
+COMMON = "common labels"  # over instances without a label that few training instances have
 BEST = "best t_j"  # thresholds tuned to the test data: what no rule for labels can exceed
 # what the theory thresholds: rows for measures of rows (theorem 4), labels for macro-F1 (theorem 5)
 READING = {name: "" if name not in SETS else BY_LABEL if name == "f1.macro" else BY_ROW for name in MEASURES}
