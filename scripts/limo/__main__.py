@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
         run = run_synthetic if options.experiment == "synthetic" else run_benchmark
         for path in run(options):
             print(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ArithmeticError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

@@ -105,8 +105,11 @@ def run_benchmark(
         read_data(folder, name)  # a missing file is found before any work is done
     with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         futures = {job: pool.submit(run_split, folder, job[0], seed, job[1]) for job in jobs}
-        for (name, repetition), future in futures.items():
-            yield name, repetition, future.result()
+        try:
+            for (name, repetition), future in futures.items():
+                yield name, repetition, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # whoever stops early does not wait for the rest
 
 
 @contextmanager

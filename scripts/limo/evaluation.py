@@ -69,7 +69,7 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
 
 def has_rare_label(y_train: Any, y_test: Any) -> Bools:
     """Tell of each test instance whether it has a label with few training instances."""
-    counts = scipy.sparse.csc_array(y_train).count_nonzero(axis=0)
+    counts = np.asarray((scipy.sparse.csr_array(y_train) != 0).sum(axis=0)).ravel()
     found: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
     return found
 
