@@ -105,7 +105,7 @@ def draw_regions(folder: Path, points: Floats, labels: Any) -> list[Path]:
             axes = figure.add_axes((0.03 + 0.245 * label, 0.05, 0.22, 0.80))
             for relevant, colour in ((0, "#dddddd"), (1, "#0072b2")):
                 chosen = points[labels[:, label] == relevant]
-                axes.plot(chosen[:, 0], chosen[:, 1], ".", color=colour, markersize=1.5)
+                axes.plot(chosen[:, 0], chosen[:, 1], ".", color=colour, markersize=1.5, rasterized=True)
             axes.set_title(f"label {label + 1}", fontsize=9)
             axes.set_xticks([])
             axes.set_yticks([])
