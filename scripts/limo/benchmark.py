@@ -1,0 +1,127 @@
+"""LIMO and its rivals on five real data sets: random splits, eleven measures, ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from scripts.limo.evaluation import Scores, Sets, Values, evaluate_scores, evaluate_sets
+from scripts.limo.independent import largest_difference
+from scripts.limo.records import Record
+from scripts.limo.rivals import find_neighbours, gfm_sets, mlknn_scores, svm_scores
+from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
+
+DATA_SETS = ("cal500", "enron", "medical", "corel5k", "bibtex")
+RIVALS = ("BR-SVM", "ML-kNN", "GFM")
+METHODS = (*LEARNERS, *RIVALS)
+TRAIN_SHARE = 0.7
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class Outcome(NamedTuple):
+    """Records of one split, and by how much they differ from scikit-learn's (NaN where not compared)."""
+
+    records: list[Record]
+    difference: float
+
+
+def read_data(folder: Path, name: str) -> tuple[Any, Any]:
+    """Return features and labels of all instances, those of ``X_train.npz`` first, as CSR."""
+    parts = [
+        [scipy.sparse.load_npz(folder / name / f"{side}_{part}.npz") for part in ("train", "test")]
+        for side in "XY"
+    ]
+    x, y = (scipy.sparse.csr_array(scipy.sparse.vstack(part)) for part in parts)
+    if x.shape[0] != y.shape[0]:
+        raise ValueError(f"{folder / name}: {x.shape[0]} rows of features, {y.shape[0]} of labels")
+    return x.astype(np.float64), y
+
+
+def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
+    """Return a random split of all instances."""
+    rng = np.random.default_rng([seed, repetition])
+    order = rng.permutation(x.shape[0])
+    n_train = round(TRAIN_SHARE * x.shape[0])
+    train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
+    largest = abs(x[train]).max(axis=0).toarray().ravel()
+    scale = scipy.sparse.diags_array(1.0 / np.where(largest > 0, largest, 1.0))
+    x_train, x_test = (scipy.sparse.csr_array(x[rows] @ scale) for rows in (train, test))
+    return Split(x_train, y[train], x_test, y[test], int(rng.integers(2**31)))
+
+
+def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values, Sets]]:
+    """Yield every method with its test scores, if it has any, its values and its sets."""
+    near = find_neighbours(split.x_train, split.x_test)
+    scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
+    scores["BR-SVM"] = Scores(*svm_scores(split.x_train, split.y_train, split.x_train, split.x_test))
+    scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near))
+    for name, found in scores.items():
+        yield name, found, *evaluate_scores(split.y_train, split.y_test, found)
+    yield "GFM", None, *evaluate_sets(split.y_test, gfm_sets(split.y_train, near))
+
+
+def run_split(folder: Path, name: str, seed: int, repetition: int) -> Outcome:
+    """Return what all methods, and all variants of LIMO, reach on one split.
+
+    Values of the first repetition are held to scikit-learn's.
+    """
+    split = split_data(*read_data(folder, name), seed, repetition)
+    records: list[Record] = []
+    difference = -np.inf if repetition == 0 else np.nan
+
+    def record(method: str, variant: str, values: Values) -> None:
+        for (measure, reading), value in values.items():
+            records.append(Record(name, repetition, method, variant, measure, reading, value))
+
+    for method, scores, values, sets in evaluate_methods(split):
+        record(method, "", values)
+        if repetition == 0:
+            found = largest_difference(split.y_test, scores and scores.test, values, sets)
+            difference = max(difference, found)
+    for variant in VARIANTS:
+        for method, lams in LEARNERS.items():
+            scores = limo_scores(split, *lams, variant=variant)
+            record(method, variant, evaluate_scores(split.y_train, split.y_test, scores)[0])
+    return Outcome(records, float(difference))
+
+
+def run_benchmark(
+    folder: Path, repetitions: int, seed: int, workers: int
+) -> Iterator[tuple[str, int, Outcome]]:
+    """Yield data set, repetition and outcome as they are done, the slowest data sets first.
+
+    Workers are spawned, so that none inherits threads, and use one thread each.
+    """
+    jobs = [(name, repetition) for name in reversed(DATA_SETS) for repetition in range(repetitions)]
+    for name in DATA_SETS:
+        read_data(folder, name)  # a missing file is found before any work is done
+    with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        futures = {job: pool.submit(run_split, folder, job[0], seed, job[1]) for job in jobs}
+        try:
+            for (name, repetition), future in futures.items():
+                yield name, repetition, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # whoever stops early does not wait for the rest
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Let processes that start meanwhile use one thread: libraries read this when they are loaded."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ |= dict.fromkeys(THREADS, "1")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,92 @@
+"""From scores to the eleven measures, all by `xmleval`, with rules that are fitted to training data only."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+import xmleval
+from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEASURES, SETS
+from xmleval.arrays import Bools, Floats
+from xmleval.thresholds import fit
+
+# rule, and what it is tuned to for Hamming loss and for the F1 measures
+RULES = {BY_ROW: ("row", "hamming_loss", "f1.samples"), BY_LABEL: ("label", "hamming_loss", "f1.macro")}
+RARE = 10  # training instances
+PLAIN = [name for name in MEASURES if name not in SETS]
+AUCS = [name for name in PLAIN if name.startswith("auc")]
+
+
+class Scores(NamedTuple):
+    """Scores of training instances, to fit rules to, and of test instances; float64 (m, l), (n, l)."""
+
+    train: Floats
+    test: Floats
+
+
+Values = dict[tuple[str, str], float]  # by measure and reading
+Sets = dict[tuple[str, str], Any]  # predicted sets that a measure saw, likewise
+
+
+def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, Sets]:
+    """Evaluate scores, and the sets that both rules make of them.
+
+    Parameters
+    ----------
+    y_train, y_test : sparse 0/1 matrix of shape (m, l), (n, l)
+        Relevant labels.
+    scores : Scores
+        Scores of the same instances.
+
+    Returns
+    -------
+    tuple of dict, dict
+        Values, and sets, by measure and reading: the rule of a measure of sets, otherwise empty, or how ties
+        count.
+    """
+    report = xmleval.evaluate(y_test, scores.test, metrics=PLAIN, threads=1)
+    values: Values = {(name, ""): report[name] for name in PLAIN}
+    full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="paper", threads=1)
+    values |= {(name, FULL_TIES): full[name] for name in AUCS}
+    common = np.flatnonzero(~has_rare_label(y_train, y_test))
+    if common.size:
+        report = xmleval.evaluate(y_test[common], scores.test[common], metrics=["ranking_loss"], threads=1)
+        values["ranking_loss", COMMON] = report["ranking_loss"]
+    peak = xmleval.evaluate(y_test, scores.test, metrics=["peak_f1.macro"], threads=1)
+    values["f1.macro", BEST] = peak["peak_f1.macro"]
+    sets: Sets = {}
+    for reading, (kind, for_errors, for_f1) in RULES.items():
+        tuned = {measure: fit(y_train, scores.train, measure, rule=kind) for measure in (for_errors, for_f1)}
+        for name in SETS:
+            rule = tuned[for_errors if name == "hamming_loss" else for_f1]
+            sets[name, reading] = rule.apply(scores.test)
+            report = xmleval.evaluate(y_test, scores.test, metrics=[name], decision=rule, threads=1)
+            values[name, reading] = report[name]
+    return values, sets
+
+
+def has_rare_label(y_train: Any, y_test: Any) -> Bools:
+    """Tell of each test instance whether it has a label with few training instances."""
+    counts = np.asarray((scipy.sparse.csr_array(y_train) != 0).sum(axis=0)).ravel()
+    found: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
+    return found
+
+
+def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:
+    """Evaluate sets that no rule made: they count the same under both.
+
+    Parameters
+    ----------
+    y_test, y_pred : sparse 0/1 matrix of shape (n, l)
+        Relevant and predicted labels.
+
+    Returns
+    -------
+    tuple of dict, dict
+        As for `evaluate_scores`.
+    """
+    report = xmleval.evaluate(y_test, y_pred=y_pred, metrics=list(SETS), threads=1)
+    both = [(name, reading) for reading in RULES for name in SETS]
+    return {key: report[key[0]] for key in both}, dict.fromkeys(both, y_pred)

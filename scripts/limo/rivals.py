@@ -1,0 +1,171 @@
+"""What LIMO is compared with: binary relevance, ML-kNN and GFM."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.svm import LinearSVC
+
+from xmleval.arrays import Floats, Ints
+
+NEIGHBOURS = 10
+
+
+def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
+    """Score by a linear SVM for each label: squared hinge loss, L2 penalty, C = 1, with an intercept.
+
+    A label that all training instances have, or none, is not learnt: its scores are 1, or -1.
+
+    Parameters
+    ----------
+    x_train, y_train : sparse matrix or array of shape (m, d), (m, l)
+        Features and relevant labels to learn from.
+    *others : sparse matrix or array of shape (n, d)
+        Features of instances to score.
+
+    Returns
+    -------
+    list of ndarray of shape (n, l)
+        Signed distances times the norm of the weights, for each of ``others``.
+    """
+    truth = scipy.sparse.csc_array(y_train).toarray().astype(np.int8)
+    scores = [np.empty((x.shape[0], truth.shape[1])) for x in others]
+    for label, relevant in enumerate(truth.T):
+        if relevant.min() == relevant.max():
+            for found in scores:
+                found[:, label] = 2.0 * relevant[0] - 1.0
+            continue
+        # in the primal nothing is drawn, and convergence does not hang on the scale of features
+        machine = LinearSVC(C=1.0, dual=False).fit(x_train, relevant)
+        for found, x in zip(scores, others, strict=True):
+            found[:, label] = machine.decision_function(x)
+    return scores
+
+
+class Neighbourhood(NamedTuple):
+    """Nearest training instances: int64 (m, k) of each training instance but itself, and (n, k) of others."""
+
+    train: Ints
+    test: Ints
+
+
+def find_neighbours(x_train: Any, x_test: Any, k: int = NEIGHBOURS) -> Neighbourhood:
+    """Find the nearest training instances by Euclidean distance.
+
+    Parameters
+    ----------
+    x_train, x_test : sparse matrix or array of shape (m, d), (n, d)
+        Features.
+    k : int
+        Number of neighbours.
+
+    Returns
+    -------
+    Neighbourhood
+    """
+    finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(x_train)
+    return Neighbourhood(
+        finder.kneighbors(return_distance=False), finder.kneighbors(x_test, return_distance=False)
+    )
+
+
+def mlknn_scores(y_train: Any, near: Neighbourhood, s: float = 1.0) -> tuple[Floats, Floats]:
+    """Score by ML-kNN: posterior probabilities of labels given how many neighbours have them.
+
+    Parameters
+    ----------
+    y_train : sparse 0/1 matrix of shape (m, l)
+        Relevant labels of training instances.
+    near : Neighbourhood
+        Their neighbours, and those of the instances to score.
+    s : float
+        Smoothing.
+
+    Returns
+    -------
+    tuple of ndarray of shape (m, l), (n, l)
+        Posteriors of training instances, from neighbours that leave them out, and of the others.
+
+    References
+    ----------
+    Zhang & Zhou 2007 (Pattern Recognition 40), "ML-KNN: A lazy learning approach to multi-label learning".
+    """
+    truth = scipy.sparse.csr_array(y_train).toarray().astype(np.int64)
+    (m, n_labels), k = truth.shape, near.train.shape[1]
+    prior = (s + truth.sum(axis=0)) / (2 * s + m)
+    votes_train, votes_test = (count_votes(truth, places) for places in near)
+    labels = np.arange(n_labels)
+    having = np.zeros((2, k + 1, n_labels))  # instances without and with a label, by neighbours that have it
+    np.add.at(having, (truth, votes_train, labels), 1.0)
+    likelihood = (s + having) / (s * (k + 1) + having.sum(axis=1, keepdims=True))
+
+    def posterior(votes: Ints) -> Floats:
+        without, with_it = (likelihood[side][votes, labels] for side in (0, 1))
+        joint = prior * with_it
+        found: Floats = joint / (joint + (1 - prior) * without)
+        return found
+
+    return posterior(votes_train), posterior(votes_test)
+
+
+def count_votes(truth: Ints, places: Ints) -> Ints:
+    """Return how many of the instances named in each row have each label."""
+    votes = np.zeros((places.shape[0], truth.shape[1]), np.int64)
+    for column in places.T:
+        votes += truth[column]
+    return votes
+
+
+def gfm_sets(y_train: Any, near: Neighbourhood) -> Any:
+    """Predict sets by GFM: of largest expected F1 if the true set is that of one of the neighbours.
+
+    Parameters
+    ----------
+    y_train : sparse 0/1 matrix of shape (m, l)
+        Relevant labels of training instances.
+    near : Neighbourhood
+        Nearest training instances of those to predict for.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of bool, shape (n, l)
+        Predicted labels.
+    """
+    truth = scipy.sparse.csr_array(y_train).astype(bool)
+    truth.sort_indices()
+    n_rows, n_labels = near.test.shape[0], truth.shape[1]
+    chosen = [
+        best_set([truth.indices[truth.indptr[i] : truth.indptr[i + 1]] for i in row]) for row in near.test
+    ]
+    ptr = np.concatenate(([0], np.cumsum([labels.size for labels in chosen])))
+    ids = np.concatenate([np.empty(0, np.int64), *chosen])
+    return scipy.sparse.csr_array((np.ones(ids.size, bool), ids, ptr), shape=(n_rows, n_labels))
+
+
+def best_set(sets: list[Ints]) -> Ints:
+    """Return the set of largest mean F1 with the sets given, F1 of two empty ones being 1.
+
+    A predicted set h of size k has expected F1 sum over labels i in h of sum over sizes s of
+    2 P(i relevant, s relevant) / (s + k): for each k the best h are the k labels of largest inner sum. Labels
+    in none of the sets are of no use. Among equals the smaller set and the smaller labels win.
+
+    References
+    ----------
+    Waegeman, Dembczynski, Jachnik, Cheng & Hullermeier 2014 (JMLR 15), "On the Bayes-optimality of F-measure
+    maximizers": GFM.
+    """
+    labels, place = np.unique(np.concatenate(sets), return_inverse=True)
+    sizes = np.array([labels_of.size for labels_of in sets])
+    share = np.zeros((labels.size, sizes.max() + 1))  # P(label relevant, so many relevant)
+    np.add.at(share, (place, np.repeat(sizes, sizes)), 1.0 / sizes.size)
+    ks = np.arange(1, labels.size + 1)
+    inner = share @ (2.0 / (np.arange(share.shape[1])[:, None] + ks))
+    best = -np.sort(-inner, axis=0)
+    expected = np.concatenate(([np.mean(sizes == 0)], [best[:k, k - 1].sum() for k in ks]))
+    # equal up to rounding: sums of the same numbers in another order
+    k = int(np.flatnonzero(expected >= expected.max() - 1e-12)[0])
+    order = np.argsort(-inner[:, k - 1], kind="stable") if k else np.empty(0, np.int64)
+    return np.sort(labels[order[:k]]).astype(np.int64)

@@ -1,0 +1,208 @@
+"""Kernels of LIMO: steps that cost as much as an instance has features, with lazy shrinking and averaging."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.arrays import Floats, Ints
+from xmleval.kernels.jit import kernel
+
+SMALL = 1e-4  # scales below it are multiplied out: sums of iterates would lose digits
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+Stream = NDArray[np.uint64]  # (1,), state of a SplitMix64 generator
+
+
+class Matrix(NamedTuple):
+    """Features of each instance, as CSR."""
+
+    ptr: Ints
+    columns: Ints
+    values: Floats
+
+
+class Members(NamedTuple):
+    """Increasing ids in each group, and how often the group is drawn: weights summed up to and with it."""
+
+    ptr: Ints
+    ids: Ints
+    drawn: Ints
+
+
+class Iterate(NamedTuple):
+    """Weights ``scale[j] * w[j]`` of each label j, and the sum of all iterates so far.
+
+    The sum is ``total[j] + share[j] * w[j] - late[j]`` plus what the steps after ``counted[j]`` add:
+    ``share`` sums the scales of iterates, ``late`` takes back what additions to ``w`` would give to earlier
+    ones.
+
+    w, late, total : float64 (l, d); scale, share : float64 (l,); counted : int64 (l,)
+    """
+
+    w: Floats
+    scale: Floats
+    total: Floats
+    late: Floats
+    share: Floats
+    counted: Ints
+
+
+@kernel
+def draw(stream: Stream, n: int) -> Any:
+    """Return one of 0..n-1, each equally likely, from a SplitMix64 stream."""
+    stream[0] += GAMMA
+    bits = stream[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * MIX_1
+    bits = (bits ^ (bits >> np.uint64(27))) * MIX_2
+    bits = bits ^ (bits >> np.uint64(31))
+    return np.int64((bits >> np.uint64(11)) * 2.0**-53 * n)
+
+
+@kernel
+def draw_group(stream: Stream, members: Members) -> Any:
+    """Return a group drawn by weight."""
+    return np.searchsorted(members.drawn, draw(stream, members.drawn[-1]), side="right")
+
+
+@kernel
+def draw_member(stream: Stream, members: Members, group: int) -> Any:
+    """Return one of the ids in a group."""
+    start = members.ptr[group]
+    return members.ids[start + draw(stream, members.ptr[group + 1] - start)]
+
+
+@kernel
+def draw_other(stream: Stream, members: Members, group: int, n: int) -> Any:
+    """Return one of the ids 0..n-1 that are not in a group."""
+    start, stop = members.ptr[group], members.ptr[group + 1]
+    rank = draw(stream, n - (stop - start))
+    low, high = start, stop  # how many ids of the group lie below the other id of this rank
+    while low < high:
+        middle = (low + high) // 2
+        if members.ids[middle] - (middle - start) <= rank:
+            low = middle + 1
+        else:
+            high = middle
+    return rank + low - start
+
+
+@kernel
+def score(x: Matrix, iterate: Iterate, label: int, row: int) -> Any:
+    """Return the score of a label for an instance."""
+    found = 0.0
+    for place in range(x.ptr[row], x.ptr[row + 1]):
+        found += iterate.w[label, x.columns[place]] * x.values[place]
+    return iterate.scale[label] * found
+
+
+@kernel
+def settle(iterate: Iterate, label: int, step: int) -> None:
+    """Count the iterates of the first steps into the sum of a label."""
+    iterate.share[label] += (step - iterate.counted[label]) * iterate.scale[label]
+    iterate.counted[label] = step
+
+
+@kernel
+def multiply_out(iterate: Iterate, label: int) -> None:
+    """Make the scale of a label 1 and its sum explicit."""
+    for column in range(iterate.w.shape[1]):
+        weight = iterate.w[label, column]
+        iterate.total[label, column] += iterate.share[label] * weight - iterate.late[label, column]
+        iterate.late[label, column] = 0.0
+        iterate.w[label, column] = iterate.scale[label] * weight
+    iterate.scale[label], iterate.share[label] = 1.0, 0.0
+
+
+@kernel
+def shrink(iterate: Iterate, label: int, step: int, eta: float) -> None:
+    """Multiply the weights of a label by 1 - eta, in a step whose iterate is not counted yet."""
+    settle(iterate, label, step)
+    iterate.scale[label] *= 1.0 - eta
+    if iterate.scale[label] < SMALL:
+        multiply_out(iterate, label)
+
+
+@kernel
+def add(x: Matrix, iterate: Iterate, label: int, row: int, amount: float) -> None:
+    """Add a multiple of an instance to the weights of a label that were shrunk just before."""
+    for place in range(x.ptr[row], x.ptr[row + 1]):
+        change = amount * x.values[place] / iterate.scale[label]
+        iterate.w[label, x.columns[place]] += change
+        iterate.late[label, x.columns[place]] += iterate.share[label] * change
+
+
+@kernel
+def step_of_labels(
+    x: Matrix,
+    relevant: Members,
+    iterate: Iterate,
+    step: int,
+    row: int,
+    rate: float,
+    eta: float,
+    stream: Stream,
+) -> None:
+    """Push a relevant and an irrelevant label of an instance apart."""
+    u = draw_member(stream, relevant, row)
+    v = draw_other(stream, relevant, row, iterate.scale.size)
+    if score(x, iterate, u, row) - score(x, iterate, v, row) < 1.0:
+        shrink(iterate, u, step, eta)
+        add(x, iterate, u, row, rate)
+        shrink(iterate, v, step, eta)
+        add(x, iterate, v, row, -rate)
+
+
+@kernel
+def step_of_rows(
+    x: Matrix, iterate: Iterate, step: int, label: int, a: int, b: int, rate: float, eta: float
+) -> None:
+    """Push an instance a that has a label and an instance b that has not apart."""
+    if score(x, iterate, label, a) - score(x, iterate, label, b) < 1.0:
+        shrink(iterate, label, step, eta)
+        add(x, iterate, label, a, rate)
+        add(x, iterate, label, b, -rate)
+
+
+@kernel
+def take_steps(
+    x: Matrix,
+    relevant: Members,
+    holders: Members,
+    by_pair: bool,
+    rates: tuple[float, float],
+    eta: float,
+    n_steps: int,
+    stream: Stream,
+    iterate: Iterate,
+) -> None:
+    """Take the steps of algorithm 1; afterwards scales are 1 and sums explicit.
+
+    relevant, holders : Members          labels of each instance, instances of each label
+    by_pair : bool                       draw a label through an instance that has it, not by its own weight
+    rates : (float, float)               eta lam1, eta lam2; a half whose rate is 0 is left out
+    """
+    n_rows, n_labels = relevant.ptr.size - 1, holders.ptr.size - 1
+    for step in range(n_steps):
+        if rates[0] > 0.0:
+            row = draw_group(stream, relevant)
+            if 0 < relevant.ptr[row + 1] - relevant.ptr[row] < n_labels:
+                step_of_labels(x, relevant, iterate, step, row, rates[0], eta, stream)
+        if rates[1] > 0.0:
+            if by_pair:
+                a = draw_group(stream, relevant)
+                if relevant.ptr[a + 1] == relevant.ptr[a]:
+                    continue
+                label = draw_member(stream, relevant, a)
+                if holders.ptr[label + 1] - holders.ptr[label] == n_rows:
+                    continue
+            else:
+                label = draw_group(stream, holders)
+                a = draw_member(stream, holders, label)
+            b = draw_other(stream, holders, label, n_rows)
+            step_of_rows(x, iterate, step, label, a, b, rates[1], eta)
+    for label in range(n_labels):
+        settle(iterate, label, n_steps)
+        multiply_out(iterate, label)

@@ -1,0 +1,74 @@
+"""Four labels in the plane that no linear learner separates: what each margin is good for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from scripts.limo.evaluation import evaluate_scores
+from scripts.limo.records import Record
+from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
+from xmleval.arrays import Floats
+
+N_POINTS = 2000
+LAM = 100.0
+NAME = "synthetic"
+
+
+def draw_points(seed: int, repetition: int) -> Floats:
+    """Return points uniform in (-1, 1)^2, shape (2000, 2)."""
+    return np.random.default_rng([seed, repetition]).uniform(-1.0, 1.0, (N_POINTS, 2))
+
+
+def label_points(points: Floats) -> Any:
+    """Return the labels of points: four quadrants, each enlarged past the axes, so that 1 to 3 overlap.
+
+    The paper shows its regions in a figure only; these are not the same ones. Each region has a corner inside
+    the square, so that no line bounds a label (no instance-wise effective linear scores), and no four lines
+    order the labels of all points (no label-wise effective ones, with an intercept or without).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2)
+        Points of the square.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of int, shape (n, 4)
+        Relevant labels: upper right, upper left, lower left and lower right region.
+    """
+    a, b = points.T
+    regions = [(a > -0.5) & (b > -0.3), (a < 0) & (b > -0.5), (a < 0.5) & (b < 0), (a > 0) & (b < 0.5)]
+    return scipy.sparse.csr_array(np.column_stack(regions).astype(np.int64))
+
+
+def run_synthetic(repetitions: int, seed: int) -> list[Record]:
+    """Return what LIMO, LIMO-label and LIMO-inst reach; half of the points train, half test.
+
+    Parameters
+    ----------
+    repetitions : int
+        How often points are drawn anew.
+    seed : int
+        Seed of everything.
+
+    Returns
+    -------
+    list of Record
+    """
+    records = []
+    for repetition in range(repetitions):
+        points = draw_points(seed, repetition)
+        labels, half = label_points(points), N_POINTS // 2
+        x = scipy.sparse.csr_array(points)
+        split = Split(x[:half], labels[:half], x[half:], labels[half:], seed + repetition)
+        for variant in ("", *VARIANTS):
+            for method, (lam1, lam2) in LEARNERS.items():
+                scores = limo_scores(split, LAM * lam1, LAM * lam2, variant)
+                for (measure, reading), value in evaluate_scores(split.y_train, split.y_test, scores)[
+                    0
+                ].items():
+                    records.append(Record(NAME, repetition, method, variant, measure, reading, value))
+    return records

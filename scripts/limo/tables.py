@@ -1,0 +1,95 @@
+"""Tables as Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scripts.limo.claims import Ranks, Verdict, rank_methods
+from scripts.limo.records import MEASURES, READING, Cells, better, title, upwards
+
+
+def to_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; numbers to the right."""
+    lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def values_table(cells: Cells, data: str, reading: Mapping[str, str] = READING) -> str:
+    """Return mean and standard deviation of each measure and method on one data set, the best bold."""
+    methods = list(dict.fromkeys(method for name, method, _ in cells if name == data))
+    rows = []
+    for measure in (name for name in MEASURES if name in reading):
+        ranks = rank_methods(cells, data, measure)
+        row = [f"{title(measure, reading[measure])} {'↑' if upwards(measure) else '↓'}"]
+        for method in methods:
+            if method not in ranks:
+                row.append("")
+                continue
+            values = cells[data, method, measure]
+            shown = f"{values.mean():.4f}"
+            shown = f"**{shown}**" if ranks[method] == min(ranks.values()) else shown
+            row.append(shown + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else ""))
+        rows.append(row)
+    return to_markdown(["measure", *methods], rows)
+
+
+def ranks_table(ranks: Ranks) -> str:
+    """Return average ranks, and their average over the measures that a method has."""
+    methods = list(dict.fromkeys(method for _, method in ranks))
+    rows = []
+    for measure in MEASURES:
+        found = [ranks.get((measure, method)) for method in methods]
+        shown = ["" if rank is None else f"{rank:.1f}" for rank in found]
+        rows.append([title(measure, READING[measure]), *shown])
+    total = [[rank for (_, name), rank in ranks.items() if name == method] for method in methods]
+    rows.append(["average", *(f"{sum(own) / len(own):.2f}" for own in total)])
+    return to_markdown(["measure", *methods], rows)
+
+
+def verdicts_table(verdicts: Sequence[Verdict]) -> str:
+    """Return claims with what decides them."""
+    rows = [[v.claim, v.measure, "held" if v.held else "**not held**", v.numbers] for v in verdicts]
+    lines = ["| claim | measure | verdict | numbers |", "|---|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
+    """Return for each claim whether it holds under each variant of LIMO."""
+    first = next(iter(by_variant.values()))
+    rows = [
+        [
+            f"{v.claim}: {v.measure}",
+            *("held" if own[i].held else "**not held**" for own in by_variant.values()),
+        ]
+        for i, v in enumerate(first)
+    ]
+    return to_markdown(["claim", *by_variant], rows)
+
+
+def to_json(cells: Cells, verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> str:
+    """Return means, standard deviations, verdicts and other facts as JSON."""
+    values = [
+        {
+            "data": data, "method": method, "measure": measure, "reading": READING[measure],
+            "mean": float(found.mean()), "deviation": float(found.std(ddof=1)) if found.size > 1 else 0.0,
+        }
+        for (data, method, measure), found in cells.items()
+    ]  # fmt: skip
+    everything = {**facts, "values": values, "verdicts": [v._asdict() for v in verdicts]}
+    return json.dumps(everything, indent=1) + "\n"
+
+
+def relative_values(cells: Cells, data: str) -> dict[tuple[str, str], float]:
+    """Return means by measure and method, scaled so that the best one is 1 and the worst one 0."""
+    found: dict[tuple[str, str], float] = {}
+    for measure in MEASURES:
+        means = {
+            m: float(values.mean()) for (d, m, name), values in cells.items() if (d, name) == (data, measure)
+        }
+        best = max(means.values()) if upwards(measure) else min(means.values())
+        worst = min(means.values()) if upwards(measure) else max(means.values())
+        for method, mean in means.items():
+            found[measure, method] = (mean - worst) / (best - worst) if better(measure, best, worst) else 1.0
+    return found

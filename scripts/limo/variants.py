@@ -1,0 +1,53 @@
+"""LIMO with both margins or one, as the experiments state it, and with departures from that."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from scripts.limo.evaluation import Scores
+from scripts.limo.learner import fit_limo
+
+LEARNERS = {"LIMO": (1.0, 1.0), "LIMO-label": (1.0, 0.0), "LIMO-inst": (0.0, 1.0)}  # shares of lam1, lam2
+MANY_EPOCHS = 100
+FOLDS = 3
+# departures from the settings, to find out what a failure is due to
+VARIANTS = ("100 epochs", "last iterate", "uniform sampling", "intercept", "held-out thresholds")
+
+
+class Split(NamedTuple):
+    """Features and labels of training and test instances, CSR, and a seed for what is drawn."""
+
+    x_train: Any
+    y_train: Any
+    x_test: Any
+    y_test: Any
+    seed: int
+
+
+def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Scores:
+    """Return the scores of LIMO; held-out ones of training instances come from models of other folds."""
+    x_train, x_test = split.x_train, split.x_test
+    settings: dict[str, Any] = {"lam1": lam1, "lam2": lam2, "seed": split.seed}
+    if variant == "100 epochs":
+        settings["epochs"] = MANY_EPOCHS
+    if variant == "uniform sampling":
+        settings["sampling"] = "uniform"
+    if variant == "intercept":
+        x_train, x_test = with_ones(x_train), with_ones(x_test)
+    weights = fit_limo(x_train, split.y_train, **settings)
+    w = weights.last if variant == "last iterate" else weights.average
+    train = x_train @ w
+    if variant == "held-out thresholds":
+        fold = np.random.default_rng(split.seed).permutation(x_train.shape[0]) % FOLDS
+        for part in range(FOLDS):
+            rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            train[out] = x_train[out] @ fit_limo(x_train[rest], split.y_train[rest], **settings).average
+    return Scores(train, x_test @ w)
+
+
+def with_ones(x: Any) -> Any:
+    """Return features with a constant one."""
+    return scipy.sparse.csr_array(scipy.sparse.hstack([x, np.ones((x.shape[0], 1))]))
