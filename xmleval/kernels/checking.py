@@ -9,6 +9,8 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
 FEW, MANY = 8, 2048  # ids of a row up to which two words tell most apart, and up to which buckets do
+BUCKET_BITS = 15  # buckets that a level-1 cache holds; more where rows are long
+LAST_TAG = np.uint8(255)
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
@@ -93,50 +95,66 @@ def find_twin(labels: Labels, scratch: Labels) -> int:
 
 
 @kernel
+def find_met(labels: Labels, tags: Labels, shift: np.uint64) -> int:
+    """Find the first id that occurred before, comparing those that share a bucket; -1 where there is none.
+
+    tags : uint8 (buckets,), overwritten where the row is not short; shift : of a hash to its bucket
+    """
+    few = labels.size <= FEW
+    if not few:
+        tags[:] = 0
+    for p in range(labels.size):
+        bucket = (np.uint64(labels[p]) * HASH) >> shift
+        if not few and tags[bucket] == 0:
+            tags[bucket] = 1
+            continue
+        twice = False
+        for other in range(p):
+            twice |= labels[other] == labels[p]
+        if twice:
+            return p
+    return -1
+
+
+@kernel
 def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
     """Find an id that a row of an unsorted list holds twice.
 
-    Ids of a row are thrown into buckets, those of a short row into the bits of two words; only those that
-    meet another one there are compared with the ids before them. Rows too long for the buckets are sorted
-    on a copy.
+    Ids of a row are thrown into buckets, those of a short row into the bits of two words, without a branch
+    for each; rows where two met there, or too long for it, are looked at again.
     """
     longest = longest_row(ptr)
-    bits = 4
+    bits = BUCKET_BITS
     while (1 << bits) < 32 * min(longest, MANY):
         bits += 1
-    visitor = np.full(1 << bits, -1, np.int32)
-    shift = np.uint64(64 - bits)
+    shift, tag = np.uint64(64 - bits), np.uint8(0)
+    tags = np.zeros(1 << bits, np.uint8)
     scratch = np.empty(longest if longest > MANY else 0, labels.dtype)
     for i in range(ptr.size - 1):
         lo, hi = ptr[i], ptr[i + 1]
-        n = hi - lo
-        if n > MANY:
-            position = find_twin(labels[lo:hi], scratch[:n])
-            if position >= 0:
-                return DUPLICATE, i, lo + position
-            continue
-        if n <= FEW:
+        met, position = np.uint64(0), -1
+        if hi - lo > MANY:
+            position = find_twin(labels[lo:hi], scratch[: hi - lo])
+        elif hi - lo > FEW:
+            tag = np.uint8(tag + 1)
+            for p in range(lo, hi):
+                bucket = (np.uint64(labels[p]) * HASH) >> shift
+                met |= np.uint64(tags[bucket] == tag)
+                tags[bucket] = tag
+        else:
             one, six = np.uint64(1), np.uint64(63)
-            seen = also = met_both = np.uint64(0)
+            seen = also = np.uint64(0)
             for p in range(lo, hi):
                 mixed = np.uint64(labels[p]) * HASH
                 bit, other_bit = mixed >> np.uint64(58), (mixed >> np.uint64(52)) & six
-                met_both |= (seen >> bit) & (also >> other_bit) & one
+                met |= (seen >> bit) & (also >> other_bit) & one
                 seen |= one << bit
                 also |= one << other_bit
-            if met_both == 0:
-                continue
-        for p in range(lo, hi):
-            label = labels[p]
-            if n > FEW:
-                bucket = (np.uint64(label) * HASH) >> shift
-                met = visitor[bucket] == i
-                visitor[bucket] = i
-                if not met:
-                    continue
-            twice = False
-            for other in range(lo, p):
-                twice |= labels[other] == label
-            if twice:
-                return DUPLICATE, i, p
+        if met:
+            position = find_met(labels[lo:hi], tags, shift)
+        if position >= 0:
+            return DUPLICATE, i, lo + position
+        if tag == LAST_TAG or (met and hi - lo > FEW):
+            tags[:] = 0
+            tag = np.uint8(0)
     return FINE, -1, -1
