@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -343,6 +344,27 @@ def test_label_totals_hold_exact_tables(decision: Decision, seed: int, n: int, w
     for found, want in zip(counts, cells, strict=True):
         # limbs are rounded one by one: what is nothing is 0, all else within a unit or two
         np.testing.assert_allclose(found, np.array(want, np.float64), rtol=1e-15, atol=0)
+
+
+def test_label_totals_count_more_rows_than_32_bits() -> None:
+    rows = random_data(3, 9)
+    few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 9)
+    times = 2**31 // 9
+    many = LabelTotals(TOP, N_LABELS, False)
+    many.restore({name: array * times for name, array in few.arrays().items()})
+    assert many.totals.dtype == np.int32
+    assert many.rows[0, 0] == 9 * times
+    before = many.totals.astype(np.int64)
+    wide = add(copy.deepcopy(many), rows, 0, 9)
+    wide.prepare_merge(many)()
+    assert wide.totals.dtype == np.int64
+    assert wide.totals.tolist() == (2 * before + few.totals).tolist()
+    many.prepare_merge(wide)()
+    assert many.totals.tolist() == (3 * before + few.totals).tolist()
+    again = LabelTotals(TOP, N_LABELS, False)
+    again.restore(wide.arrays())
+    assert again.totals.dtype == np.int64
+    assert again.counts().tp.tolist() == wide.counts().tp.tolist()
 
 
 @given(seed=seeds, n=st.integers(0, 30))

@@ -9,7 +9,7 @@ from xmleval.kernels.jit import kernel
 
 @kernel
 def count_entries(labels: Labels, counts: Ints) -> None:
-    """Count how often each label occurs; counts : int64 (n_labels,), added to."""
+    """Count how often each label occurs; counts : int32 or int64 (n_labels,), added to."""
     for label in labels:
         counts[label] += 1
 
@@ -28,7 +28,7 @@ def count_labels(
 
     ranks : int64 (t,), place of each relevant label in the list, 0 where it has none
     cut : int64 (n,), leading entries of the list that are predicted
-    totals : int64 (3, n_labels), added to: tp, n_pred, n_true
+    totals : int32 or int64 (3, n_labels), added to: tp, n_pred, n_true
     """
     tp, n_pred = totals[0], totals[1]
     # tables of millions of labels are far from the processor: apart, the commonest loop waits for nothing

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.arrays import Floats, Ints
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
@@ -11,25 +14,28 @@ from xmleval.states.decisions import Decision
 from xmleval.states.facts import Counts, Facts
 from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
 
+MOST_ROWS = 2**31 - 1  # rows up to which counts are 32 bits wide: half as far from the processor
+
 
 def totals_bytes(n_labels: int, weighted: bool) -> int:
     """Return the memory of the totals of one decision."""
-    return 3 * 8 * n_labels * (LIMBS if weighted else 1)
+    return 3 * n_labels * (8 * LIMBS if weighted else 4)
 
 
 class LabelTotals:
     """Totals of every label under one decision rule.
 
-    Counts are int64 (3, n_labels); with instance weights they are fixed-point sums of weights,
-    int64 (3, n_labels, 4). The order is tp, n_pred, n_true.
+    Counts are int32 (3, n_labels), or int64 where there are more rows; with instance weights they are
+    fixed-point sums of weights, int64 (3, n_labels, 4). The order is tp, n_pred, n_true.
     """
 
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         self.decision = decision
         self.n_labels = n_labels
         self.weighted = weighted
-        shape = (3, n_labels, LIMBS) if weighted else (3, n_labels)
-        self.totals: Ints = np.zeros(shape, np.int64)
+        self.totals: NDArray[Any] = (
+            np.zeros((3, n_labels, LIMBS), np.int64) if weighted else np.zeros((3, n_labels), np.int32)
+        )
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
 
     def prepare(self, facts: Facts) -> Commit:
@@ -38,6 +44,7 @@ class LabelTotals:
 
         def commit() -> None:
             if facts.block.weight is None:
+                self._make_room(facts.n_rows)
                 self.rows[0, 0] += facts.n_rows
                 count_labels(*truth, *predicted, self.totals)
             else:
@@ -50,6 +57,8 @@ class LabelTotals:
         """Add another state of the same decision, in place."""
 
         def commit() -> None:
+            if not self.weighted:
+                self._make_room(int(other.rows[0, 0]))
             self.totals += other.totals
             self.rows += other.rows
             carry(self.rows)
@@ -57,6 +66,11 @@ class LabelTotals:
                 carry(self.totals.reshape(-1, LIMBS))
 
         return commit
+
+    def _make_room(self, n_rows: int) -> None:
+        """Widen the counts where so many more rows need it."""
+        if self.rows[0, 0] + n_rows > MOST_ROWS:
+            self.totals = self.totals.astype(np.int64)
 
     def counts(self, start: int = 0, stop: int | None = None) -> Counts:
         """Return the contingency tables of labels start..stop-1, float64 (stop - start,) each."""
@@ -74,9 +88,11 @@ class LabelTotals:
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
-        return {"totals": self.totals, "rows": self.rows}
+        return {"totals": self.totals.astype(np.int64), "rows": self.rows}
 
     def restore(self, arrays: dict[str, Ints | Floats]) -> None:
         """Take over what `arrays` gave."""
-        self.totals = saved(arrays, "totals", *self.totals.shape)
+        totals = saved(arrays, "totals", *self.totals.shape)
         self.rows = saved(arrays, "rows", *self.rows.shape)
+        narrow = not self.weighted and self.rows[0, 0] <= MOST_ROWS
+        self.totals = totals.astype(np.int32) if narrow else totals
