@@ -163,13 +163,15 @@ def test_ties_and_what_follows(case: Case) -> None:
 
 @given(case=cases(), k=st.sampled_from([1, 5, 200]))
 def test_summaries_of_ranks(case: Case, k: int) -> None:
-    true_ptr, ranks = case.arrays()[0], find_positions(case)
+    true_ptr, true_labels, *_ = case.arrays()
+    ranks = find_positions(case)
     matching.sort_ranks(true_ptr, ranks)
     by_row, ints, floats = cut(true_ptr, ranks), np.full((2, case.n), -9), np.full((2, case.n), -9.0)
     rows.summarise_ranks(true_ptr, ranks, *ints)
     assert ints[0].tolist() == [min([r for r in row if r], default=0) for row in by_row]
     assert ints[1].tolist() == [sum(0 < r <= len(row) for r in row) for row in by_row]
-    rows.count_within(true_ptr, ranks, np.full(case.n, k), ints[0])
+    hits = np.empty(ranks.size + 1, true_labels.dtype)
+    rows.collect_hits(true_ptr, true_labels, ranks, np.full(case.n, k), ints[0], hits)
     assert ints[0].tolist() == [sum(0 < r <= k for r in row) for row in by_row]
     rows.sum_precisions(true_ptr, ranks, k, floats[0])
     credited = [[r for r in row if 0 < r <= k] for row in by_row]
@@ -217,7 +219,10 @@ def test_label_totals(case: Case, weigh: bool) -> None:
         assert [[exact(x) for x in row] for row in totals] == want
     else:
         counts = np.zeros((3, case.n_labels), np.int64)
-        labels.count_labels(*sets, cuts, list_ptr, list_labels, counts)
+        hits, n_within = np.empty(true_labels.size + 1, true_labels.dtype), np.empty(case.n, np.int64)
+        n_hits = rows.collect_hits(*sets, cuts, n_within, hits)
+        assert n_within.sum() == n_hits
+        labels.count_labels(true_labels, hits[:n_hits], cuts, list_ptr, list_labels, counts)
         assert counts.tolist() == want
 
 

@@ -16,30 +16,20 @@ def count_entries(labels: Labels, counts: Ints) -> None:
 
 @kernel
 def count_labels(
-    true_ptr: Ints,
-    true_labels: Labels,
-    ranks: Ints,
-    cut: Ints,
-    list_ptr: Ints,
-    list_labels: Labels,
-    totals: Ints,
+    true_labels: Labels, hits: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, totals: Ints
 ) -> None:
     """Count per label where it is both relevant and predicted, predicted, and relevant.
 
-    ranks : int64 (t,), place of each relevant label in the list, 0 where it has none
+    hits : (h,), labels of the instances' relevant and predicted labels
     cut : int64 (n,), leading entries of the list that are predicted
     totals : int32 or int64 (3, n_labels), added to: tp, n_pred, n_true
     """
-    tp, n_pred = totals[0], totals[1]
-    # tables of millions of labels are far from the processor: apart, the commonest loop waits for nothing
+    # tables of millions of labels are far from the processor: one loop for each, which waits for nothing
+    count_entries(hits, totals[0])
+    for i in range(cut.size):
+        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
+            totals[1, list_labels[p]] += 1
     count_entries(true_labels, totals[2])
-    for i in range(true_ptr.size - 1):
-        n = cut[i]
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= n:
-                tp[list_labels[list_ptr[i] + ranks[t] - 1]] += 1
-        for p in range(list_ptr[i], list_ptr[i] + n):
-            n_pred[list_labels[p]] += 1
 
 
 @kernel
@@ -53,7 +43,11 @@ def weigh_labels(
     weight: Floats,
     totals: Ints,
 ) -> None:
-    """Sum instance weights as `count_labels` counts instances; totals : int64 (3, n_labels, 4)."""
+    """Sum instance weights as `count_labels` counts instances.
+
+    ranks : int64 (t,), place of each relevant label in the list, 0 where it has none
+    totals : int64 (3, n_labels, 4)
+    """
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
             add_term(totals[2, true_labels[t]], weight[i])

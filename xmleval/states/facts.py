@@ -22,8 +22,8 @@ from xmleval.kernels.matching import (
 )
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
+    collect_hits,
     complete_ties,
-    count_within,
     sort_ties,
     sum_discounts,
     sum_precisions,
@@ -127,6 +127,7 @@ class Facts:
         self.unlisted = unlisted
         self.decision = decision
         self._predicted: dict[Decision, Predicted] = {}
+        self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
 
     @property
@@ -330,14 +331,21 @@ class Facts:
         ranks = self.ranks if by_rank else self._locate(chosen.ptr, chosen.labels)
         return Predicted(ranks, chosen.cut, chosen.ptr, chosen.labels)
 
+    def hits(self, decision: Decision) -> tuple[Labels, Ints]:
+        """Labels that are relevant and predicted under a decision, and how many each instance has."""
+        if decision not in self._hits:
+            truth, predicted = self.block.truth, self.predicted(decision)
+            n_within = np.empty(self.n_rows, np.int64)
+            labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
+            n_hits = collect_hits(*truth, predicted.ranks, predicted.cut, n_within, labels)
+            self._hits[decision] = labels[:n_hits], n_within
+        return self._hits[decision]
+
     def counts(self, decision: Decision) -> Counts:
         """Contingency table of each instance under a decision."""
         if decision not in self._counts:
-            predicted = self.predicted(decision)
-            n_within = np.empty(self.n_rows, np.int64)
-            count_within(self.block.truth.ptr, predicted.ranks, predicted.cut, n_within)
-            tp = n_within.astype(np.float64)
-            fp, fn = predicted.cut - tp, self.n_relevant - tp
+            tp = self.hits(decision)[1].astype(np.float64)
+            fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
             self._counts[decision] = Counts(tp, fp, fn, self.n_labels - tp - fp - fn)
         return self._counts[decision]
 
