@@ -78,9 +78,7 @@ def favours(cells: Cells, data_sets: Sequence[str], measure: str, one: str, othe
         n_splits += a.size
         found = rank_methods(cells, data, measure)
         rank += found[one] - found[other]
-    numbers = (
-        f"{one} better than {other} on {sets} of {len(data_sets)} data sets, {splits} of {n_splits} splits"
-    )
+    numbers = f"{one} beats {other} on {sets} of {len(data_sets)} data sets, {splits} of {n_splits} splits"
     margin = "label-wise" if one == "LIMO-label" else "instance-wise"
     numbers += f"; not {', '.join(against)}" if against else ""
     return Verdict(f"{margin} margins favour", title(measure, READING[measure]), rank < 0, numbers)
@@ -94,8 +92,13 @@ def first(claim: str, cells: Cells, ranks: Ranks, measure: str, data_sets: Seque
     else:
         found = {method: rank for (name, method), rank in ranks.items() if name == measure}
         shown = {m: f"{rank:.1f}" for m, rank in found.items()}
-    ahead = sorted(found, key=found.__getitem__)
-    numbers = ", ".join(f"{m} {shown[m]}" for m in ahead)
+    numbers = ", ".join(f"{m} {shown[m]}" for m in sorted(found, key=found.__getitem__))
+    for data in data_sets if len(data_sets) > 1 else ():
+        own = rank_methods(cells, data, measure)
+        best = min(own, key=own.__getitem__)
+        if own["LIMO"] > own[best]:
+            means = [f"{m} {cells[data, m, measure].mean():.4f}" for m in (best, "LIMO")]
+            numbers += f"; on {data} {', '.join(means)}"
     held = found["LIMO"] == min(found.values())
     return Verdict(claim, title(measure, READING[measure]), held, numbers)
 
