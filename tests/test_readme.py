@@ -6,6 +6,7 @@ import doctest
 from pathlib import Path
 
 from scripts.readme import README, install_command, measures_table, with_outputs, with_table
+from xmleval.io import FORMATS
 
 
 def test_python_examples_run() -> None:
@@ -23,6 +24,13 @@ def test_table_of_measures_is_current() -> None:
 def test_shell_examples_print_what_is_shown() -> None:
     text = README.read_text()
     assert with_outputs(text) == text
+
+
+def test_every_format_is_named() -> None:
+    text = README.read_text()
+    for known in FORMATS:
+        assert f"`{known.name}`" in text
+        assert all(ending.removesuffix(".gz") in text for ending in known.extensions)
 
 
 def test_first_screen_installs_and_runs() -> None:

@@ -61,9 +61,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)  # mkstemp's file is private; a result should not be
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(name)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, name):
+            raise type(error)(error.errno, error.strerror, str(path)) from None  # a full disk has no name
         raise
 
 

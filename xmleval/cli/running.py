@@ -109,6 +109,8 @@ def width_of(rows: Rows, memory: int) -> int:
         return count_columns(rows.truth[1], memory // 8 + 1)
     first, n_labels = known[0]
     for name, other in known:
+        if other < 1:
+            raise ValueError(f"{name}: {other} labels; expected 1 or more")
         if other != n_labels:
             raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}")
     return n_labels

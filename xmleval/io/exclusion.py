@@ -74,6 +74,7 @@ def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
         return listed, piece[1]
     of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
     width = max(piece.shape[1], int(labels.max()) + 1)
-    kept = ~np.isin(of_row * width + piece.indices, rows * width + labels)
+    inside = (piece.indices >= 0) & (piece.indices < width)  # others are refused later, by their rows
+    kept = ~(inside & np.isin(of_row * width + piece.indices, rows * width + labels))
     ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
     return scipy.sparse.csr_array((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)
