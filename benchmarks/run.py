@@ -2,8 +2,9 @@
 
 Every library runs in a process of its own, and the processes take turns, so that a busy moment of the machine
 falls on all of them. A library that is not installed is skipped by name; one whose first call takes longer
-than 5 s is not called again, and says so by its number of runs. Growth with stored scores and with labels,
-and start-up, need no other library. Results are JSON, tables.md and growth.svg in the output folder.
+than 5 s is timed once more and no more, or not even that after a minute, and the tables say so. Growth with
+stored scores and with labels, and start-up, need no other library. Results are JSON, tables.md and growth.svg
+in the output folder.
 """
 
 from __future__ import annotations

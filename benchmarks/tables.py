@@ -122,12 +122,12 @@ def allowed_bytes(record: dict[str, Any], threads: int = 2) -> float:
     """Return the memory above the inputs that a case may take.
 
     A share of the inputs and a constant; totals of labels, three numbers each, of each thread; and little
-    more than the keys that are kept of scores: none but micro-AUC keeps any of all rows at once.
+    more than the keys of the scores for AUC, which keeps those of all rows.
     """
     allowed = 0.15 * record["inputs_bytes"] + 64 * MIB
     if record["family"] == "sets":
         allowed += threads * 3 * 8 * record["labels"]
-    if record["family"] == "micro_auc":
+    if record["family"] in ("micro_auc", "macro_auc"):
         allowed += 1.2 * 4 * record["entries"]
     return float(allowed)
 
