@@ -20,7 +20,7 @@ from benchmarks.growth import measure_growth
 from benchmarks.machine import describe_machine
 from benchmarks.side_by_side import ROOT, compare_all
 from benchmarks.startup import measure_startup
-from benchmarks.tables import write_report
+from benchmarks.tables import over_memory, write_report
 from benchmarks.workloads import SIZES
 
 PARTS = ("comparison", "growth", "startup")
@@ -41,12 +41,13 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     args.output.mkdir(parents=True, exist_ok=True)
     peers = str(Path(args.peers).absolute())  # not resolved: the link's place tells the environment
-    wrong = []
+    wrong, over = [], list[str]()
     for part in args.parts:
         found: dict[str, Any] = {"scale": args.scale, "machine": describe_machine(args.scale)}
         if part == "comparison":
             records = compare_all(args.families, args.workloads, peers, args.rounds, args.scale)
             found["records"] = records
+            over = over_memory(records)
             wrong = [r for r in records if not r.get("difference", 0.0) <= tolerance_of(r["library"])]
         elif part == "growth":
             found |= measure_growth(args.scale)
@@ -54,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
             found |= measure_startup(args.rounds)
         (args.output / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
     print(write_report(args.output))
+    for line in over:
+        print(line, file=sys.stderr)
     for record in wrong:
         case = f"{record['family']} of {record['workload']}"
         print(f"{record['library']} differs by {record['difference']:.2g} in {case}", file=sys.stderr)

@@ -99,6 +99,13 @@ def test_workloads_are_what_they_say(name: str) -> None:
         assert sets.sum() == 5 * rows
 
 
+def test_memory_beyond_what_is_allowed_is_told() -> None:
+    record = {"library": "xmleval", "family": "sets", "workload": "W3", "inputs_bytes": 0, "labels": 0}
+    assert tables.over_memory([record | {"above_bytes": 64 << 20}]) == []
+    (line,) = tables.over_memory([record | {"above_bytes": 65 << 20}])
+    assert line == "xmleval takes 65 MiB above the inputs, more than 64, in sets of W3"
+
+
 def test_a_library_that_fails_or_is_slow_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
