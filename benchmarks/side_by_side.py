@@ -17,7 +17,7 @@ from benchmarks.workloads import Workload, generate
 
 ROOT = Path(__file__).resolve().parents[1]
 TURN = 0.3  # seconds of calls in a turn, one call at least
-SLOW = 5.0  # a library whose first call takes longer is not called again
+SLOW, VERY_SLOW = 5.0, 60.0  # another library whose first call takes longer is called once more, or never
 TOO_LONG = 900.0  # and one that takes longer than this is stopped
 LARGE = 10**7  # from this many scores on, one other library at a time has its copies in memory
 
@@ -40,9 +40,11 @@ class Server:
         self.missing = self.missing or self.ready.get("absent", "")
         self.turn(0)
         self.first = total(self.runs[0]) if self.runs else 0.0
-        self.once = self.first > SLOW
-        if not self.once:
+        self.once = self.first > SLOW and not is_own(library)
+        if not self.once or self.first <= VERY_SLOW:
             self.runs.clear()  # it may have compiled
+        if self.once and not self.runs:
+            self.turn(0)
 
     def turn(self, budget: float) -> None:
         """Time calls until the budget of seconds is spent, one at least."""

@@ -76,7 +76,7 @@ def case_row(
     done = {record["library"]: record for record in records if "seconds" in record}
     first, single = done["xmleval"], done["xmleval threads=1"]
     others = [
-        f"{library} {seconds(record)} ({times(record['seconds'] / first['seconds'])}{fastest_step(record)})"
+        f"{library} {seconds(record)} ({beside(record, first)})"
         for library, record in done.items()
         if not library.startswith("xmleval")
     ]
@@ -96,12 +96,13 @@ def seconds(record: dict[str, Any]) -> str:
     return f"{record['seconds']:.3g}" + (" (once)" if record["runs"] == 1 else "")
 
 
-def fastest_step(record: dict[str, Any]) -> str:
-    """Name the fastest of several measures, for comparing all of ours with one of theirs."""
-    if len(record["steps"]) == 1:
-        return ""
-    name = min(record["steps"], key=lambda step: float(record["steps"][step]))
-    return f"; {name} alone {record['steps'][name]:.3g}"
+def beside(record: dict[str, Any], first: dict[str, Any]) -> str:
+    """Give another library's time over ours, its memory and, of several measures, the fastest one."""
+    parts = [times(record["seconds"] / first["seconds"]), f"{record['above_bytes'] / MIB:.0f} MiB"]
+    if len(record["steps"]) > 1:
+        name = min(record["steps"], key=lambda step: float(record["steps"][step]))
+        parts.append(f"{name} alone {record['steps'][name]:.3g}")
+    return "; ".join(parts)
 
 
 def times(ratio: float) -> str:
@@ -118,16 +119,26 @@ def limit(record: dict[str, Any], machine: dict[str, Any]) -> str:
     return f"{times(record['seconds'] / best)} reading"
 
 
+def over_memory(records: list[dict[str, Any]]) -> list[str]:
+    """Say which of the project's own cases took more memory than they may."""
+    return [
+        f"{r['library']} takes {r['above_bytes'] / MIB:.0f} MiB above the inputs, more than "
+        f"{allowed_bytes(r) / MIB:.0f}, in {r['family']} of {r['workload']}"
+        for r in records
+        if r["library"].startswith("xmleval") and r["above_bytes"] > allowed_bytes(r)
+    ]
+
+
 def allowed_bytes(record: dict[str, Any], threads: int = 2) -> float:
     """Return the memory above the inputs that a case may take.
 
     A share of the inputs and a constant; totals of labels, three numbers each, of each thread; and little
-    more than the keys that are kept of scores: none but micro-AUC keeps any of all rows at once.
+    more than the keys of the scores for AUC, which keeps those of all rows.
     """
     allowed = 0.15 * record["inputs_bytes"] + 64 * MIB
     if record["family"] == "sets":
         allowed += threads * 3 * 8 * record["labels"]
-    if record["family"] == "micro_auc":
+    if record["family"] in ("micro_auc", "macro_auc"):
         allowed += 1.2 * 4 * record["entries"]
     return float(allowed)
 

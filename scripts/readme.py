@@ -1,6 +1,6 @@
-"""Keep README.md true: write its table of measures and the output of its shell examples, or list commands.
+"""Keep README.md true: write its tables and the output of its shell examples, or list commands.
 
-python scripts/readme.py write              rewrite table and outputs
+python scripts/readme.py write              rewrite tables and outputs
 python scripts/readme.py command test       print the first command that installs and tests
 python scripts/readme.py command demo       print the first command that installs and runs
 python scripts/readme.py shell              print every other shell command, one a line
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- measures: written by scripts/readme.py -->", "<!-- end of measures -->"
+RESULTS = README.parent / "benchmarks" / "results"
 CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
 INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
 
@@ -37,10 +37,25 @@ def measures_table() -> str:
     return "\n".join(lines)
 
 
-def with_table(text: str) -> str:
-    """Return the text with the table written anew."""
-    head, rest = text.split(BEGIN)
-    return f"{head}{BEGIN}\n{measures_table()}\n{END}{rest.split(END)[1]}"
+def speed_tables() -> str | None:
+    """Return the tables and the plot that the benchmark runner wrote last, None where it did not run."""
+    if not (RESULTS / "tables.md").is_file():
+        return None
+    text = (RESULTS / "tables.md").read_text().strip()
+    plot = (RESULTS / "growth.svg").relative_to(README.parent)
+    drawn = "Seconds over stored scores and over labels, on logarithmic axes"
+    return f"{text}\n\n![{drawn}]({plot})" if (README.parent / plot).is_file() else text
+
+
+def with_tables(text: str) -> str:
+    """Return the text with what stands between its markers written anew."""
+    for name, write in (("measures", measures_table), ("speed", speed_tables)):
+        begin, end = f"<!-- {name}: written by scripts/readme.py -->", f"<!-- end of {name} -->"
+        written = write()
+        if written is not None:
+            head, rest = text.split(begin)
+            text = f"{head}{begin}\n{written}\n{end}{rest.split(end)[1]}"
+    return text
 
 
 def with_outputs(text: str) -> str:
@@ -83,7 +98,7 @@ def main(arguments: list[str]) -> None:
     """Run one of the commands above."""
     text = README.read_text()
     if arguments == ["write"]:
-        README.write_text(with_outputs(with_table(text)))
+        README.write_text(with_outputs(with_tables(text)))
     elif arguments == ["shell"]:
         print("\n".join(shell_commands(text)))
     elif arguments[:1] == ["command"]:

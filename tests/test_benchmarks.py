@@ -99,14 +99,27 @@ def test_workloads_are_what_they_say(name: str) -> None:
         assert sets.sum() == 5 * rows
 
 
+def test_memory_beyond_what_is_allowed_is_told() -> None:
+    record = {"library": "xmleval", "family": "sets", "workload": "W3", "inputs_bytes": 0, "labels": 0}
+    assert tables.over_memory([record | {"above_bytes": 64 << 20}]) == []
+    (line,) = tables.over_memory([record | {"above_bytes": 65 << 20}])
+    assert line == "xmleval takes 65 MiB above the inputs, more than 64, in sets of W3"
+
+
 def test_a_library_that_fails_or_is_slow_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     workload = generate("W1", 5, 0.001)
     monkeypatch.setattr(side_by_side, "SLOW", 0.0)
-    found = side_by_side.compare("at_k_lists", workload, sys.executable, 3)
-    assert {record["runs"] for record in found if "runs" in record} == {1}
-    assert "(once)" in tables.seconds(found[0])
+    for very_slow in (60.0, 0.0):
+        monkeypatch.setattr(side_by_side, "VERY_SLOW", very_slow)
+        found = side_by_side.compare("sets", workload, sys.executable, 3)
+        runs = {record["library"]: record.get("runs") for record in found}
+        assert runs["xmleval"] == 3
+        assert runs["scikit-learn"] == 1
+        once = next(record for record in found if record["library"] == "scikit-learn")
+        assert (once["first_seconds"] == once["seconds"]) == (very_slow == 0)
+        assert "(once)" in tables.seconds(once)
     monkeypatch.setattr(side_by_side, "TOO_LONG", 0.0)
     with pytest.raises(SystemExit, match="xmleval stopped after 0 s"):
         side_by_side.compare("at_k_lists", workload, sys.executable, 1)

@@ -1,11 +1,11 @@
-"""README.md says what the program does: its examples run, its table is the table of measures."""
+"""README.md says what the program does: its examples run, its tables are current."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
 
-from scripts.readme import README, install_command, measures_table, with_outputs, with_table
+from scripts.readme import README, install_command, measures_table, with_outputs, with_tables
 from xmleval.io import FORMATS
 
 
@@ -15,10 +15,10 @@ def test_python_examples_run() -> None:
     assert failed == 0
 
 
-def test_table_of_measures_is_current() -> None:
+def test_tables_are_current() -> None:
     text = README.read_text()
     assert measures_table() in text
-    assert with_table(text) == text
+    assert with_tables(text) == text
 
 
 def test_shell_examples_print_what_is_shown() -> None:
