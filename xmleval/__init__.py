@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xmleval import io, margins, thresholds
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from xmleval.api import evaluate
 from xmleval.conventions import Conventions
 from xmleval.evaluator import Evaluator
@@ -31,6 +33,9 @@ from xmleval.propensity import inverse_propensity
 from xmleval.report import Report
 from xmleval.truth_statistics import label_statistics
 from xmleval.version import __version__
+
+if TYPE_CHECKING:
+    from xmleval import io, margins, thresholds
 
 __all__ = [
     "Conventions",
@@ -63,3 +68,15 @@ __all__ = [
     "subset_accuracy",
     "thresholds",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what not every program needs when it is first asked for."""
+    if name in ("io", "margins", "thresholds"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what is there, imported or not."""
+    return sorted({*globals(), *__all__})
