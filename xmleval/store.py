@@ -32,7 +32,7 @@ class Form(NamedTuple):
 
 
 STATE = Form("xmleval state", 2, "saved evaluator")
-RULE = Form("xmleval rule", 1, "saved rule")
+RULE = Form("xmleval rule", 2, "saved rule")
 
 
 class Saved(NamedTuple):

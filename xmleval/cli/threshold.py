@@ -19,7 +19,8 @@ from xmleval.evaluator import MEMORY
 from xmleval.io import FORMATS
 from xmleval.io.rows import RowReader
 from xmleval.thresholds import Rule
-from xmleval.thresholds.fitting import BY_CELLS, FALLBACKS, MEASURES, Fitting
+from xmleval.thresholds.fitting import FALLBACKS, Fitting
+from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
 FILE = click.Path(path_type=Path)
 INPUT_FORMAT = click.option(
