@@ -33,11 +33,15 @@ class Counter(Protocol):
 
 
 class Rows(NamedTuple):
-    """Inputs whose rows belong together, with the names that messages call them by."""
+    """Inputs whose rows belong together, with the names that messages call them by.
+
+    ``label_names`` are those of the labels, None where they have numbers alone.
+    """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
+    label_names: list[str] | None = None
 
     def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
