@@ -257,3 +257,5 @@ def test_numbers_of_rows_are_matched_one_by_one() -> None:
         f1_bound(np.ones((2, 2), int), 1)
     with pytest.raises(ValueError, match=r"^n_cells: 'x' is not a positive integer"):
         hamming_bound(1, "x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^errors: 10 in all are more than the 3 of n_cells"):
+        hamming_bound([5, 5], 3)

@@ -111,7 +111,8 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     Raises
     ------
     ValueError
-        If an error is negative or no integer, or ``n_cells`` is not a positive integer.
+        If an error is negative or no integer, errors are more than cells, or ``n_cells`` is not a positive
+        integer.
 
     Examples
     --------
@@ -119,7 +120,10 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     >>> hamming_bound([0, 99], n_cells=2 * 1000)
     0.0495
     """
-    return int(_counts("errors", errors).sum()) / positive_integer("n_cells", n_cells)
+    total = int(_counts("errors", errors).sum())
+    if total > positive_integer("n_cells", n_cells):
+        raise InputError("errors", f"{total} in all are more than the {n_cells} of n_cells")
+    return total / n_cells
 
 
 def f1_bound(n_relevant: Any, errors: Any) -> float:

@@ -73,8 +73,9 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     else:
         design = np.hstack([ones, values])
         largest = np.abs(design).max(axis=0)
-    largest[largest == 0] = 1.0
     most = float(np.abs(wanted).max()) or 1.0  # squares of what is not within -1..1 might overflow
+    with np.errstate(over="ignore", divide="ignore"):
+        largest[~np.isfinite(most / largest)] = np.inf  # no finite weight makes anything of such a column
     design = _divided(design, largest)
     norms = np.sqrt(np.asarray((design**2).sum(axis=0)).reshape(-1))
     norms[norms == 0] = 1.0
@@ -91,7 +92,7 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     else:
         found = np.linalg.lstsq(design, wanted / most, rcond=None)[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        weights: Floats = found / norms * (most / largest)
+        weights: Floats = found / norms * (most / largest)  # 0 for columns that were left out
     if not np.isfinite(weights).all():
         column = int(np.isfinite(weights).argmin()) - 1
         raise InputError(
