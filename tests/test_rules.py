@@ -228,18 +228,18 @@ def test_rules_for_labels_in_another_order() -> None:
     rule = fit(truth, scores, "f1.macro", rule="label")
     with pytest.raises(ValueError, match="knows labels by number; it was fitted without their names"):
         rule.for_labels(["a", "b"])
-    named = dataclasses.replace(rule, label_names=list("abcde"))
+    named = dataclasses.replace(rule, label_names=tuple("abcde"))
     other = named.for_labels(list("ecxab"))
     thresholds = rule.decision.numbers
     assert other.decision.numbers.tolist() == [*thresholds[[4, 2]], math.inf, *thresholds[:2]]
-    assert (other.n_labels, other.label_names) == (5, list("ecxab"))
+    assert (other.n_labels, other.label_names) == (5, tuple("ecxab"))
     assert fit(truth, scores, "f1.micro").for_labels(["a"]).n_labels == 1
 
 
 def test_names_are_saved(tmp_path: Path) -> None:
     truth, scores = sample()
     named = dataclasses.replace(
-        fit(truth, scores, "f1.macro", rule="label"), label_names=["ä", "b", "c c", "d", "e"]
+        fit(truth, scores, "f1.macro", rule="label"), label_names=("ä", "b", "c c", "d", "e")
     )
     named.save(tmp_path / "rule.npz")
     assert Rule.load(tmp_path / "rule.npz").label_names == named.label_names

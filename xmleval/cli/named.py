@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -21,7 +21,7 @@ from xmleval.io.trec import SCORES as RUN_EXPECTED
 from xmleval.thresholds import Rule
 
 
-def rule_for(rule: Rule, path: Path, label_names: list[str] | None) -> Rule:
+def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
     """Return a saved rule for the labels of inputs, by name where they have names."""
     if label_names is None:
         if rule.decision.kind == "labels" and rule.label_names is not None:

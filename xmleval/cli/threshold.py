@@ -96,13 +96,15 @@ def fit(
         fitting = Fitting(**options, with_features=features is not None)
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
-    looked_at = None if features is None else _features_by_number(features, truth, rows.label_names)
+    named = rows.label_names is not None
+    looked_at = None if features is None else _features_by_number(features, truth, named)
     cells = fitting.cells(width_of(rows, memory))
     with progress(rows.truth[1].n_rows, 0) as show:
         count_rows([cells], rows, memory, 0, show)
     with naming_files({"y_score": scores, "features": features}):
         rule = fitting.rule_of(cells, looked_at)
-    replace(rule, label_names=rows.label_names).save(output)
+    names = None if rows.label_names is None else tuple(rows.label_names)
+    replace(rule, label_names=names).save(output)
     write_result(str(rule), None)
 
 
@@ -173,14 +175,14 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
         if labels is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         return rule_for(rule, saved, None), given.pieces()
-    names = rule.label_names if labels is None else read_names(labels)
-    if names is None:
+    if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
+    names = list(rule.label_names or ()) if labels is None else read_names(labels)
     found = read_scores_alone(given, names, labels or saved)
     return rule_for(rule, saved, names), whole(found.matrix)
 
 
-def _features_by_number(path: Path, other: Path, named: Any) -> Any:
+def _features_by_number(path: Path, other: Path, named: bool) -> Any:
     """Return the features of rows, which have no names; a sparse matrix is checked whole."""
     if named:
         raise ValueError(f"{other}: has names; --features is by number")

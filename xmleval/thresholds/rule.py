@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Rule:
     decision : Decision
         What it does: ``decision.value`` is the threshold or how many are the best, ``decision.numbers`` the
         thresholds of labels, or the weights of a linear model, the constant first.
-    label_names : list of str, optional
+    label_names : tuple of str, optional
         Names of the labels, where it was fitted to files with names; see `for_labels`.
 
     Examples
@@ -84,7 +85,7 @@ class Rule:
     measure: str | None
     n_labels: int
     decision: Decision
-    label_names: list[str] | None = None
+    label_names: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         """Say what the rule does and where it comes from."""
@@ -101,12 +102,12 @@ class Rule:
         value = self.decision.value
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
-    def for_labels(self, names: list[str]) -> Rule:
+    def for_labels(self, names: Sequence[str]) -> Rule:
         """Return the same rule for labels in another order.
 
         Parameters
         ----------
-        names : list of str
+        names : sequence of str
             Names of the labels that it is for. Where every label has a threshold of its own, those that the
             rule was not fitted to are never predicted, as labels that had no score in fitting.
 
@@ -126,7 +127,7 @@ class Rule:
             known = dict(zip(self.label_names, decision.numbers.tolist(), strict=True))
             own = np.array([known.get(name, math.inf) for name in names], np.float64)
             decision = replace(decision, numbers=own)
-        return replace(self, n_labels=len(names), decision=decision, label_names=names)
+        return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
     def apply(self, y_score: Any, *, features: Any = None) -> Any:
         """Return the sets that the rule makes of scores.
@@ -238,7 +239,11 @@ class Rule:
         meta, arrays = load_state(Path(path), RULE)
         with naming_damage(Path(path), RULE):
             decision = from_parts(meta["decision"], arrays["numbers"])
-            found = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, meta["label_names"])
+            names = meta["label_names"]
+            if not (names is None or isinstance(names, list)):
+                raise ValueError("no list of names")
+            names = None if names is None else tuple(names)
+            found = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
             wrong = found._misfit()
             if wrong:
                 raise ValueError(wrong)
@@ -259,8 +264,8 @@ class Rule:
         if (kind == "labels" and size != n_labels) or (kind == "rows" and size - 1 > n_labels):
             return f"{size} numbers for {n_labels} labels"
         if names is not None:
-            listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
-            if not listed or len(names) != n_labels or len(set(names)) != n_labels:
+            named = all(isinstance(name, str) for name in names)
+            if not named or len(names) != n_labels or len(set(names)) != n_labels:
                 return f"no names of {n_labels} labels"
         return None
 
