@@ -20,6 +20,13 @@ from xmleval.io.trec import RUN
 from xmleval.io.trec import SCORES as RUN_EXPECTED
 from xmleval.thresholds import Rule
 
+LABEL_NAMES = click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Names of the labels by column, one a line or a JSON list.",
+)
+
 
 def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
     """Return a saved rule for the labels of inputs, by name where they have names."""

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from xmleval.cli.inputs import Input, find_input, read_features
 from xmleval.cli.messages import naming_files
-from xmleval.cli.named import read_scores_alone, rule_for
+from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
 from xmleval.cli.output import check_output, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, counting_from, progress
@@ -33,9 +33,6 @@ INPUT_FORMAT = click.option(
 )
 
 
-LABEL_NAMES = click.option(
-    "--labels", type=FILE, metavar="FILE", help="Names of the labels by column, one a line or a JSON list."
-)
 ROW_FEATURES = click.option(
     "--features",
     type=FILE,

@@ -98,7 +98,7 @@ class Rule:
 
     @property
     def unlisted(self) -> float | None:
-        """Score of unlisted labels that a linear model of scores was fitted with; None below all."""
+        """Score of unlisted labels that a linear model was fitted with; None below all."""
         value = self.decision.value
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
