@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class Rule:
     measure: str | None
     n_labels: int
     decision: Decision
-    label_names: tuple[str, ...] | None = None
+    label_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """Say what the rule does and where it comes from."""
