@@ -28,9 +28,9 @@ def candidates(case: Case, scores: Sequence[float]) -> list[float]:
     return sorted({math.inf, floor(case), *(s for s in scores if s >= floor(case))}, reverse=True)
 
 
-def f1(y: set[int], h: set[int]) -> float:
+def f1(y: set[int], h: set[int]) -> Fraction:
     """2 |h & Y| / (|h| + |Y|), 0 for 0/0."""
-    return 2 * len(y & h) / (len(y) + len(h)) if y or h else 0.0
+    return Fraction(2 * len(y & h), max(len(y) + len(h), 1))
 
 
 def columns(sets: Sets, n_labels: int) -> Sets:
@@ -46,10 +46,10 @@ def goodness(measure: str | None, truth: Sets, sets: Sets, n_labels: int) -> Fra
         return Fraction(-sum(len(y ^ h) for y, h in zip(truth, sets, strict=True)))
     if measure == "f1.micro":
         cells = [{(i, j) for i, row in enumerate(rows) for j in row} for rows in (truth, sets)]
-        return Fraction(2 * len(cells[0] & cells[1]) / max(len(cells[0]) + len(cells[1]), 1))
+        return Fraction(2 * len(cells[0] & cells[1]), max(len(cells[0]) + len(cells[1]), 1))
     if measure == "f1.macro":
         truth, sets = columns(truth, n_labels), columns(sets, n_labels)
-    return sum((Fraction(f1(y, h)) for y, h in zip(truth, sets, strict=True)), Fraction())
+    return sum((f1(y, h) for y, h in zip(truth, sets, strict=True)), Fraction())
 
 
 def first_best(options: Sequence[Sets], good: Callable[[Sets], Fraction]) -> Sets:
@@ -77,7 +77,7 @@ def one_group(case: Case, measure: str, y: set[int], scores: dict[int, float]) -
     options = [[{j for j, s in scores.items() if s > t}] for t in every]
     by = "hamming_loss" if measure == "hamming_loss" else "f1.samples"
     best = first_best(options, lambda sets: goodness(by, [y], sets, case.n_labels))[0]
-    return best, f1(y, best)
+    return best, float(f1(y, best))
 
 
 def label(case: Case, measure: str, fbr: float = 0.0) -> Sets:

@@ -237,3 +237,25 @@ def test_bounds_stay_in_range_and_refuse_what_are_no_counts() -> None:
             f1_bound(1, wrong)
     with pytest.raises(ValueError, match="n_cells"):
         hamming_bound(1, 0)
+
+
+def test_numbers_of_rows_are_matched_one_by_one() -> None:
+    truth = sp.csr_matrix(np.array([[1, 1, 1], [1, 0, 0]]))
+    predicted = sp.csr_array(np.array([[1, 0, 0], [1, 1, 0]]))
+    for axis in (0, 1):
+        column, vector = truth.sum(axis=axis), predicted.sum(axis=axis)
+        errors = threshold_error(column, vector)
+        assert errors.tolist() == np.abs(np.asarray(column).ravel() - vector).tolist()
+        assert f1_bound(column, errors) == f1_bound(np.asarray(column).ravel(), errors)
+        assert hamming_bound(errors[:, None], 6) == hamming_bound(errors, 6)
+    assert threshold_error(np.array([[1], [3]]), 1).tolist() == [0, 2]
+    with pytest.raises(ValueError, match=r"^n_predicted: 2 numbers do not match the 3 of n_relevant$"):
+        threshold_error([1, 2, 3], [1, 1])
+    with pytest.raises(ValueError, match=r"^errors: 1 numbers do not match the 3 of n_relevant$"):
+        f1_bound([1, 2, 3], [1])
+    with pytest.raises(ValueError, match=r"^n_relevant: shape \(2, 2\) is not a vector"):
+        f1_bound(np.ones((2, 2), int), 1)
+    with pytest.raises(ValueError, match=r"^n_cells: 'x' is not a positive integer"):
+        hamming_bound(1, "x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^errors: 10 in all are more than the 3 of n_cells"):
+        hamming_bound([5, 5], 3)

@@ -20,7 +20,8 @@ from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.thresholds import Rule, fit
 from xmleval.thresholds.cells import Cells
-from xmleval.thresholds.fitting import BY_CELLS, MEASURES, Fitting, row_thresholds
+from xmleval.thresholds.fitting import Fitting, row_thresholds
+from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
 SET_MEASURES = [*BY_CELLS, "subset_accuracy", "precision.macro"]
 EVERY = [(rule, measure) for rule, several in MEASURES.items() for measure in several or (None,)]
@@ -162,8 +163,6 @@ def test_rules_decide_as_their_sets_however_rows_are_cut(
     rule: str, measure: str | None, data: st.DataObject
 ) -> None:
     problem = drawn(data, data.draw(st.sampled_from(FORMS)), data.draw(st.sampled_from(DTYPES)), max_rows=9)
-    if rule in ("rank", "top"):
-        problem.case.conventions = {}
     if rule == "row":
         scores = [s for row in exhaustive.scores_of(problem.case) for s in row.values()]
         assume(any(s > exhaustive.floor(problem.case) for s in scores))
@@ -278,7 +277,7 @@ def test_nothing_to_tune_on() -> None:
         ({"rule": "best"}, "rule: 'best' is not one of constant, cardinality"),
         ({}, "measure: none: rule='constant' is tuned to hamming_loss, f1.micro"),
         ({"measure": "p@1"}, "measure: 'p@1': rule='constant' is tuned"),
-        ({"measure": "f1"}, "'f1': needs an average"),
+        ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
         ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
         ({"rule": "top"}, "k: rule='top' needs it"),
@@ -307,7 +306,7 @@ def test_refused_by_data() -> None:
         fit(truth, np.array([[0, 1], [np.nan, 0]]), "f1.micro")
     with pytest.raises(ValueError, match=r"^y_score: 1 rows do not match the 2 of y_true"):
         fit(truth, np.eye(2)[:1], "f1.micro")
-    with pytest.raises(ValueError, match=r"^y_score: row 1: infinite scores"):
+    with pytest.raises(ValueError, match=r"^y_score: row 1: score inf is infinite"):
         fit(truth, np.array([[0, 1], [np.inf, 0]]), "f1.samples", rule="row")
     rule = fit(truth, np.eye(2), "f1.macro", rule="label")
     with pytest.raises(ValueError, match=r"^y_score: shape .* has 3 labels; 2 were expected"):

@@ -45,7 +45,10 @@ class Ranking(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Canonical input of consecutive instances; ``weight`` is float64 (n,) or None."""
+    """Canonical input of consecutive instances; ``weight`` is float64 (n,) or None.
+
+    ``pred`` holds given sets; or, in any order, those of a decision "listed" where unlisted labels compete.
+    """
 
     truth: Truth
     ranking: Ranking | None
@@ -69,5 +72,11 @@ def label_dtype(n_labels: int) -> np.dtype[Any]:
 
 def as_score(value: float, scores: Scores) -> float:
     """Return a number rounded to the type of scores, as NumPy compares it with them."""
-    with np.errstate(over="ignore"):  # beyond float32 it is infinite
-        return float(np.float64(value).astype(scores.dtype))
+    return float(as_scores(np.float64(value), scores))
+
+
+def as_scores(values: Any, scores: Scores) -> Scores:
+    """Return float64 numbers rounded to the type of scores."""
+    with np.errstate(over="ignore"):  # beyond float32 they are infinite
+        rounded: Scores = values.astype(scores.dtype)
+    return rounded

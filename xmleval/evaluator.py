@@ -315,7 +315,7 @@ class Evaluator:
         if self._settings.propensity is not None:
             arrays["propensity"] = self._settings.propensity
         rule = None
-        if self._settings.decision is not None and self._settings.decision.text:  # it takes more than a name
+        if self._settings.decision is not None and self._settings.decision.fitted:
             rule, arrays["decision"] = as_parts(self._settings.decision)
         more = {
             "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,

@@ -10,6 +10,7 @@ import numpy as np
 from xmleval.arrays import Block, Ranking, Truth
 from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, rows_at_a_time, set_rows
 from xmleval.plan import NO_GAPS, Plan
+from xmleval.states import refuse_infinite
 
 
 class Inputs(NamedTuple):
@@ -41,6 +42,11 @@ def join_inputs(
     if y_score is not None:
         scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
+    listed: Rows[Ranking] | None = None
+    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
+        # the ranking leaves out entries that score as if they were not listed
+        most = int(min(plan.decision.value, plan.n_labels))
+        listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
@@ -59,10 +65,14 @@ def join_inputs(
                 )
         if ranking is not None:
             _refuse_gaps(plan, relevant, ranking, start)
+            if plan.decision is not None and plan.uses_decision:
+                refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
+        given = pred or listed
+        sets = None if given is None else given.block(start, stop)
         return Block(
             truth=relevant,
             ranking=ranking,
-            pred=None if pred is None else pred.block(start, stop),
+            pred=None if sets is None else Truth(sets.ptr, sets.labels),
             weight=None if weight is None else weight[start:stop],
             first_row=first_row + start,
         )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.arrays import Ints
-from xmleval.coerce import InputError
+from xmleval.coerce import InputError, positive_integer
 
 __all__ = ["Effectiveness", "effectiveness", "f1_bound", "hamming_bound", "threshold_error"]
 
@@ -68,7 +68,8 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
     Parameters
     ----------
     n_relevant, n_predicted : int or array of int
-        Relevant and predicted labels of each row, or rows of each label.
+        Relevant and predicted labels of each row, or rows of each label: vectors of one length, which may be
+        written as a row or a column, or one number for all.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
     Raises
     ------
     ValueError
-        If a number is negative or no integer.
+        If a number is negative or no integer, or lengths differ.
 
     Examples
     --------
@@ -86,7 +87,8 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
     >>> threshold_error([1, 100], [1, 1])
     array([ 0, 99])
     """
-    missed: Ints = np.abs(_counts("n_relevant", n_relevant) - _counts("n_predicted", n_predicted))
+    relevant, predicted = _aligned("n_relevant", n_relevant, "n_predicted", n_predicted)
+    missed: Ints = np.abs(relevant - predicted)
     return missed
 
 
@@ -109,7 +111,8 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     Raises
     ------
     ValueError
-        If an error is negative or no integer, or ``n_cells`` is not positive.
+        If an error is negative or no integer, errors are more than cells, or ``n_cells`` is not a positive
+        integer.
 
     Examples
     --------
@@ -117,9 +120,10 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     >>> hamming_bound([0, 99], n_cells=2 * 1000)
     0.0495
     """
-    if n_cells < 1:
-        raise InputError("n_cells", f"{n_cells!r} is not positive")
-    return int(_counts("errors", errors).sum()) / n_cells
+    total = int(_counts("errors", errors).sum())
+    if total > positive_integer("n_cells", n_cells):
+        raise InputError("errors", f"{total} in all are more than the {n_cells} of n_cells")
+    return total / n_cells
 
 
 def f1_bound(n_relevant: Any, errors: Any) -> float:
@@ -135,7 +139,7 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
     n_relevant : int or array of int
         Relevant labels of each row, or rows of each label.
     errors : int or array of int
-        Their threshold errors.
+        Their threshold errors, as many or one for all.
 
     Returns
     -------
@@ -145,7 +149,7 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
     Raises
     ------
     ValueError
-        If a number is negative or no integer.
+        If a number is negative or no integer, or lengths differ.
 
     Examples
     --------
@@ -153,7 +157,7 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
     >>> round(f1_bound([1, 100], [0, 99]), 4)
     0.5099
     """
-    relevant, missed = np.broadcast_arrays(_counts("n_relevant", n_relevant), _counts("errors", errors))
+    relevant, missed = _aligned("n_relevant", n_relevant, "errors", errors)
     hits = np.maximum(relevant - missed, 0)
     bounds = np.divide(2.0 * hits, hits + relevant, out=np.zeros(hits.shape), where=relevant > 0)
     return float(bounds.mean())
@@ -163,4 +167,17 @@ def _counts(argument: str, value: Any) -> Ints:
     counts = np.asarray(value)
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 0:
         raise InputError(argument, f"{value!r} does not hold numbers of cells: integers from 0 on")
+    if counts.ndim == 2 and 1 in counts.shape:
+        counts = counts.reshape(-1)  # sums of SciPy's matrices are columns or rows
+    if counts.ndim > 1:
+        raise InputError(argument, f"shape {counts.shape} is not a vector of numbers")
     return counts.astype(np.int64)
+
+
+def _aligned(argument: str, value: Any, other: str, other_value: Any) -> tuple[Ints, Ints]:
+    """Return two vectors of numbers of one length."""
+    one, two = _counts(argument, value), _counts(other, other_value)
+    if one.ndim and two.ndim and one.size != two.size:
+        raise InputError(other, f"{two.size} numbers do not match the {one.size} of {argument}")
+    shape = one.shape or two.shape
+    return np.broadcast_to(one, shape), np.broadcast_to(two, shape)

@@ -156,13 +156,17 @@ class Plan:
             return None
         if self.curves.scores or self.bits or self.extremes:
             return None
-        by_decision = self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
-        if decision and decision.kind not in ("pred", "top") and by_decision:
+        if decision and decision.kind not in ("pred", "top", "listed") and self.uses_decision:
             return None
         at_k = [spec.k or 0 for spec in self.every]
-        if decision and decision.kind == "top":
+        if decision and decision.kind in ("top", "listed"):
             at_k.append(int(decision.value))
         return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
+
+    @property
+    def uses_decision(self) -> bool:
+        """Whether the sets of the decision are asked for, not only those at k."""
+        return self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
 
     @property
     def ordered(self) -> bool:

@@ -12,9 +12,9 @@ from xmleval.arrays import Floats
 from xmleval.coerce import InputError, check_propensity, positive_integer
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.plan import Plan, missing_input
-from xmleval.spec import Spec, check_decision, expand_metrics, parse_decision
+from xmleval.spec import Spec, check_decision, check_width, expand_metrics, parse_decision
 from xmleval.states import Decision
-from xmleval.thresholds.rule import Rule, as_decision
+from xmleval.thresholds.rule import Rule
 
 SCORED = "y_score's scores"  # a ranking may come without
 KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
@@ -69,7 +69,10 @@ class Settings:
         asked = expand_metrics(metrics, k)
         resolved = resolve_conventions(conventions, unlisted)
         q = None if propensity is None else check_propensity(propensity, n_labels).copy()
-        rule = parse_decision(as_decision(decision))
+        if isinstance(decision, Rule):
+            check_width(decision.decision, decision.n_labels, n_labels)
+            decision = decision.decision
+        rule = parse_decision(decision)
         check_decision(rule, resolved, n_labels)
         for name, value in (("bounds", bounds), *kept.items()):
             if not isinstance(value, bool | np.bool_):

@@ -229,6 +229,12 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     return Decision(found[1], value)
 
 
+def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
+    """Refuse a rule that was fitted to another number of labels."""
+    if n_fitted != n_labels:
+        raise ValueError(f"decision={decision} has {n_fitted} labels; {n_labels} were expected")
+
+
 def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
     """Refuse a threshold that every unlisted label would pass, and rules for other data."""
     score = conventions.unlisted_score
@@ -236,8 +242,8 @@ def check_decision(decision: Decision | None, conventions: Conventions, n_labels
         return
     if decision.kind == "features":
         raise ValueError(f"decision={decision} looks at features; apply it to them, and give y_pred=")
-    if decision.kind == "labels" and decision.numbers.size != n_labels:
-        raise ValueError(f"decision={decision} has {decision.numbers.size} labels; {n_labels} were expected")
+    if decision.kind == "labels":
+        check_width(decision, decision.numbers.size, n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         raise ValueError(f"decision={decision} was fitted for another unlisted= than {conventions.unlisted}")
     least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)

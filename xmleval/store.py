@@ -34,7 +34,7 @@ class Form(NamedTuple):
 
 STATE = Form("xmleval state", 2, "saved evaluator")
 CHECKPOINT = Form("xmleval checkpoint", 2, "checkpoint")
-RULE = Form("xmleval rule", 1, "saved rule")
+RULE = Form("xmleval rule", 2, "saved rule")
 
 
 class Saved(NamedTuple):

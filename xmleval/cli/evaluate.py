@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.named import LABEL_NAMES
 from xmleval.cli.output import check_output, write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
@@ -127,9 +128,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     help="Memory, such as 512MB, for rows that are read and for scores sorted over all rows; more of these "
     "goes to temporary files.",
 )
-@click.option(
-    "--labels", type=FILE, metavar="FILE", help="Names of the labels by column, one a line or a JSON list."
-)
+@LABEL_NAMES
 @click.option(
     "--exclude",
     type=FILE,

@@ -11,9 +11,13 @@ from typing import Any, NamedTuple
 
 from xmleval.cli.messages import spelling_formats
 from xmleval.io import FORMATS, Format, Named, Pieces, find_format
-from xmleval.io.npy import LABELS, SCORES
+from xmleval.io.format import naming
+from xmleval.io.npy import LABELS, SCORES, map_array
+from xmleval.io.npz import read_npz
 from xmleval.io.reading import titles_of
 from xmleval.io.rows import joined, whole
+
+FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
 class Shard(NamedTuple):
@@ -95,6 +99,17 @@ def _shard(path: Path, input_format: str | None) -> Shard:
     with spelling_formats():
         known, completed = find_format(path, None if _known(path) else input_format)
     return Shard(completed, known)
+
+
+def read_features(path: Path) -> Any:
+    """Return features of rows: a sparse matrix, or an array that is mapped into memory."""
+    if not path.name.endswith(".npy"):
+        return read_npz(path)
+    features = map_array(path, FEATURES)
+    with naming(path, FEATURES):
+        if features.ndim != 2:
+            raise ValueError(f"shape {features.shape}")
+    return features
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:

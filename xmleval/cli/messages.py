@@ -43,10 +43,13 @@ def one_line(error: BaseException) -> str:
 
 
 def spell_options(text: str) -> str:
-    """Replace keywords of the Python interface, ``decision=top3``, by options, ``--decision top3``."""
+    """Replace keywords of the Python interface, ``decision=top3``, by options, ``--decision top3``.
+
+    What stands in the parentheses of a name, as in ``row(f1.samples,k=8,unlisted=0)``, is part of the name.
+    """
     return re.sub(
-        rf"\b({'|'.join(KEYWORDS)})=([^\s,;]?)",
-        lambda found: f"{KEYWORDS[found[1]]} {found[2]}" if found[2] else KEYWORDS[found[1]],
+        rf"\w\([^()]*\)|\b({'|'.join(KEYWORDS)})=(?=([^\s,;]?))",
+        lambda found: KEYWORDS[found[1]] + " " * bool(found[2]) if found[1] else found[0],
         text,
     )
 
@@ -57,8 +60,9 @@ def naming_files(files: Mapping[str, object]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = re.sub(r"\by_\w+\b(?!=)", lambda found: str(files.get(found[0], found[0])), error.text)
-        raise ValueError(f"{files.get(error.argument, error.argument)}: {spell_options(text)}") from None
+        text = spell_options(error.text)  # before there are names of files in it
+        text = re.sub(r"\by_\w+\b(?!=)", lambda found: str(files.get(found[0], found[0])), text)
+        raise ValueError(f"{files.get(error.argument, error.argument)}: {text}") from None
     except ValueError as error:
         raise ValueError(spell_options(str(error))) from None
 

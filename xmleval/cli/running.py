@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ import numpy as np
 from xmleval.checkpoint import Checkpoint
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files, spell_options
+from xmleval.cli.named import rule_for
 from xmleval.cli.output import write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
@@ -26,7 +27,7 @@ from xmleval.io.exclusion import read_pairs, without_pairs
 from xmleval.io.rows import count_columns, whole
 from xmleval.propensity import inverse_propensity
 from xmleval.report import Report
-from xmleval.spec import expand_metrics
+from xmleval.spec import expand_metrics, parse_decision
 from xmleval.thresholds import Rule
 
 WRITERS: dict[str, Callable[[Any], str]] = {
@@ -70,7 +71,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, memory)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
-    arguments["decision"] = find_decision(options["decision"])
+    arguments["decision"] = find_decision(options["decision"], rows.label_names)
     q = _propensity(options, train, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
@@ -116,15 +117,17 @@ def width_of(rows: Rows, memory: int) -> int:
     return n_labels
 
 
-def find_decision(text: str | None) -> str | Rule | None:
-    """Return a rule by name as it is, or the rule that was saved in a file."""
-    if text is None or re.match(r"\s*(top|threshold)[\d.+-]", text, re.IGNORECASE):
+def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule | None:
+    """Return a rule by name as it is, or the rule that was saved in a file, for the labels of the inputs."""
+    with contextlib.suppress(ValueError):
+        parse_decision(text)
         return text
+    assert text is not None
     if Path(text).suffix != ".npz" and not Path(text).is_file():
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return Rule.load(text)
+    return rule_for(Rule.load(text), Path(text), label_names)
 
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
@@ -140,6 +143,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             (truth.name, whole(found.matrix)),
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
             None,
+            found.label_names,
         )
     else:
         if options["labels"] is not None:
@@ -175,7 +179,8 @@ def _without(rows: Rows, options: dict[str, Any]) -> Rows:
     def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
         return given[0], without_pairs(given[1], pairs)
 
-    return Rows(less(rows.truth), [less(one) for one in rows.scores], rows.pred and less(rows.pred))
+    pred = rows.pred and less(rows.pred)
+    return rows._replace(truth=less(rows.truth), scores=[less(one) for one in rows.scores], pred=pred)
 
 
 def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, memory: int) -> Any:

@@ -34,11 +34,15 @@ class Counter(Protocol):
 
 
 class Rows(NamedTuple):
-    """Inputs whose rows belong together, with the names that messages call them by."""
+    """Inputs whose rows belong together, with the names that messages call them by.
+
+    ``label_names`` are those of the labels, None where they have numbers alone.
+    """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
+    label_names: list[str] | None = None
 
     def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
@@ -140,10 +144,11 @@ def naming_rows(readers: Mapping[str, RowReader | None], first: int) -> Iterator
             yield
         except InputError as error:
             argument, text, reader = error.argument, error.text, readers.get(error.argument)
+            found = ROW.match(text)
+            row = first + int(found[1]) if found else first
             if reader is not None:
-                found = ROW.match(text)
-                names[argument], row = reader.locate(first + int(found[1]) if found else first)
-                text = f"row {row}{text[found.end() :]}" if found else text
+                names[argument], row = reader.locate(row)
+            text = f"row {row}{text[found.end() :]}" if found else text
             raise InputError(argument, text) from None
 
 

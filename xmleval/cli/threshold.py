@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.inputs import find_input
+from xmleval.cli.inputs import Input, find_input, read_features
 from xmleval.cli.messages import naming_files
+from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
 from xmleval.cli.output import check_output, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, naming_rows, progress
 from xmleval.coerce import memory_bytes
 from xmleval.evaluator import MEMORY
-from xmleval.io import FORMATS
-from xmleval.io.rows import RowReader
+from xmleval.io import FORMATS, Pieces, read_names
+from xmleval.io.rows import RowReader, whole
 from xmleval.thresholds import Rule
-from xmleval.thresholds.fitting import BY_CELLS, FALLBACKS, MEASURES, Fitting
+from xmleval.thresholds.fitting import FALLBACKS, Fitting
+from xmleval.thresholds.linear import check_features
+from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
 FILE = click.Path(path_type=Path)
 INPUT_FORMAT = click.option(
     "--input-format",
     type=click.Choice([known.name for known in FORMATS]),
     help="Format of input files whose names do not tell it.",
+)
+
+
+ROW_FEATURES = click.option(
+    "--features",
+    type=FILE,
+    metavar="FILE",
+    help="For row: features of the rows that it is linear in instead, an .npy array or a sparse .npz matrix.",
 )
 
 
@@ -44,7 +56,7 @@ def threshold() -> None:
     default="constant",
     show_default=True,
     help="One threshold; one that predicts as many labels as are relevant; one for each label; the best r "
-    "of every row; one for each row, linear in its best scores; the best k of every row.",
+    "of every row; one for each row, linear in its best scores or in features; the best k of every row.",
 )
 @click.option(
     "--k", "k", type=int, help="For top, how many labels; for row, how many scores it is linear in."
@@ -54,28 +66,42 @@ def threshold() -> None:
     "--fallback", type=click.Choice(FALLBACKS), help="Predict them never, or above their highest score."
 )
 @click.option("--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one.")
+@ROW_FEATURES
+@LABEL_NAMES
 @INPUT_FORMAT
 @click.option(
     "--output", type=FILE, metavar="RULE", required=True, help="File for the rule, an .npz archive."
 )
-def fit(truth: Path, scores: Path, output: Path, input_format: str | None, **options: Any) -> None:
+def fit(
+    truth: Path,
+    scores: Path,
+    output: Path,
+    features: Path | None,
+    labels: Path | None,
+    input_format: str | None,
+    **options: Any,
+) -> None:
     """Tune a rule on SCORES against the relevant labels in TRUTH.
 
     The value of every threshold that differs in effect is known exactly; the best is taken, the highest of
-    equals. `xmleval evaluate --decision RULE` measures the sets that the rule makes of other scores.
+    equals. `xmleval evaluate --decision RULE` measures the sets that the rule makes of other scores. Where
+    labels have names, the rule keeps them, and goes by them.
     """
-    check_output(output, (truth, scores))
+    check_output(output, (truth, scores, features, labels))
     memory = memory_bytes("memory", MEMORY)
-    with naming_files({name: f"--{name}" for name in options}):
-        fitting = Fitting(**options)
+    with naming_files({name: f"--{name}" for name in (*options, "features")}):
+        fitting = Fitting(**options, with_features=features is not None)
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
-    rows = open_rows(*given, None, {"labels": None, "train": None, "exclude": None})
+    rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
+    named = rows.label_names is not None
+    looked_at = None if features is None else _features_by_number(features, truth, named)
     cells = fitting.cells(width_of(rows, memory))
     with progress(rows.truth[1].n_rows, 0) as show:
         count_rows([cells], rows, memory, 0, show)
-    with naming_files({"y_score": scores}):
-        rule = fitting.rule_of(cells)
-    rule.save(output)
+    with naming_files({"y_score": scores, "features": features}):
+        rule = fitting.rule_of(cells, looked_at)
+    names = None if rows.label_names is None else tuple(rows.label_names)
+    replace(rule, label_names=names).save(output)
     write_result(str(rule), None)
 
 
@@ -89,6 +115,8 @@ def fit(truth: Path, scores: Path, output: Path, input_format: str | None, **opt
     required=True,
     help="File that `xmleval threshold fit` wrote.",
 )
+@ROW_FEATURES
+@LABEL_NAMES
 @INPUT_FORMAT
 @click.option(
     "--output",
@@ -97,21 +125,70 @@ def fit(truth: Path, scores: Path, output: Path, input_format: str | None, **opt
     required=True,
     help="File for the sets, a sparse 0/1 matrix (.npz).",
 )
-def apply(scores: Path, saved: Path, input_format: str | None, output: Path) -> None:
-    """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them."""
-    check_output(output, (scores, saved))
+def apply(
+    scores: Path,
+    saved: Path,
+    features: Path | None,
+    labels: Path | None,
+    input_format: str | None,
+    output: Path,
+) -> None:
+    """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
+
+    Where SCORES has names, rows are in the order in which it names them first, and columns in that of
+    --labels, or else of the labels that the rule was fitted to.
+    """
+    check_output(output, (scores, saved, features, labels))
     rule = Rule.load(saved)
     given = find_input(scores, "scores", input_format)
-    reader = RowReader(given.name, given.pieces(), memory_bytes("memory", MEMORY) // 8, rule.n_labels)
+    rule, pieces = _by_name(rule, saved, given, labels)
+    looked_at = None if features is None else _features_by_number(features, scores, given.named)
+    reader = RowReader(given.name, pieces, memory_bytes("memory", MEMORY) // 8, rule.n_labels)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
+    names = {"features": features or "--features"}
     try:
         with progress(reader.n_rows, 0) as show:
             while n := reader.ready():
-                with naming_files({"features": saved}), naming_rows({"y_score": reader}, reader.n_taken):
-                    found.append(rule.apply(reader.take(n)))
+                first = reader.n_taken
+                own = None if looked_at is None else looked_at[first : first + n]
+                taken = reader.take(n)
+                if own is not None and own.shape[0] < n:
+                    _refuse_other_count(features, own.shape[0] + first, given.name, reader.count())
+                with naming_files(names), naming_rows({"y_score": reader}, first):
+                    found.append(rule.apply(taken, features=own))
                 show(reader.n_taken)
     finally:
         reader.close()
     sets = scipy.sparse.vstack(found, format="csr")
+    if looked_at is not None and looked_at.shape[0] != sets.shape[0]:
+        _refuse_other_count(features, looked_at.shape[0], given.name, sets.shape[0])
     write_binary(lambda file: scipy.sparse.save_npz(file, sets), output)
     write_result(f"{sets.shape[0]} rows x {sets.shape[1]} labels, {sets.nnz} predicted", None)
+
+
+def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tuple[Rule, Pieces]:
+    """Return a rule and the scores that it is for, both by name where the scores have names."""
+    if not given.named:
+        if labels is not None:
+            raise click.UsageError("--labels is for files with names", click.get_current_context())
+        return rule_for(rule, saved, None), given.pieces()
+    if labels is None and rule.label_names is None:
+        raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
+    names = list(rule.label_names or ()) if labels is None else read_names(labels)
+    found = read_scores_alone(given, names, labels or saved)
+    return rule_for(rule, saved, names), whole(found.matrix)
+
+
+def _features_by_number(path: Path, other: Path, named: bool) -> Any:
+    """Return the features of rows, which have no names; a sparse matrix is checked whole."""
+    if named:
+        raise ValueError(f"{other}: has names; --features is by number")
+    features = read_features(path)
+    if scipy.sparse.issparse(features):
+        with naming_files({"features": path}):
+            return check_features(features, features.shape[0])
+    return features
+
+
+def _refuse_other_count(features: Path | None, n_rows: int, name: str, expected: int) -> NoReturn:
+    raise ValueError(f"{features}: {n_rows} rows do not match the {expected} of {name}")

@@ -10,15 +10,18 @@ from xmleval.coerce.errors import InputError, positive_integer
 from xmleval.coerce.memory import memory_bytes
 from xmleval.coerce.scores import has_scores, ranking_rows
 from xmleval.coerce.sets import set_rows
-from xmleval.coerce.source import Rows, rows_at_a_time
+from xmleval.coerce.source import MOST_LABELS, Rows, as_array, is_sparse, rows_at_a_time
 from xmleval.coerce.weights import check_propensity, check_weight
 
 __all__ = [
+    "MOST_LABELS",
     "InputError",
     "Rows",
+    "as_array",
     "check_propensity",
     "check_weight",
     "has_scores",
+    "is_sparse",
     "memory_bytes",
     "positive_integer",
     "ranking_rows",

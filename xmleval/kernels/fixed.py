@@ -36,6 +36,28 @@ def add_term(limbs: Ints, term: float) -> None:
 
 
 @kernel
+def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
+    """Add part / whole, within 0..1 and cut below 2^-104, or take it away (sign -1); whole below 2^37.
+
+    The limbs are those of a sum. Integers alone lead there, so that 1/3 and 2/6 are the same.
+    """
+    units = part // whole
+    rest = part - units * whole
+    half = BITS // 2
+    for limb in range(1, 3):
+        high = (rest << half) // whole
+        rest = (rest << half) - high * whole
+        low = (rest << half) // whole
+        rest = (rest << half) - low * whole
+        limbs[limb] += sign * ((high << half) + low)
+    limbs[0] += sign * units
+    limbs[1] += limbs[2] >> BITS
+    limbs[2] &= MASK
+    limbs[0] += limbs[1] >> BITS
+    limbs[1] &= MASK
+
+
+@kernel
 def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -> int:
     """Add weighted values and their weights, leaving out NaN; return how many were added.
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.arrays import Bools, Floats, Ints, Labels, Scores
-from xmleval.kernels.fixed import LIMBS, add_term
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
 from xmleval.kernels.jit import kernel
 
 
 @kernel
-def exceeds(one: Ints, other: Ints) -> bool:
-    """Tell whether a fixed-point sum, int64 (4,), is larger than another."""
-    for limb in range(LIMBS):
-        if one[limb] != other[limb]:
-            return bool(one[limb] > other[limb])
-    return False
+def exceeds(one: Ints, other: Ints, n_shares: int) -> bool:
+    """Tell whether a sum of shares is larger than another, by more than their cut ends may tell.
+
+    one, other : int64 (4,), see `add_share`; n_shares : how many each has at most
+    """
+    last = one[2] - other[2]
+    middle = one[1] - other[1] + (last >> BITS)
+    whole = one[0] - other[0] + (middle >> BITS)
+    return bool(whole > 0 or (whole == 0 and ((middle & MASK) > 0 or (last & MASK) >= n_shares)))
 
 
 @kernel
 def sweep_f1(levels: Scores, units: Labels, relevant: Bools, n_true: Ints) -> int:
     """Find how many leading cells to predict for the largest sum of F1 over units; the fewest of equals.
+
+    Sums are compared as fractions: 1/3 + 2/3 equals 1. Only sums that differ by less than 2^-104 for each
+    unit count as equal although they are not.
+
 
     levels : (s,), those of one tie group next to one another; units : (s,), the unit of each cell
     n_true : int64 (u,), relevant cells of each unit; F1 of a unit without any, and without predictions, is 0
@@ -33,13 +40,13 @@ def sweep_f1(levels: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
         while p < levels.size and levels[p] == level:
             unit = units[p]
             if hits[unit]:
-                add_term(total, -(2.0 * hits[unit] / (size[unit] + n_true[unit])))
+                add_share(total, 2 * hits[unit], size[unit] + n_true[unit], -1)
             size[unit] += 1
             hits[unit] += relevant[p]
             if hits[unit]:
-                add_term(total, 2.0 * hits[unit] / (size[unit] + n_true[unit]))
+                add_share(total, 2 * hits[unit], size[unit] + n_true[unit], 1)
             p += 1
-        if exceeds(total, most):  # sums are exact: no order of adding decides between equals
+        if exceeds(total, most, n_true.size):
             most[:] = total
             best = p
     return best
@@ -58,7 +65,7 @@ def sweep_groups(
     cut : int64 (g,) and found : float64 (g,), F1 or errors there; written
     """
     for group in range(ptr.size - 1):
-        p, hits = ptr[group], 0
+        p, hits, most = ptr[group], 0, 0
         cut[group] = 0
         found[group] = 0.0 if by_f1 else n_true[group]
         while p < ptr[group + 1] and scores[p] > floor:
@@ -69,12 +76,12 @@ def sweep_groups(
             size = p - ptr[group]
             if by_f1:
                 value = 2.0 * hits / (size + n_true[group])
-                better = value > found[group]
+                better = hits * (cut[group] + n_true[group]) > most * (size + n_true[group])
             else:
                 value = float(n_true[group] + size - 2 * hits)
                 better = value < found[group]
             if better:
-                cut[group], found[group] = size, value
+                cut[group], found[group], most = size, value, hits
 
 
 @kernel
@@ -131,7 +138,8 @@ def copy_leading(
 
     scores : (s,), best first; n_above : int64 (n,), entries above the labels that are not listed
     level : score of those labels, or NaN where they repeat the last score of the row
-    leading : float64 (n, k), written; 0 in rows that list nothing where unlisted labels have no score
+    leading : float64 (n, k), written; 0 in rows that list nothing where unlisted labels have no score,
+        and the last score once more where a row has fewer than k labels
     """
     for i in range(ptr.size - 1):
         n_listed = ptr[i + 1] - ptr[i]
@@ -141,15 +149,15 @@ def copy_leading(
                 leading[i, rank] = scores[ptr[i] + rank]
             elif not np.isnan(level) and rank < n_above[i] + n_unlisted:
                 leading[i, rank] = level
-            elif not np.isnan(level):
-                leading[i, rank] = scores[ptr[i] + min(rank - n_unlisted, n_listed - 1)]
+            elif not np.isnan(level) and rank < n_labels:
+                leading[i, rank] = scores[ptr[i] + rank - n_unlisted]
             else:
-                leading[i, rank] = leading[i, rank - 1] if n_listed else 0.0
+                leading[i, rank] = leading[i, rank - 1] if rank else 0.0
 
 
 @kernel
 def apply_weights(values: Floats, weights: Floats, out: Floats) -> None:
-    """Evaluate a linear model, term by term, so that no cutting of the rows shows.
+    """Evaluate a linear model, term by term, so that no cutting of the rows changes a digit.
 
     values : float64 (n, k); weights : float64 (k + 1,), the constant first; out : float64 (n,), written
     """
@@ -157,3 +165,12 @@ def apply_weights(values: Floats, weights: Floats, out: Floats) -> None:
         out[i] = weights[0]
         for j in range(values.shape[1]):
             out[i] += weights[j + 1] * values[i, j]
+
+
+@kernel
+def apply_weights_sparse(ptr: Ints, columns: Labels, values: Floats, weights: Floats, out: Floats) -> None:
+    """Evaluate a linear model of CSR rows with rising columns, to the last bit as `apply_weights` does."""
+    for i in range(ptr.size - 1):
+        out[i] = weights[0]
+        for p in range(ptr[i], ptr[i + 1]):
+            out[i] += weights[columns[p] + 1] * values[p]

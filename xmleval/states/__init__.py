@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from xmleval.states.curves import Work
-from xmleval.states.decisions import Decision, choose, cut_rows, leading_scores
+from xmleval.states.decisions import (
+    Decision,
+    choose,
+    cut_rows,
+    leading_scores,
+    refuse_infinite,
+    refuse_infinite_leading,
+)
 from xmleval.states.extremes import LabelExtremes
 from xmleval.states.facts import Completion, Counts, Extremes, Facts, TieFacts
 from xmleval.states.key_counts import MOST_BITS, Bracket, KeyCounts
@@ -43,5 +50,7 @@ __all__ = [
     "cut_rows",
     "exact_mean",
     "leading_scores",
+    "refuse_infinite",
+    "refuse_infinite_leading",
     "totals_bytes",
 ]

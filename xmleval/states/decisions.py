@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score
+from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score, as_scores
 from xmleval.coerce import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
@@ -23,13 +24,15 @@ class Decision:
 
     Parameters
     ----------
-    kind : {"pred", "top", "threshold", "labels", "rows", "features"}
-        Given sets; the best labels of a row; those strictly above one number, above the threshold of the
-        label, above that of the row from a linear model of its scores, or of its features.
+    kind : {"pred", "top", "threshold", "listed", "labels", "rows", "features"}
+        Given sets; the best labels of a row; those strictly above one number; and of fitted rules the best
+        listed labels of a row, those above the threshold of the label, above that of the row from a linear
+        model of its scores, or of its features.
     value : float
-        How many are the best, or the number; of "rows" the score of unlisted labels, NaN if they have none.
+        How many are the best, or the number; of linear models the score of unlisted labels, NaN if they
+        have none.
     numbers : float64 (n_labels,) or (k + 1,)
-        Thresholds of labels, or weights of the model, the constant first.
+        Thresholds of labels, or weights of the model, the constant first; kept as a read-only copy.
     text : str
         What a rule with numbers is called.
     """
@@ -38,6 +41,17 @@ class Decision:
     value: float = 0.0
     numbers: Floats = field(default_factory=lambda: NONE, repr=False)
     text: str = ""
+
+    def __post_init__(self) -> None:
+        """Copy the numbers, so that they stay what the name tells."""
+        numbers = np.array(self.numbers, np.float64)
+        numbers.flags.writeable = False
+        object.__setattr__(self, "numbers", numbers)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it comes from data, so that its name alone does not tell it."""
+        return self.kind not in ("pred", "top", "threshold")
 
     @cached_property
     def _name(self) -> str:
@@ -77,9 +91,9 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
     """Return the sets that a decision makes of scores; entries must be in order for all but "labels"."""
     ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
     n_listed = np.diff(ptr)
-    if decision.kind == "top":
+    if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
-        if unlisted is None:
+        if unlisted is None or decision.kind == "listed":
             return Chosen(np.minimum(n_listed, k), ptr, labels, True)
         head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
         heads = np.empty(head_ptr[-1], labels.dtype)
@@ -88,7 +102,7 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
     if decision.kind == "labels":
-        thresholds, chosen_ptr = decision.numbers.astype(scores.dtype), np.empty_like(ptr)
+        thresholds, chosen_ptr = as_scores(decision.numbers, scores), np.empty_like(ptr)
         select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
         chosen = np.empty(chosen_ptr[-1], labels.dtype)
         select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
@@ -113,12 +127,34 @@ def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: i
     return leading
 
 
+def refuse_infinite(
+    decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None, start: int
+) -> None:
+    """Refuse rows, numbered from ``start``, whose scores give a linear model no finite threshold."""
+    scores = ranking.scores
+    if decision.kind != "rows" or scores is None:
+        return
+    if np.isfinite(scores).all() and (unlisted is None or math.isfinite(as_score(unlisted, scores))):
+        return
+    refuse_infinite_leading(leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1), start)
+
+
+def refuse_infinite_leading(leading: Floats, start: int) -> None:
+    """Refuse rows, numbered from ``start``, with infinite scores among those that a model looks at."""
+    rows, places = np.nonzero(~np.isfinite(leading))
+    if rows.size:
+        value = leading[rows[0], places[0]]
+        raise InputError(
+            "y_score",
+            f"row {start + int(rows[0])}: score {value} is infinite; a linear rule needs finite ones",
+        )
+
+
 def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> Ints:
     """Count the entries above the threshold of their row, which lets no unlisted label pass."""
     scores = ranking.scores
     assert scores is not None
-    with np.errstate(over="ignore"):
-        rounded = thresholds.astype(scores.dtype)
+    rounded = as_scores(thresholds, scores)
     if unlisted is not None:
         rounded = np.maximum(rounded, scores.dtype.type(as_score(unlisted, scores)))
     cut = np.empty(rounded.size, np.int64)

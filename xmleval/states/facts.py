@@ -322,8 +322,8 @@ class Facts:
         return self._predicted[decision]
 
     def _decide(self, decision: Decision) -> Predicted:
-        if decision.kind == "pred":
-            pred = self.block.pred
+        pred = self.block.pred
+        if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
             assert pred is not None
             return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
         chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)

@@ -19,6 +19,7 @@ class Pool(NamedTuple):
     ranking : their labels and scores (None where no row has any)
     relevant : bool (s,); n_relevant : int64 (m,) and n_true : int64 (n_labels,), listed or not
     floor : cells at or below this score stand level with labels that are not listed, or below them
+    level : the floor as it was given, before it was rounded to the type of the scores
     """
 
     ranking: Ranking
@@ -26,6 +27,7 @@ class Pool(NamedTuple):
     n_relevant: Ints
     n_true: Ints
     floor: float
+    level: float
 
     @property
     def rows(self) -> Ints:
@@ -123,4 +125,5 @@ class Cells:
             np.concatenate([np.empty(0, np.int64), *self._n_relevant]),
             self._n_true,
             -np.inf if self.unlisted is None else as_score(self.unlisted, scores),
+            -np.inf if self.unlisted is None else self.unlisted,
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.arrays import Floats, Ints, Scores
 from xmleval.coerce import InputError, has_scores, positive_integer, set_rows
@@ -14,19 +14,11 @@ from xmleval.conventions import Conventions
 from xmleval.kernels.ranking import rank_rows
 from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
 from xmleval.spec import parse_spec
-from xmleval.states import Decision, leading_scores
+from xmleval.states import Decision, leading_scores, refuse_infinite_leading
 from xmleval.thresholds.cells import Cells, Pool
-from xmleval.thresholds.rule import Rule, check_features
+from xmleval.thresholds.linear import check_features, least_squares
+from xmleval.thresholds.rule import MEASURES, Rule
 
-BY_CELLS = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
-MEASURES = {  # what each rule may be tuned to
-    "constant": BY_CELLS,
-    "cardinality": (),
-    "label": ("f1.macro", "hamming_loss"),
-    "rank": BY_CELLS,
-    "row": ("f1.samples", "hamming_loss"),
-    "top": (),
-}
 FALLBACKS = ("never", "highest")
 LEADING = 10  # scores of a row that a linear model looks at
 
@@ -48,7 +40,8 @@ def fit(
 
     Sets of best value are found exactly, those of equal scores taken whole; among equals the highest
     threshold wins. A threshold is the next lower score that occurs, so that strictly above it lies just the
-    set that was found. 0/0 counts 0, and macro averages run over all labels.
+    set that was found; it is minus infinity where that set is everything listed. 0/0 counts 0, and macro
+    averages run over all labels.
 
     Parameters
     ----------
@@ -63,7 +56,7 @@ def fit(
     rule : {"constant", "cardinality", "label", "rank", "row", "top"}
         One threshold; one that predicts as many labels as are relevant; one for each label; the best r of
         every row with r tuned (RCut); a threshold for each row, by a linear model that least squares fits to
-        the best thresholds of these rows; the best k of every row.
+        the best thresholds of these rows; the best k of every row. The best are the best with a score.
     k : int, optional
         For "top", how many labels; for "row", how many leading scores of the row the model looks at (10).
     fbr : float, optional
@@ -133,10 +126,10 @@ class Fitting:
         with_features: bool = False,
         unlisted: str | float | None = None,
     ) -> None:
-        if rule not in MEASURES:
+        if not isinstance(rule, str) or rule not in MEASURES:
             raise InputError("rule", f"{rule!r} is not one of {', '.join(MEASURES)}")
         self.rule = rule
-        self.measure = None if measure is None else str(parse_spec(measure))
+        self.measure = None if measure is None else _measure(measure)
         known = MEASURES[rule]
         if self.measure not in (known or (None,)):
             takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
@@ -163,9 +156,9 @@ class Fitting:
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: how many labels to predict")
         self.k = LEADING if k is None else positive_integer("k", k)
-        self.fbr = 0.0 if fbr is None else float(fbr)
-        if not 0 <= self.fbr <= 1:
+        if fbr is not None and not (isinstance(fbr, Real) and 0 <= fbr <= 1):
             raise InputError("fbr", f"{fbr!r} is not within 0..1")
+        self.fbr = 0.0 if fbr is None else float(fbr)
         self.fallback = FALLBACKS[0] if fallback is None else fallback
         if self.fallback not in FALLBACKS:
             raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")
@@ -183,9 +176,9 @@ class Fitting:
 
     def _decide(self, pool: Pool, features: Any) -> Decision:
         if self.rule == "top":
-            return Decision("top", float(self.k))
+            return Decision("listed", float(self.k))
         if self.rule == "rank":
-            return Decision("top", float(best_rank(pool, self.measure)))
+            return Decision("listed", float(best_rank(pool, self.measure)))
         if self.rule == "label":
             settled = f",fbr={self.fbr:g},{self.fallback}" if self.fbr else ""
             numbers = label_thresholds(pool, self.measure == "f1.macro", self.fbr, self.fallback)
@@ -200,20 +193,28 @@ class Fitting:
         known = ~np.isnan(wanted)
         if not known.any():
             raise InputError("y_score", "no row has a score to put a threshold to")
+        level = math.nan if self.unlisted is None else self.unlisted
         if features is not None:
             given = check_features(features, wanted.size)
-            weights = least_squares(given[known], wanted[known])
-            return Decision("features", 0.0, weights, f"row({self.measure},features={given.shape[1]})")
+            refuse_infinite_leading(np.where(known, wanted, 0.0)[:, None], 0)
+            weights = least_squares("features", given[known], wanted[known])
+            return Decision("features", level, weights, f"row({self.measure},features={given.shape[1]})")
         k = min(self.k, pool.n_true.size)
         leading = leading_scores(pool.ranking, pool.n_true.size, self.unlisted, k)
-        infinite = known & ~(np.isfinite(leading).all(axis=1) & np.isfinite(wanted))
-        if infinite.any():
-            row = int(infinite.argmax())
-            raise InputError("y_score", f"row {row}: infinite scores; a linear model needs finite ones")
-        level = math.nan if self.unlisted is None else self.unlisted
+        refuse_infinite_leading(np.column_stack([leading, np.where(known, wanted, 0.0)]), 0)
         shown = "below" if self.unlisted is None else f"{self.unlisted:g}"
-        weights = least_squares(leading[known], wanted[known])
+        weights = least_squares("y_score", leading[known], wanted[known])
         return Decision("rows", level, weights, f"row({self.measure},k={k},unlisted={shown})")
+
+
+def _measure(given: Any) -> str:
+    """Return a measure's canonical name."""
+    if not isinstance(given, str):
+        raise InputError("measure", f"{given!r} is not a name")
+    try:
+        return str(parse_spec(given))
+    except ValueError as error:
+        raise InputError("measure", str(error)) from None
 
 
 def one_threshold(pool: Pool, measure: str | None) -> float:
@@ -225,7 +226,7 @@ def one_threshold(pool: Pool, measure: str | None) -> float:
         return math.inf
     order = kept[np.argsort(scores[kept])[::-1]]
     cut = best_cut(scores[order], order, pool, measure)
-    return float(scores[order[cut]]) if cut < order.size else pool.floor
+    return float(scores[order[cut]]) if cut < order.size else pool.level
 
 
 def best_rank(pool: Pool, measure: str | None) -> int:
@@ -274,7 +275,7 @@ def label_thresholds(pool: Pool, by_f1: bool, fbr: float, fallback: str) -> Floa
     if by_f1 and fbr:
         highest = next_lower(ptr, scores, np.zeros_like(cut), pool.floor)
         thresholds[found < fbr] = math.inf if fallback == "never" else highest[found < fbr]
-    return thresholds
+    return np.where(thresholds == pool.floor, pool.level, thresholds)
 
 
 def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
@@ -313,16 +314,3 @@ def next_lower(ptr: Ints, scores: Scores, cut: Ints, floor: float) -> Floats:
     listed = sizes > 0
     listed[listed] = scores[ptr[:-1][listed]] > floor
     return np.where(listed, found, math.inf)
-
-
-def least_squares(values: Any, wanted: Floats) -> Floats:
-    """Return the weights of a linear model, the constant first; the shortest of equally good ones."""
-    ones = np.ones((wanted.size, 1))
-    if scipy.sparse.issparse(values):
-        from scipy.sparse.linalg import lsqr  # costs start-up time that few need
-
-        design = scipy.sparse.hstack([scipy.sparse.csr_array(ones), values], format="csr")
-        weights: Floats = lsqr(design, wanted, atol=1e-12, btol=1e-12, iter_lim=10_000)[0]
-        return weights
-    solved: Floats = np.linalg.lstsq(np.hstack([ones, values]), wanted, rcond=None)[0]
-    return solved

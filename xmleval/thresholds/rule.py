@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,30 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.arrays import Floats
-from xmleval.coerce import InputError, ranking_rows
+from xmleval.coerce import MOST_LABELS, InputError, ranking_rows
 from xmleval.kernels.ranking import copy_heads
-from xmleval.states import Decision, choose, cut_rows
+from xmleval.states import Decision, choose, cut_rows, refuse_infinite
 from xmleval.states.decisions import Chosen
 from xmleval.store import RULE, Saved, load_state, naming_damage, save_state
+from xmleval.thresholds.linear import check_features, linear_values
 
+BY_CELLS = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
+MEASURES = {  # what each rule may be tuned to
+    "constant": BY_CELLS,
+    "cardinality": (),
+    "label": ("f1.macro", "hamming_loss"),
+    "rank": BY_CELLS,
+    "row": ("f1.samples", "hamming_loss"),
+    "top": (),
+}
+KINDS = {  # the decisions that each rule may come to
+    "constant": ("threshold",),
+    "cardinality": ("threshold",),
+    "label": ("labels",),
+    "rank": ("listed",),
+    "row": ("rows", "features"),
+    "top": ("listed",),
+}
 ABOUT = {
     "constant": "one threshold, {value:.6g}",
     "cardinality": "one threshold, {value:.6g}",
@@ -46,6 +65,8 @@ class Rule:
     decision : Decision
         What it does: ``decision.value`` is the threshold or how many are the best, ``decision.numbers`` the
         thresholds of labels, or the weights of a linear model, the constant first.
+    label_names : tuple of str, optional
+        Names of the labels, where it was fitted to files with names; see `for_labels`.
 
     Examples
     --------
@@ -64,6 +85,7 @@ class Rule:
     measure: str | None
     n_labels: int
     decision: Decision
+    label_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """Say what the rule does and where it comes from."""
@@ -76,9 +98,36 @@ class Rule:
 
     @property
     def unlisted(self) -> float | None:
-        """Score of unlisted labels that a linear model of scores was fitted with; None below all."""
+        """Score of unlisted labels that a linear model was fitted with; None below all."""
         value = self.decision.value
-        return None if self.decision.kind != "rows" or math.isnan(value) else value
+        return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
+
+    def for_labels(self, names: Sequence[str]) -> Rule:
+        """Return the same rule for labels in another order.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the labels that it is for. Where every label has a threshold of its own, those that the
+            rule was not fitted to are never predicted, as labels that had no score in fitting.
+
+        Returns
+        -------
+        Rule
+
+        Raises
+        ------
+        ValueError
+            If labels have thresholds of their own and the rule does not know their names.
+        """
+        decision = self.decision
+        if decision.kind == "labels":
+            if self.label_names is None:
+                raise ValueError(f"rule {decision} knows labels by number; it was fitted without their names")
+            known = dict(zip(self.label_names, decision.numbers.tolist(), strict=True))
+            own = np.array([known.get(name, math.inf) for name in names], np.float64)
+            decision = replace(decision, numbers=own)
+        return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
     def apply(self, y_score: Any, *, features: Any = None) -> Any:
         """Return the sets that the rule makes of scores.
@@ -88,7 +137,8 @@ class Rule:
         y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists
             Scores as `xmleval.evaluate` takes them.
         features : array or sparse matrix of shape (m, n_features), optional
-            Features of the rows, where the rule was fitted to features.
+            Features of the rows, where the rule was fitted to features. Thresholds are the same, to the last
+            bit, in rows alone and among others.
 
         Returns
         -------
@@ -98,10 +148,13 @@ class Rule:
         Raises
         ------
         ValueError
-            If scores are not valid, of another number of labels, or features are missing or not wanted.
+            If scores are not valid, of another number of labels, infinite where a linear model looks at them,
+            or features are missing or not wanted.
         """
+        if y_score is None:
+            raise InputError("y_score", "no scores to apply a rule to")
         unlisted, kind = self.unlisted, self.decision.kind
-        most = int(min(self.decision.value, self.n_labels)) if kind == "top" else None
+        most = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
         rows = ranking_rows("y_score", y_score, n_labels, n_labels, unlisted, most, ordered)
         own = self._of_features(features, rows.n_rows)
@@ -112,9 +165,10 @@ class Rule:
             if kind == "features":
                 if ranking.scores is None:
                     raise InputError("y_score", "thresholds need scores; this list has none")
-                cut = cut_rows(ranking, own[start:stop], None)
+                cut = cut_rows(ranking, own[start:stop], unlisted)
                 chosen = Chosen(cut, ranking.ptr, ranking.labels, True)
             else:
+                refuse_infinite(self.decision, ranking, self.n_labels, unlisted, start)
                 chosen = choose(self.decision, ranking, self.n_labels, unlisted)
             ends = np.cumsum(chosen.cut)
             heads = np.empty(int(ends[-1]), chosen.labels.dtype)
@@ -140,8 +194,7 @@ class Rule:
         weights = self.decision.numbers
         if given.shape[1] != weights.size - 1:
             raise InputError("features", f"{given.shape[1]} columns; the rule has {weights.size - 1}")
-        thresholds: Floats = weights[0] + given @ weights[1:]
-        return thresholds
+        return linear_values(weights, given)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the rule: to a temporary name first, then renamed; no pickle.
@@ -156,9 +209,12 @@ class Rule:
         OSError
             If it cannot be written; an old file is then untouched.
         """
-        meta = {"rule": self.rule, "measure": self.measure, "n_labels": self.n_labels}
         parts, numbers = as_parts(self.decision)
-        save_state(Path(path), Saved({**meta, "decision": parts}, {"numbers": numbers}), RULE)
+        meta = {
+            "rule": self.rule, "measure": self.measure, "n_labels": self.n_labels, "decision": parts,
+            "label_names": self.label_names,
+        }  # fmt: skip
+        save_state(Path(path), Saved(meta, {"numbers": numbers}), RULE)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Rule:
@@ -183,26 +239,35 @@ class Rule:
         meta, arrays = load_state(Path(path), RULE)
         with naming_damage(Path(path), RULE):
             decision = from_parts(meta["decision"], arrays["numbers"])
-            n_labels, measure = int(meta["n_labels"]), meta["measure"]
-            if meta["rule"] not in ABOUT or not (measure is None or isinstance(measure, str)):
-                raise ValueError("no rule")
-            if decision.kind == "labels" and decision.numbers.size != n_labels:
-                raise ValueError("labels")
-            return cls(meta["rule"], measure, n_labels, decision)
+            names = meta["label_names"]
+            if not (names is None or isinstance(names, list)):
+                raise ValueError("no list of names")
+            names = None if names is None else tuple(names)
+            found = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
+            wrong = found._misfit()
+            if wrong:
+                raise ValueError(wrong)
+            return found
 
-
-def check_features(features: Any, n_rows: int) -> Any:
-    """Return features as a float64 array or CSR array, or refuse them."""
-    if scipy.sparse.issparse(features):
-        given: Any = scipy.sparse.csr_array(features).astype(np.float64)
-        numbers = given.data
-    else:
-        given = numbers = np.asarray(features, np.float64)
-    if given.ndim != 2 or given.shape[0] != n_rows:
-        raise InputError("features", f"shape {given.shape} does not match {n_rows} rows")
-    if not np.isfinite(numbers).all():
-        raise InputError("features", "not all are finite numbers")
-    return given
+    def _misfit(self) -> str | None:
+        """Return what in a file cannot be of one rule, or None."""
+        rule, measure, n_labels, kind = self.rule, self.measure, self.n_labels, self.decision.kind
+        names, size = self.label_names, self.decision.numbers.size
+        if not isinstance(rule, str) or rule not in KINDS:
+            return "no rule"
+        if measure not in (MEASURES[rule] or (None,)):
+            return f"{rule} tuned to another measure"
+        if type(n_labels) is not int or not 1 <= n_labels <= MOST_LABELS:
+            return "no number of labels"
+        if kind not in KINDS[rule]:
+            return f"{rule} that decides by {kind}"
+        if (kind == "labels" and size != n_labels) or (kind == "rows" and size - 1 > n_labels):
+            return f"{size} numbers for {n_labels} labels"
+        if names is not None:
+            named = all(isinstance(name, str) for name in names)
+            if not named or len(names) != n_labels or len(set(names)) != n_labels:
+                return f"no names of {n_labels} labels"
+        return None
 
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
@@ -216,14 +281,19 @@ def from_parts(parts: list[Any], numbers: Any) -> Decision:
     kind, value, text = parts
     number = math.nan if value is None else float(value)
     fits = numbers.dtype == np.float64 and numbers.ndim == 1 and not np.isnan(numbers).any()
-    simple = kind in ("top", "threshold") and not numbers.size and not text
-    fitted = kind in ("labels", "rows", "features") and numbers.size and isinstance(text, str) and text
-    in_range = {"top": 1 <= number < math.inf, "threshold": not math.isnan(number)}.get(kind, True)
-    if not fits or not (simple or fitted) or not in_range:
+    if kind in ("listed", "threshold"):
+        fits &= not numbers.size and text == ""
+        fits &= number >= 1 and number.is_integer() if kind == "listed" else not math.isnan(number)
+    else:
+        fits &= (
+            kind in ("labels", "rows", "features")
+            and isinstance(text, str)
+            and text.isprintable()
+            and text != ""
+        )
+        fits &= (
+            numbers.size > 0 if kind == "labels" else numbers.size > 1 and bool(np.isfinite(numbers).all())
+        )
+    if not fits:
         raise ValueError("no decision")
-    return Decision(kind, number, numbers.astype(np.float64), text)
-
-
-def as_decision(given: Any) -> Any:
-    """Return the decision of a fitted rule, or what else was given, to be parsed."""
-    return given.decision if isinstance(given, Rule) else given
+    return Decision(kind, number, numbers, text)
