@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.arrays import Floats
 from xmleval.coerce import InputError, as_array, is_sparse
@@ -18,12 +17,14 @@ CONVERGED = (0, 1, 2, 4, 5)  # of SciPy's lsqr: solved, to the tolerance or as f
 def check_features(features: Any, n_rows: int) -> Any:
     """Return features as a float64 array, or a CSR array with sorted columns, or refuse them."""
     if is_sparse(features):
+        from scipy.sparse import csr_array  # costs start-up time that few need
+
         if features.dtype.kind not in "biuf":
             raise InputError("features", f"dtype {features.dtype} does not hold real numbers")
         try:
             if features.format in ("csr", "csc", "bsr"):
                 features.check_format(full_check=True)
-            given: Any = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
+            given: Any = csr_array(features, dtype=np.float64, copy=True)
             given.sum_duplicates()
         except (ValueError, TypeError, IndexError) as error:
             raise InputError("features", f"not a valid sparse matrix: {error}") from None
@@ -38,12 +39,12 @@ def check_features(features: Any, n_rows: int) -> Any:
 
 
 def _refuse_infinite(given: Any) -> None:
-    numbers = given.data if scipy.sparse.issparse(given) else given.reshape(-1)
+    numbers = given.data if is_sparse(given) else given.reshape(-1)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if not bad.size:
         return
     place = bad[0]
-    if scipy.sparse.issparse(given):
+    if is_sparse(given):
         row, column = int(np.searchsorted(given.indptr, place, side="right")) - 1, int(given.indices[place])
     else:
         row, column = divmod(int(place), given.shape[1])
@@ -53,7 +54,7 @@ def _refuse_infinite(given: Any) -> None:
 def linear_values(weights: Floats, given: Any) -> Floats:
     """Return the model's value of each row, whatever the rows beside it; sparse as dense."""
     values = np.empty(given.shape[0])
-    if scipy.sparse.issparse(given):
+    if is_sparse(given):
         apply_weights_sparse(given.indptr, given.indices, given.data, weights, values)
     else:
         apply_weights(given, weights, values)
@@ -66,9 +67,11 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     Columns are divided by their norms, so that neither the answer nor its length depends on their units.
     """
     ones = np.ones((wanted.size, 1))
-    sparse = scipy.sparse.issparse(values)
+    sparse = is_sparse(values)
     if sparse:
-        design = scipy.sparse.hstack([scipy.sparse.csr_array(ones), values], format="csc")
+        from scipy.sparse import csr_array, hstack
+
+        design = hstack([csr_array(ones), values], format="csc")
         largest = abs(design).max(axis=0).toarray().reshape(-1)
     else:
         design = np.hstack([ones, values])
@@ -81,7 +84,7 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     norms[norms == 0] = 1.0
     design = _divided(design, norms)
     if sparse:
-        from scipy.sparse.linalg import lsqr  # costs start-up time that few need
+        from scipy.sparse.linalg import lsqr
 
         found, stop = lsqr(design, wanted / most, 0.0, 1e-12, 1e-12, 0.0, MOST_STEPS)[:2]
         if stop not in CONVERGED:
@@ -103,7 +106,9 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
 
 def _divided(design: Any, by: Floats) -> Any:
     """Divide the columns of an array, or of a CSC array."""
-    if not scipy.sparse.issparse(design):
+    if not is_sparse(design):
         return design / by
+    from scipy.sparse import csc_array
+
     data = design.data / np.repeat(by, np.diff(design.indptr))
-    return scipy.sparse.csc_array((data, design.indices, design.indptr), shape=design.shape)
+    return csc_array((data, design.indices, design.indptr), shape=design.shape)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from xmleval.arrays import Floats
 from xmleval.coerce import MOST_LABELS, InputError, ranking_rows
@@ -176,9 +175,11 @@ class Rule:
             ptr.append(ptr[-1][-1] + ends)
             labels.append(heads)
             start = stop
+        from scipy.sparse import csr_array  # costs start-up time that few need
+
         joined = np.concatenate(labels)
         entries = np.ones(joined.size, np.bool_), joined, np.concatenate(ptr)
-        found = scipy.sparse.csr_array(entries, shape=(rows.n_rows, self.n_labels))
+        found = csr_array(entries, shape=(rows.n_rows, self.n_labels))
         found.sort_indices()
         return found
 
