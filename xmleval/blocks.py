@@ -17,6 +17,18 @@ from xmleval.plan import States
 from xmleval.states import Commit
 
 WORKERS_BYTES = 1 << 30
+FEW_ROWS, LEAST_ROWS = 16384, 4096  # up to which, and for less than which, a thread costs more than it gives
+
+
+def even_blocks(n_rows: int, most: int, threads: int) -> int:
+    """Return how many rows make a block, of those that threads can share evenly.
+
+    n_rows : rows in all; most : rows that a block may have; threads : most threads
+    """
+    n_blocks = -(-n_rows // most)
+    if n_blocks > 1 or n_rows > FEW_ROWS:
+        n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
+    return max(1, -(-n_rows // max(1, n_blocks)))
 
 
 def count_blocks(

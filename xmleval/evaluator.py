@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.arrays import Truth
-from xmleval.blocks import available_processors, count_blocks, deferring_interrupts
+from xmleval.blocks import available_processors, count_blocks, deferring_interrupts, even_blocks
 from xmleval.coerce import (
     InputError,
     Rows,
@@ -201,7 +201,7 @@ class Evaluator:
             plan, truth, y_score, y_pred, sample_weight,
             n_labels=n_labels, first_row=start, score_dtypes=dtypes,
         )  # fmt: skip
-        size = self.block_rows or rows.block_rows
+        size = self.block_rows or even_blocks(rows.n_rows, rows.block_rows, self.threads)
         states = self._states or self._new_states(plan)
         with states.undoing_spills():
             fresh = self._states is None
