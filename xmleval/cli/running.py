@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from xmleval.checkpoint import Checkpoint
+from xmleval.cli.excluding import leave_out_counting_all, without
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files, spell_options
 from xmleval.cli.named import rule_for
@@ -22,12 +23,11 @@ from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
 from xmleval.compare import Comparison
 from xmleval.evaluator import Evaluator
-from xmleval.io import Pieces, read_names, read_propensity
-from xmleval.io.exclusion import read_pairs, without_pairs
+from xmleval.io import read_names, read_propensity
 from xmleval.io.rows import count_columns, whole
 from xmleval.propensity import inverse_propensity
 from xmleval.report import Report
-from xmleval.spec import expand_metrics, parse_decision
+from xmleval.spec import parse_decision
 from xmleval.thresholds import Rule
 
 WRITERS: dict[str, Callable[[Any], str]] = {
@@ -37,15 +37,6 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
-COUNTING_ALL = (
-    "accuracy",
-    "specificity",
-    "balanced_accuracy",
-    "mcc",
-    "gmean",
-    "hamming_loss",
-    "label_density",
-)
 
 
 class Run(NamedTuple):
@@ -70,6 +61,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     train = None if options["train"] is None else find(options["train"], "truth")
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, memory)
+    if rows.pairs is not None:
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
     q = _propensity(options, train, n_labels, memory)
@@ -84,6 +77,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 keep_labels=options["per_label"] is not None,
                 memory=max(1, memory // 2 // max(1, len(scores))),
             )
+        if rows.pairs is not None:
+            leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
@@ -153,7 +148,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
         )
-    return rows if options["exclude"] is None else _without(rows, options)
+    return rows if options["exclude"] is None else without(rows, options)
 
 
 def _say_unmatched(name: str, named: Any) -> None:
@@ -165,22 +160,6 @@ def _say_unmatched(name: str, named: Any) -> None:
     for n, what in told:
         if n:
             click.echo(f"xmleval: {name}: {n} {what}", err=True)
-
-
-def _without(rows: Rows, options: dict[str, Any]) -> Rows:
-    """Take out pairs; what counts all labels of a row would still see them."""
-    for spec, _ in expand_metrics(options["metrics"], options["cutoffs"]):
-        if spec.metric.whole or spec.metric.name in COUNTING_ALL:
-            raise ValueError(
-                f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
-            )
-    pairs = read_pairs(options["exclude"])
-
-    def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
-        return given[0], without_pairs(given[1], pairs)
-
-    pred = rows.pred and less(rows.pred)
-    return rows._replace(truth=less(rows.truth), scores=[less(one) for one in rows.scores], pred=pred)
 
 
 def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, memory: int) -> Any:

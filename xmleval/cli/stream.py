@@ -14,6 +14,7 @@ import scipy.sparse
 from xmleval.arrays import Ints
 from xmleval.cli.messages import naming_files
 from xmleval.coerce import InputError, set_rows
+from xmleval.io.exclusion import Pairs
 from xmleval.io.pieces import Pieces
 from xmleval.io.rows import RowReader
 from xmleval.propensity import count_labels_of
@@ -36,13 +37,14 @@ class Counter(Protocol):
 class Rows(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` are those of the labels, None where they have numbers alone.
+    ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out.
     """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
     label_names: list[str] | None = None
+    pairs: Pairs | None = None
 
     def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
