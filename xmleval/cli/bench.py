@@ -17,9 +17,9 @@ from rich.table import Table
 
 from xmleval.arrays import Floats
 from xmleval.cli.evaluate import FILE, split_names
-from xmleval.cli.inputs import find_input
+from xmleval.cli.inputs import Input, find_input
 from xmleval.cli.messages import naming_files
-from xmleval.cli.output import check_output, show, write_result
+from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows
 from xmleval.coerce import set_rows
@@ -108,14 +108,15 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
         source(name) is not click.core.ParameterSource.DEFAULT for name in ("rows", "labels", "k")
     ):
         raise click.UsageError("--rows, --labels and --k are for generated data", context)
-    check_output(options["output"], (truth, scores))
+    inputs = _inputs(truth, scores, options["input_format"])
+    check_outputs([options["output"]], inputs)
     start = time.perf_counter()
-    if truth is None or scores is None:
+    if not inputs:
         if options["labels"] < options["k"] + N_RELEVANT:
             raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
         given, read = generate(options["rows"], options["labels"], options["k"]), None
     else:
-        given = read_files(truth, scores, options["input_format"])
+        given = read_files(*inputs)
         read = time.perf_counter() - start
     names = {"y_true": truth or "TRUTH", "y_score": scores or "SCORES"}
     with naming_files(names):
@@ -127,10 +128,15 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
         _show(found)
 
 
-def read_files(truth: Path, scores: Path, input_format: str | None) -> Kept:
+def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -> list[Input]:
+    if truth is None or scores is None:
+        return []
+    return [find_input(truth, "truth", input_format), find_input(scores, "scores", input_format)]
+
+
+def read_files(truth: Input, scores: Input) -> Kept:
     """Read a truth and its scores, whole."""
-    inputs = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
-    rows = open_rows(*inputs, None, {"labels": None, "exclude": None, "train": None})
+    rows = open_rows(truth, [scores], None, {"labels": None, "exclude": None, "train": None})
     kept = Kept(width_of(rows, ANY_SIZE))
     count_rows([kept], rows, ANY_SIZE, 0, lambda done: None)
     return kept

@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files
-from xmleval.cli.output import check_output
+from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS, Format
 from xmleval.io.csr import stack
@@ -48,14 +48,16 @@ def convert(
 
     The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
     """
-    check_output(target, (source, like))
     writer = _writer(target)
     given = find_input(source, kind or "scores", input_format)
+    other = None if like is None else find_input(like, "truth", input_format)
+    check_outputs([target], [given, other])
+    check_outputs(writer.beside(target), [given, other])  # a list is a pair of files
     kind = kind or _only_kind(given.shards[0].format, source)
     given = given._replace(kind=kind)
     reader: RowReader | None = None
-    if like is not None or given.named:
-        data = _numbered(given, like, input_format)
+    if other is not None or given.named:
+        data = _numbered(given, other)
         n_labels = int(data.shape[1])
     else:
         pieces = given.pieces()
@@ -94,13 +96,13 @@ def _only_kind(known: Format, source: Path) -> str:
     return kinds[0]
 
 
-def _numbered(given: Input, like: Path | None, input_format: str | None) -> Any:
+def _numbered(given: Input, like: Input | None) -> Any:
     """Return named data by number."""
     if given.kind == "truth":
         return read_named(given, [], None)[0].matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    return read_named(find_input(like, "truth", input_format), [given], None)[1][0].matrix
+    return read_named(like, [given], None)[1][0].matrix
 
 
 def _collected(reader: RowReader, n_labels: int | None) -> Any:

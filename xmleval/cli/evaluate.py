@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from xmleval.cli.named import LABEL_NAMES
-from xmleval.cli.output import check_output, write_result
+from xmleval.cli.output import write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
@@ -20,7 +20,6 @@ from xmleval.spec import DEFAULT_K
 
 FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
-OUTPUTS = ("output", "per_label", "state")
 EXCLUDE = (("train", "propensity"), ("pred", "decision"), ("propensity", "a"), ("propensity", "b"))
 
 
@@ -163,12 +162,6 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
-    outputs = [options[name].resolve() for name in OUTPUTS if options[name] is not None]
-    if len(set(outputs)) < len(outputs):
-        raise click.UsageError("two outputs have one name", click.get_current_context())
-    given = (truth, *scores, options["train"], options["propensity"], options["pred"], options["exclude"])
-    for name in OUTPUTS:
-        check_output(options[name], given)
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:

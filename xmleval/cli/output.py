@@ -6,33 +6,42 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import click
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from xmleval.io import FORMATS, Format
+from xmleval.cli.inputs import Input
 from xmleval.store import replacing
 
 ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
 
 
-def check_output(path: Path | None, inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse an output file that cannot be written, before anything is computed."""
-    if path is None:
+def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | None] = ()) -> None:
+    """Refuse output files that cannot be written, or would replace an input, before anything is computed."""
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if len({path.resolve() for path in given}) < len(given):
+        raise click.UsageError("two outputs have one name", click.get_current_context())
+    there = [path for path in given if path.exists()]
+    if not there:
         return
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    if path.exists() and any(given and _holds(given, path) for given in inputs):
-        raise ValueError(f"{path}: is an input; expected another file for the output")
+    for one in inputs:
+        for file in [] if one is None else [one] if isinstance(one, Path) else one.files:
+            for path in there:
+                if file.exists() and path.samefile(file):
+                    raise ValueError(f"{path}: is an input; expected another file for the output")
 
 
 def write_result(text: str, path: Path | None) -> None:
@@ -84,17 +93,6 @@ def _write(parts: Iterator[str], path: Path) -> None:
             file.writelines(text.encode() for text in parts)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
-
-
-def _holds(given: Path, path: Path) -> bool:
-    """Tell whether a file is an input, or one of the files that an input's name stands for."""
-    named, whole = str(given.resolve()), str(path.resolve())
-    return whole == named or any(_stem(whole, known) == _stem(named, known) != whole for known in FORMATS)
-
-
-def _stem(name: str, known: Format) -> str:
-    """Return a file's name without the ending of a format."""
-    return next((name.removesuffix(ending) for ending in known.extensions if name.endswith(ending)), name)
 
 
 def show(*parts: RenderableType) -> None:

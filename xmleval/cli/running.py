@@ -18,7 +18,7 @@ from xmleval.cli.excluding import leave_out_counting_all, without
 from xmleval.cli.inputs import Input, find_input, read_named
 from xmleval.cli.messages import naming_files, spell_options
 from xmleval.cli.named import rule_for
-from xmleval.cli.output import write_columns
+from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
 from xmleval.compare import Comparison
@@ -59,6 +59,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
+    alone = [options[name] for name in ("propensity", "exclude", "labels")]
+    rule = Path(options["decision"] or "")
+    check_outputs(
+        [options[name] for name in ("output", "per_label", "state")],
+        [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
+    )
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, memory)
     if rows.pairs is not None:

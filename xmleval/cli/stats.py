@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 import click
 from rich.table import Table
 
-from xmleval.cli.inputs import find_input
-from xmleval.cli.output import check_output, show, write_result
+from xmleval.cli.inputs import Input, find_input
+from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS
 from xmleval.io.rows import RowReader, count_columns
@@ -46,10 +45,11 @@ def stats(
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
-    check_output(output, (truth, train))
-    read = functools.partial(_statistics, input_format=input_format)
-    found = read(truth)
-    values = found.values() if train is None else found.values(read(train, n_labels=found.n_labels))
+    given = find_input(truth, "truth", input_format)
+    beside = None if train is None else find_input(train, "truth", input_format)
+    check_outputs([output], [given, beside])
+    found = _statistics(given)
+    values = found.values(None if beside is None else _statistics(beside, found.n_labels))
     if output_format == "json" or output is not None:
         plain = {name: None if math.isnan(value) else value for name, value in values.items()}
         write_result(json.dumps(plain, indent=2), output)
@@ -62,9 +62,8 @@ def stats(
     show(table)
 
 
-def _statistics(path: Path, input_format: str | None, n_labels: int | None = None) -> LabelStatistics:
+def _statistics(given: Input, n_labels: int | None = None) -> LabelStatistics:
     """Read the statistics of one data set, piece by piece."""
-    given = find_input(path, "truth", input_format)
     pieces = given.pieces()
     width: Any = n_labels or count_columns(pieces, PIECE_BYTES)
     reader = RowReader(given.name, pieces, PIECE_BYTES, width)
