@@ -17,14 +17,13 @@ from rich.table import Table
 
 from xmleval.arrays import Floats
 from xmleval.cli.evaluate import FILE, split_names
-from xmleval.cli.inputs import Input, find_input
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows
 from xmleval.coerce import set_rows
 from xmleval.evaluator import Evaluator
-from xmleval.io import FORMATS
 from xmleval.propensity import count_labels_of, inverse_propensity
 
 ANY_SIZE = 1 << 50  # files are read as few pieces as their formats allow
@@ -78,11 +77,7 @@ class Timing(NamedTuple):
 @click.option(
     "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Scores a row, without files."
 )
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
+@INPUT_FORMAT
 @click.option("--threads", type=click.IntRange(min=1), help="Most threads to use.")
 @click.option(
     "--format",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, read_named
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
@@ -31,11 +31,7 @@ PIECE_BYTES = 1 << 26
 @click.option(
     "--like", type=FILE, metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores."
 )
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of IN where its name does not tell it.",
-)
+@INPUT_FORMAT
 def convert(
     source: Path,
     target: Path,
@@ -49,12 +45,10 @@ def convert(
     The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
     """
     writer = _writer(target)
-    given = find_input(source, kind or "scores", input_format)
+    given = find_input(source, kind, input_format)
     other = None if like is None else find_input(like, "truth", input_format)
     check_outputs([target], [given, other])
     check_outputs(writer.beside(target), [given, other])  # a list is a pair of files
-    kind = kind or _only_kind(given.shards[0].format, source)
-    given = given._replace(kind=kind)
     reader: RowReader | None = None
     if other is not None or given.named:
         data = _numbered(given, other)
@@ -71,7 +65,7 @@ def convert(
     assert writer.write
     arguments = ("truth", "scores", "matrix")
     with naming_files(dict.fromkeys(arguments, given.name)), naming_rows(dict.fromkeys(arguments, reader), 0):
-        writer.write(target, data, kind, n_labels)
+        writer.write(target, data, given.kind, n_labels)
 
 
 def _writer(target: Path) -> Format:
@@ -80,20 +74,6 @@ def _writer(target: Path) -> Format:
             return known
     endings = ", ".join(end for known in FORMATS if known.write for end in known.extensions)
     raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {endings}")
-
-
-def _only_kind(known: Format, source: Path) -> str:
-    """Return what a format holds, if that is settled."""
-    kinds = [
-        kind
-        for kind in ("truth", "scores")
-        if getattr(known, kind) or (known.named and getattr(known.named, kind))
-    ]
-    if len(kinds) > 1:
-        raise ValueError(
-            f"{source}: a {known.title} may hold truth or scores; expected --kind truth or scores"
-        )
-    return kinds[0]
 
 
 def _numbered(given: Input, like: Input | None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.inputs import FORMAT_HELP
 from xmleval.cli.named import LABEL_NAMES
 from xmleval.cli.output import write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
@@ -90,7 +91,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.option(
     "--input-format",
     type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it. "
+    help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
@@ -9,14 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
+
 from xmleval.cli.messages import spelling_formats
-from xmleval.io import FORMATS, Format, Named, Pieces, find_format
+from xmleval.io import FORMATS, Format, Named, Pieces, find_input_format
 from xmleval.io.format import naming
 from xmleval.io.npy import LABELS, SCORES, map_array
 from xmleval.io.npz import read_npz
 from xmleval.io.reading import titles_of
 from xmleval.io.rows import joined, whole
 
+FORMAT_HELP = "Format of all texts among the input files, and of files whose names do not tell theirs."
+INPUT_FORMAT = click.option(
+    "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
+)
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
@@ -61,8 +68,11 @@ def _pieces(shard: Shard, kind: str) -> Pieces:
     return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
 
 
-def find_input(path: Path, kind: str, input_format: str | None) -> Input:
-    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern."""
+def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
+    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
+
+    Without a kind, it is what their format holds.
+    """
     name = str(path)
     if path.is_dir():
         found = [file for file in path.iterdir() if file.is_file() and _known(file)]
@@ -71,14 +81,33 @@ def find_input(path: Path, kind: str, input_format: str | None) -> Input:
         found = [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:
-        return Input(name, kind, [_shard(path, input_format)])
+        return _as_input(name, kind, [path], input_format)
     # the two files of a top-k list are one shard
     files = [file for file in found if not _has_labels_beside(file, found)]
     if not files:
         raise ValueError(missing)
     if len(files) == 1:
         name = str(files[0])
-    return Input(name, kind, [_shard(file, input_format) for file in sorted(files, key=in_order)])
+    return _as_input(name, kind, sorted(files, key=in_order), input_format)
+
+
+def _as_input(name: str, kind: str | None, files: list[Path], input_format: str | None) -> Input:
+    with spelling_formats():
+        found = [find_input_format(path, kind, input_format) for path in files]
+    shards = [Shard(completed, known) for known, completed in found]
+    return Input(name, kind or _only_kind(shards[0]), shards)
+
+
+def _only_kind(shard: Shard) -> str:
+    """Return what a format holds, if that is settled."""
+    kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
+    if len(kinds) > 1:
+        if not os.path.lexists(shard.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
+        raise ValueError(
+            f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"
+        )
+    return kinds[0]
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
@@ -93,12 +122,6 @@ def _has_labels_beside(file: Path, found: list[Path]) -> bool:
 
 def _known(path: Path) -> bool:
     return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
-
-
-def _shard(path: Path, input_format: str | None) -> Shard:
-    with spelling_formats():
-        known, completed = find_format(path, None if _known(path) else input_format)
-    return Shard(completed, known)
 
 
 def read_features(path: Path) -> Any:

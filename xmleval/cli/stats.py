@@ -10,10 +10,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from xmleval.cli.inputs import Input, find_input
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
-from xmleval.io import FORMATS
 from xmleval.io.rows import RowReader, count_columns
 from xmleval.truth_statistics import LabelStatistics
 
@@ -24,11 +23,7 @@ PIECE_BYTES = 1 << 26
 @click.command(short_help="Describe a data set by its labels.")
 @click.argument("truth", type=FILE)
 @click.option("--train", type=FILE, metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
+@INPUT_FORMAT
 @click.option(
     "--format",
     "output_format",

@@ -10,7 +10,7 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.inputs import Input, find_input, read_features
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
 from xmleval.cli.output import check_outputs, write_binary, write_result
@@ -18,7 +18,7 @@ from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, naming_rows, progress
 from xmleval.coerce import memory_bytes
 from xmleval.evaluator import MEMORY
-from xmleval.io import FORMATS, Pieces, read_names
+from xmleval.io import Pieces, read_names
 from xmleval.io.rows import RowReader, whole
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
@@ -26,13 +26,6 @@ from xmleval.thresholds.linear import check_features
 from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
 FILE = click.Path(path_type=Path)
-INPUT_FORMAT = click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
-
-
 ROW_FEATURES = click.option(
     "--features",
     type=FILE,

@@ -100,6 +100,7 @@ NPY = Format(
     name="npy",
     title="top-k list",
     files=f"NAME{LABELS}, with NAME{SCORES} or without",
+    text=False,
     extensions=(LABELS, SCORES),
     scores=read_list,
     pieces=list_pieces,

@@ -203,6 +203,7 @@ NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
     files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores instead",
+    text=False,
     extensions=(".npz",),
     truth=read_npz,
     scores=read_scores,

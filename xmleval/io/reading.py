@@ -105,6 +105,25 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     return found.scores(completed)
 
 
+def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:
+    """Return the format of one of several inputs, and the file's whole name, as `find_format` does.
+
+    The given name is that of all texts, or of what their names leave open: where it cannot hold the kind,
+    its sibling may, or the ending tells.
+    """
+    ending = next((known for known in FORMATS if path.name.lower().endswith(known.extensions)), None)
+    given = next((known for known in FORMATS if known.name == name), None)
+    if given is not None and kind is not None and not given.holds(kind):
+        given = next((known for known in FORMATS if known.name == given.sibling), None)
+        if given is None and ending is None and os.path.lexists(path):
+            return find_format(path, name)  # which is refused by what it cannot hold
+    if given is None or (ending is not None and not (ending.text and given.text)):
+        return find_format(path)
+    if not os.path.lexists(path) and _completed(path, given) is None:
+        return find_format(path)  # by another ending, if there is one
+    return find_format(path, given.name)
+
+
 def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     """Return the format of a file, by the given name or by the file's, and the file's whole name."""
     if name is not None:

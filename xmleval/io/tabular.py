@@ -288,6 +288,7 @@ ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     files="NAME.parquet, NAME.arrow or NAME.feather",
+    text=False,
     extensions=(".parquet", ".arrow", ".feather"),
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),

@@ -258,6 +258,7 @@ QRELS = Format(
     title="TREC qrels with numbers for names",
     files="NAME.qrels or NAME.qrels.gz",
     extensions=(".qrels", ".qrels.gz"),
+    sibling="run",
     truth=read_numbered_qrels,
     named=NamedReaders(lambda path, kind: False, read_qrels, None),  # a run beside them tells
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
@@ -267,6 +268,7 @@ RUN = Format(
     title="TREC run",
     files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
+    sibling="qrels",
     named=NamedReaders(lambda path, kind: True, None, read_run),
     write=lambda path, data, kind, n_labels: write_run(path, data),
 )
