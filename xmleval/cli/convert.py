@@ -9,8 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, read_named
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
+from xmleval.cli.named import read_named, read_numbered_truth
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS, Format
@@ -79,7 +80,7 @@ def _writer(target: Path) -> Format:
 def _numbered(given: Input, like: Input | None) -> Any:
     """Return named data by number."""
     if given.kind == "truth":
-        return read_named(given, [], None)[0].matrix
+        return read_numbered_truth(given).matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
     return read_named(like, [given], None)[1][0].matrix

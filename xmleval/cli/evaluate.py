@@ -166,7 +166,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        write_labels(next(iter(reports.values())), options["per_label"])
+        names = run.rows.label_names or run.rows.truth[1].label_names
+        write_labels(next(iter(reports.values())), options["per_label"], names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
     write_result(written(reports, options["output_format"]), options["output"])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.cli.messages import spelling_formats
-from xmleval.io import FORMATS, Format, Named, Pieces, find_input_format
+from xmleval.io import FORMATS, Format, Pieces, find_input_format
 from xmleval.io.format import naming
 from xmleval.io.npy import LABELS, SCORES, map_array
 from xmleval.io.npz import read_npz
@@ -133,21 +133,3 @@ def read_features(path: Path) -> Any:
         if features.ndim != 2:
             raise ValueError(f"shape {features.shape}")
     return features
-
-
-def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
-    """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""
-    reader = truth.shards[0].format.named
-    if len(truth.shards) > 1 or reader is None or reader.truth is None:
-        raise ValueError(
-            f"{truth.name}: predictions have names; expected one file of relevant labels with names"
-        )
-    found = reader.truth(truth.shards[0].path, labels)
-    read: list[Named] = []
-    for given in scores:
-        own = given.shards[0].format.named
-        if len(given.shards) > 1 or own is None or own.scores is None:
-            raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        read.append(own.scores(given.shards[0].path, found))
-        found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
-    return found, [named.widened(found.label_names) for named in read]

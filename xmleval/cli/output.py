@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -77,7 +78,10 @@ def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
         yield "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
-def _cell(value: float) -> str:
+def _cell(value: float | str) -> str:
+    if isinstance(value, str):
+        doubled = value.replace('"', '""')
+        return f'"{doubled}"' if re.search(r'[",\r\n]', value) else value
     if value != value:
         return ""
     return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)

@@ -15,9 +15,9 @@ import numpy as np
 
 from xmleval.checkpoint import Checkpoint
 from xmleval.cli.excluding import leave_out_counting_all, without
-from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.inputs import Input, find_input
 from xmleval.cli.messages import naming_files, spell_options
-from xmleval.cli.named import rule_for
+from xmleval.cli.named import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
@@ -71,7 +71,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    q = _propensity(options, train, n_labels, memory)
+    q = _propensity(options, train, rows, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files({"propensity": options["propensity"], "bounds": "--bounds"}):
@@ -133,13 +133,16 @@ def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
-    if any(given.named for given in (truth, *scores)):
-        if pred is not None or options["train"] is not None:
-            raise ValueError(f"{truth.name}: has names; --pred and --train are by number")
+    if any(given.named for given in (*scores, truth)):
+        if pred is not None:
+            raise ValueError(f"{truth.name}: has names; --pred is by number")
         labels = None if options["labels"] is None else read_names(options["labels"])
         found, read = read_named(truth, scores, labels)
         for given, named in zip(scores, read, strict=True):
             _say_unmatched(given.name, named)
+        if len(read) > 1 and any(named.n_new_labels for named in read):
+            told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
+            click.echo(f"xmleval: {truth.name}: {told}", err=True)
         rows = Rows(
             (truth.name, whole(found.matrix)),
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
@@ -168,11 +171,16 @@ def _say_unmatched(name: str, named: Any) -> None:
             click.echo(f"xmleval: {name}: {n} {what}", err=True)
 
 
-def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, memory: int) -> Any:
+def _propensity(options: dict[str, Any], train: Input | None, rows: Rows, n_labels: int, memory: int) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
         return None if options["propensity"] is None else read_propensity(options["propensity"])
-    counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
+    if rows.label_names is not None:
+        counts, n_rows = count_named_training(train, rows.label_names)
+    elif train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    else:
+        counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
     with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
         return inverse_propensity(
             a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
@@ -227,10 +235,12 @@ def count(run: Run) -> list[Report]:
     return [evaluator.compute() for evaluator in run.evaluators]
 
 
-def write_labels(report: Report, path: Path) -> None:
-    """Write the results of every label as CSV."""
-    columns = report.per_label()
-    write_columns({"label": np.arange(report.n_labels), **columns}, path)
+def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
+    """Write the results of every label as CSV, with its name where there are names."""
+    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
+    if names is not None:
+        columns["name"] = np.array(names, object)
+    write_columns(columns | report.per_label(), path)
 
 
 def written(reports: dict[str, Report], form: str) -> str:

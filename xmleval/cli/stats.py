@@ -11,6 +11,7 @@ import click
 from rich.table import Table
 
 from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
+from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
 from xmleval.io.rows import RowReader, count_columns
@@ -43,8 +44,7 @@ def stats(
     given = find_input(truth, "truth", input_format)
     beside = None if train is None else find_input(train, "truth", input_format)
     check_outputs([output], [given, beside])
-    found = _statistics(given)
-    values = found.values(None if beside is None else _statistics(beside, found.n_labels))
+    values = _named_values(given, beside) if given.named else _values(given, beside)
     if output_format == "json" or output is not None:
         plain = {name: None if math.isnan(value) else value for name, value in values.items()}
         write_result(json.dumps(plain, indent=2), output)
@@ -55,6 +55,27 @@ def stats(
     for name, value in values.items():
         table.add_row(name, "undefined" if math.isnan(value) else f"{value:.6g}")
     show(table)
+
+
+def _named_values(given: Input, train: Input | None) -> dict[str, float]:
+    """Return the statistics of labels with names."""
+    truth = read_numbered_truth(given)
+    found = LabelStatistics(len(truth.label_names))
+    found.update(truth.matrix)
+    if train is None:
+        return found.values()
+    beside = LabelStatistics(found.n_labels)
+    beside.counts, _ = count_named_training(train, truth.label_names)
+    return found.values(beside)
+
+
+def _values(given: Input, train: Input | None) -> dict[str, float]:
+    found = _statistics(given)
+    if train is None:
+        return found.values()
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {given.name} has not")
+    return found.values(_statistics(train, found.n_labels))
 
 
 def _statistics(given: Input, n_labels: int | None = None) -> LabelStatistics:
