@@ -374,7 +374,7 @@ def test_a_reader_that_leaves_early(folder: Path) -> None:
 def test_a_full_device(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         done = process("xmleval", "evaluate", "Y_test.npz", "m", stdout=full)
-    assert (done.returncode, done.stderr) == (2, "xmleval: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
 
 
 def test_a_terminal_without_arrows(folder: Path) -> None:

@@ -70,11 +70,12 @@ def convert(
 
 
 def _writer(target: Path) -> Format:
-    for known in FORMATS:
-        if target.name.lower().endswith(known.extensions) and known.write:
+    written = {known: known.written or known.extensions for known in FORMATS if known.write}
+    for known, endings in written.items():
+        if target.name.lower().endswith(endings):
             return known
-    endings = ", ".join(end for known in FORMATS if known.write for end in known.extensions)
-    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {endings}")
+    expected = ", ".join(end for endings in written.values() for end in endings)
+    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
 
 
 def _numbered(given: Input, like: Input | None) -> Any:

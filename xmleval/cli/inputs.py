@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import math
 import os
 import re
 from collections.abc import Callable
@@ -17,14 +18,22 @@ from xmleval.io import FORMATS, Format, Pieces, find_input_format
 from xmleval.io.format import naming
 from xmleval.io.npy import LABELS, SCORES, map_array
 from xmleval.io.npz import read_npz
-from xmleval.io.reading import titles_of
+from xmleval.io.reading import stands_for_file, titles_of
 from xmleval.io.rows import joined, whole
 
 FORMAT_HELP = "Format of all texts among the input files, and of files whose names do not tell theirs."
 INPUT_FORMAT = click.option(
     "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
 )
+COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+def refuse_many_labels(name: str, n_labels: int) -> None:
+    """Refuse labels whose counts alone would take more than the machine's memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+    if COUNT_BYTES * n_labels > memory:
+        raise ValueError(f"{name}: {n_labels} labels; counting them takes more than the memory there is")
 
 
 class Shard(NamedTuple):
@@ -77,7 +86,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
     if path.is_dir():
         found = [file for file in path.iterdir() if file.is_file() and _known(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif glob.has_magic(name) and not os.path.lexists(path):
+    elif glob.has_magic(name) and not stands_for_file(path):
         found = [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:

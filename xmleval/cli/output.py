@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
@@ -103,7 +104,7 @@ def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
     width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
     console = Console(width=width, highlight=False, markup=False)
-    with console.capture() as captured:
+    with naming_stdout(), console.capture() as captured:  # which writes nothing, but does so
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
     _print("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
@@ -112,4 +113,15 @@ def show(*parts: RenderableType) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:  # closed by whoever started the process
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
-    sys.stdout.write(text)
+    with naming_stdout():
+        sys.stdout.write(text)
+
+
+@contextlib.contextmanager
+def naming_stdout() -> Iterator[None]:
+    """Say of what cannot be written that it is stdout, which takes nothing more."""
+    try:
+        yield
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise type(error)(error.errno, error.strerror, "stdout") from None

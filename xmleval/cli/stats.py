@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import scipy.sparse
 from rich.table import Table
 
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, refuse_many_labels
 from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
@@ -83,11 +85,14 @@ def _statistics(given: Input, n_labels: int | None = None) -> LabelStatistics:
     pieces = given.pieces()
     width: Any = n_labels or count_columns(pieces, PIECE_BYTES)
     reader = RowReader(given.name, pieces, PIECE_BYTES, width)
+    refuse_many_labels(given.name, width)
     found = LabelStatistics(width)
     try:
         while n := reader.ready():
             with naming_rows({"y_true": reader}, reader.n_taken):
                 found.update(reader.take(n))
+        if not reader.n_taken:
+            found.update(scipy.sparse.csr_array((0, width), dtype=np.uint8))
     finally:
         reader.close()
     return found

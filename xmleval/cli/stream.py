@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.arrays import Ints
+from xmleval.cli.inputs import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.coerce import InputError, set_rows
 from xmleval.io.exclusion import Pairs
@@ -161,6 +162,7 @@ def naming_rows(
 def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:
     """Return how many rows have each label, and how many rows there are."""
     reader = RowReader(name, pieces, max(1, memory // 8), n_labels)
+    refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
     try:
         while n := reader.ready():

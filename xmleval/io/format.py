@@ -58,6 +58,8 @@ class Format:
         Whether its files are texts, whose endings may be anyone's.
     sibling : str
         Name of the format that holds the other kind of what belongs together.
+    written : tuple of str
+        Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
     """
@@ -73,6 +75,7 @@ class Format:
     beside: Callable[[Path], list[Path]] = lambda path: []
     text: bool = True
     sibling: str = ""
+    written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None
 
     def holds(self, kind: str) -> bool:

@@ -151,6 +151,11 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     )
 
 
+def stands_for_file(path: Path) -> bool:
+    """Tell whether there is a file of that name, with an ending of a format or without."""
+    return os.path.lexists(path) or any(_completed(path, known) for known in FORMATS)
+
+
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
     if not path.name or (os.path.lexists(path) and not path.is_dir()):
