@@ -125,8 +125,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     default=MEMORY,
     show_default=True,
     metavar="SIZE",
-    help="Memory, such as 512MB, for rows that are read and for scores sorted over all rows; more of these "
-    "goes to temporary files.",
+    help="Memory, such as 512MB and at least 16MiB, for rows that are read and for scores sorted over all "
+    "rows; more of these goes to temporary files.",
 )
 @LABEL_NAMES
 @click.option(

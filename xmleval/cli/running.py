@@ -37,6 +37,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
+LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
 class Run(NamedTuple):
@@ -54,7 +55,7 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        memory = memory_bytes("memory", options["memory"])
+        memory = max(memory_bytes("memory", options["memory"]), LEAST_MEMORY)
     find = functools.partial(find_input, input_format=options["input_format"])
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
