@@ -21,6 +21,7 @@ from xmleval import Evaluator
 from xmleval.cli import main
 from xmleval.cli.running import WRITERS
 from xmleval.io import FORMATS, read_scores, read_truth
+from xmleval.io.reading import titles_of
 
 DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
@@ -265,7 +266,7 @@ T m --output m_scores.npy
     m_scores.npy: is an input; expected another file for the output
 """
 WORDS = {
-    "TRUTHS": " or ".join(f"{known.title} ({known.files})" for known in FORMATS if known.truth),
+    "TRUTHS": titles_of("truth"),
     "ENDINGS": ", ".join(ending for known in FORMATS for ending in known.extensions),
     "ZIP": "expected a SciPy sparse matrix as scipy.sparse.save_npz writes it",
     "SEE": "see `xmleval evaluate --help`",

@@ -228,10 +228,12 @@ def summary(given: Kept, timing: Timing, read_seconds: float | None) -> dict[str
 
 
 def _n_scores(y_score: Any) -> int:
-    return int(y_score[0].size if isinstance(y_score, tuple) else y_score.nnz)
+    return int((y_score[0] if isinstance(y_score, tuple) else y_score).size)
 
 
 def _n_bytes(part: Any) -> int:
+    if isinstance(part, np.ndarray):
+        return part.nbytes
     arrays = part if isinstance(part, tuple) else (part.data, part.indices, part.indptr)
     return sum(array.nbytes for array in arrays if array is not None)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import numpy as np
+import scipy.sparse
 
 from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
@@ -15,7 +16,7 @@ from xmleval.cli.named import read_named, read_numbered_truth
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS, Format
-from xmleval.io.csr import stack
+from xmleval.io.csr import all_cells, stack
 from xmleval.io.rows import RowReader, count_columns
 
 FILE = click.Path(path_type=Path)
@@ -59,7 +60,7 @@ def convert(
         width = n_labels or pieces.n_labels
         reader = RowReader(given.name, pieces, PIECE_BYTES, width or count_columns(pieces, PIECE_BYTES))
         try:
-            data = _collected(reader, width)
+            data = _collected(reader, given.kind, width)
         finally:
             reader.close()
         n_labels = width
@@ -87,9 +88,16 @@ def _numbered(given: Input, like: Input | None) -> Any:
     return read_named(like, [given], None)[1][0].matrix
 
 
-def _collected(reader: RowReader, n_labels: int | None) -> Any:
+def _sparse(piece: Any, kind: str) -> Any:
+    """Return dense rows as sparse ones, every cell a score."""
+    if isinstance(piece, tuple) or scipy.sparse.issparse(piece):
+        return piece
+    return all_cells(piece) if kind == "scores" else scipy.sparse.csr_array(piece)
+
+
+def _collected(reader: RowReader, kind: str, n_labels: int | None) -> Any:
     """Return all rows as one sparse array, or as one list."""
-    pieces = [reader.take(n) for n in iter(reader.ready, 0)]
+    pieces = [_sparse(reader.take(n), kind) for n in iter(reader.ready, 0)]
     if not pieces or not isinstance(pieces[0], tuple):
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.arrays import Ints
+from xmleval.io.csr import all_cells
 from xmleval.io.format import naming
 from xmleval.io.numbered import numbered_lines, shown
 from xmleval.io.pieces import Pieces
@@ -93,6 +94,8 @@ def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
             gone = labels[where[row] : where[row + 1]]
             listed[row][np.isin(listed[row], gone)] = -1
         return listed, piece[1]
+    if not scipy.sparse.issparse(piece):
+        piece = all_cells(piece)
     of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
     width = max(piece.shape[1], int(labels.max()) + 1)
     inside = (piece.indices >= 0) & (piece.indices < width)  # others are refused later, by their rows

@@ -54,8 +54,8 @@ class Format:
         Readers of files with names, where the format has them.
     beside : callable, optional
         ``beside(path)`` tells which other files are read with a file; none by default.
-    text : bool
-        Whether its files are texts, whose endings may be anyone's.
+    container : str
+        What its files are; endings tell one container from another, but not what is in it.
     sibling : str
         Name of the format that holds the other kind of what belongs together.
     written : tuple of str
@@ -73,7 +73,7 @@ class Format:
     pieces: Callable[[Path, str], Pieces] | None = None
     named: NamedReaders | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
-    text: bool = True
+    container: str = "text"
     sibling: str = ""
     written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None

@@ -286,7 +286,7 @@ ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     files="NAME.parquet, NAME.arrow or NAME.feather",
-    text=False,
+    container="arrow",
     extensions=(".parquet", ".arrow", ".feather"),
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
