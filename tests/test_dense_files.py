@@ -98,6 +98,8 @@ def test_shards_and_a_format_by_name(folder: Path, run: Any) -> None:
     ("line", "said"),
     [
         ("T.npy ints.npy", "ints.npy: int64 of shape (60, 30); expected scores of all labels, floating"),
+        ("T.npy nothing.npy", "nothing.npy: shape (60, 0), without a label; expected scores"),
+        ("T.npy nothing.npz", "nothing.npz: shape (60, 0), without a label; expected scores"),
         ("T.npy vector.npy", "vector.npy: float64 of shape (60,); expected scores of all labels"),
         ("Y.npz vector.npz", "vector.npz: scores is float64 of shape (60,); expected scores of all labels"),
         ("S.npy D.npy", "S.npy: row 0: value "),
@@ -110,6 +112,8 @@ def test_shards_and_a_format_by_name(folder: Path, run: Any) -> None:
 )
 def test_what_is_refused(folder: Path, refused: Any, line: str, said: str) -> None:
     np.save("ints.npy", dense().astype(np.int64))
+    np.save("nothing.npy", np.ones((60, 0)))
+    np.savez("nothing.npz", scores=np.ones((60, 0)))
     np.save("vector.npy", np.ones(60))
     np.savez("vector.npz", scores=np.ones(60))
     np.save("few.npy", dense()[:59])

@@ -87,6 +87,14 @@ def test_a_list_is_written_to_two_files(folder: Path, refused: Any, run: Any) ->
     assert np.load("m_scores.npy").shape[0] == 20
 
 
+def test_old_scores_do_not_join_a_list_without(folder: Path, refused: Any) -> None:
+    np.save("bare_indices.npy", np.load("m_indices.npy"))
+    before = Path("other_indices.npy").read_bytes()
+    said = refused("convert bare_indices.npy other_indices.npy --kind scores")
+    assert said == "other_scores.npy: would be taken for scores of the list, which has none"
+    assert Path("other_indices.npy").read_bytes() == before
+
+
 def test_outputs_have_different_names(folder: Path, refused: Any) -> None:
     for line in ("evaluate Y.npz m --save one --output ./one", "merge s0.npz --save one --output ./one"):
         assert refused(line).startswith("two outputs have one name; see `xmleval ")

@@ -133,7 +133,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     "--exclude",
     type=FILE,
     metavar="FILE",
-    help="Pairs of a row and a label, one a line, that are taken out of TRUTH and SCORES.",
+    help="Pairs of a row and a label, by number and one a line, that are taken out of TRUTH and SCORES.",
 )
 @click.option(
     "--checkpoint",

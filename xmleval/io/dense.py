@@ -30,6 +30,7 @@ def dense_pieces(path: Path, kind: str) -> Pieces:
     with naming(path, EXPECTED[kind]):
         if array.ndim != 2 or (kind == "scores" and array.dtype.kind != "f"):
             raise ValueError(f"{array.dtype} of shape {array.shape}")
+        _refuse_no_labels(array.shape)
     n_rows, n_labels = array.shape
 
     def read(n_bytes: int) -> Iterator[Any]:
@@ -38,6 +39,11 @@ def dense_pieces(path: Path, kind: str) -> Pieces:
             yield mapped_rows(array, start, min(start + step, n_rows))
 
     return Pieces(n_rows, n_labels, read)
+
+
+def _refuse_no_labels(shape: tuple[int, ...]) -> None:
+    if not shape[1]:
+        raise ValueError(f"shape {shape}, without a label")  # rows of nothing may be any number
 
 
 def holds_dense(path: Path, expected: str) -> bool:
@@ -55,6 +61,7 @@ def archived_pieces(path: Path) -> Pieces:
         array = StoredArray(path, "scores")
         if len(array.shape) != 2 or array.dtype.kind != "f":
             raise ValueError(f"scores is {array.dtype} of shape {array.shape}")
+        _refuse_no_labels(array.shape)
     n_rows, n_labels = array.shape
 
     def read(n_bytes: int) -> Iterator[Any]:

@@ -90,6 +90,8 @@ def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     """Write a top-k list as a pair of files, the scores first."""
     stem = str(path).removesuffix(LABELS).removesuffix(SCORES)
     labels, scores = as_lists(data, kind, n_labels)
+    if scores is None and os.path.lexists(stem + SCORES):
+        raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
     for name, array in ((SCORES, scores), (LABELS, labels)):
         if array is not None:
             with replacing(Path(stem + name)) as file:
