@@ -128,7 +128,9 @@ def _count_nothing(
 
 
 @contextlib.contextmanager
-def naming_rows(readers: Mapping[str, RowReader | None], first: int) -> Iterator[None]:
+def naming_rows(
+    readers: Mapping[str, RowReader | None], first: int, files: Mapping[str, object] | None = None
+) -> Iterator[None]:
     """Raise errors about arguments as errors about the files that they were read from.
 
     Parameters
@@ -137,8 +139,10 @@ def naming_rows(readers: Mapping[str, RowReader | None], first: int) -> Iterator
         What each argument was read from.
     first : int
         Row that the first row of the arguments is, counted over all files of a reader.
+    files : dict of str to path, optional
+        The files of other arguments.
     """
-    names = {argument: reader.name for argument, reader in readers.items() if reader}
+    names = {**(files or {}), **{argument: reader.name for argument, reader in readers.items() if reader}}
     with naming_files(names):
         try:
             yield

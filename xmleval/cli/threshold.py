@@ -154,7 +154,7 @@ def apply(
                 taken = reader.take(n)
                 if own is not None and own.shape[0] < n:
                     _refuse_other_count(features, own.shape[0] + first, given.name, reader.count())
-                with naming_files(names), naming_rows({"y_score": reader}, first):
+                with naming_rows({"y_score": reader}, first, names):
                     found.append(rule.apply(taken, features=own))
                 show(reader.n_taken)
     finally:
