@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +28,46 @@ QUOTED: dict[tuple[str, str], dict[str, float]] = {
 
 def write_report(folder: Path) -> str:
     """Write tables.md and growth.svg from the results that are there, and return the tables."""
-    found = {
+    found = read_results(folder)
+    if "growth" in found:
+        records = found.get("comparison", {}).get("records", [])
+        if not plot(found["growth"], records, folder / "growth.svg"):
+            print("no plot: matplotlib is not installed", file=sys.stderr)
+    text = report(found)
+    (folder / "tables.md").write_text(text)
+    return text
+
+
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read the results of every part that ran."""
+    return {
         name: json.loads((folder / f"{name}.json").read_text())
         for name in ("comparison", "growth", "startup")
         if (folder / f"{name}.json").is_file()
     }
+
+
+def report(found: dict[str, dict[str, Any]]) -> str:
+    """Return the tables of all parts."""
     parts = []
     if "comparison" in found:
         parts += [machine_line(found["comparison"]), *comparison_tables(found["comparison"])]
-    if "growth" in found:
-        records = found.get("comparison", {}).get("records", [])
-        if not plot(found["growth"], records, folder / "growth.svg"):
-            parts.append("(no plot: matplotlib is not installed)")
     if "startup" in found:
         parts.append(startup_table(found["startup"]))
-    text = "\n\n".join(parts) + "\n"
-    (folder / "tables.md").write_text(text)
-    return text
+    if "growth" in found:
+        parts.append(growth_table(found["growth"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def growth_table(found: dict[str, Any]) -> str:
+    """Say for each case which stored entries it spans, and how much the time grows."""
+    rows = ["| growth | stored entries | seconds |", "|---|---|---|"]
+    for title in dict.fromkeys(point["case"] for point in found["by_entries"]):
+        own = [point for point in found["by_entries"] if point["case"] == title]
+        ends = own[0], own[-1]
+        entries, spent = (" to ".join(f"{end[key]:.2g}" for end in ends) for key in ("entries", "seconds"))
+        rows.append(f"| {title} | {entries} | {spent} |")
+    return "\n".join(rows)
 
 
 def machine_line(found: dict[str, Any]) -> str:

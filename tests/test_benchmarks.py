@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import growth, machine, run, side_by_side, startup, tables
+from benchmarks import growth, machine, run, side_by_side, spilling, startup, streaming, tables
 from benchmarks.comparisons import FAMILIES
 from benchmarks.workloads import SIZES, generate
 
@@ -23,6 +23,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_by_side, "TURN", 0.0)
     monkeypatch.setattr(growth, "BUDGET", 0.0)
     monkeypatch.setattr(startup, "median", lambda measure, runs: measure())
+    monkeypatch.setattr(startup, "COLD_RUNS", 1)
 
 
 def results(folder: Path, *words: str) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {point["case"] for point in found["by_entries"]} == set(growth.CASES)
     assert {point["labels"] for point in found["by_labels"]} == {1000, 2000}
     assert all(point["seconds"] > 0 for point in found["by_entries"] + found["by_labels"])
+    assert "| micro-AUC, top-100 arrays | 1e+03 to 1e+04 | " in (tmp_path / "tables.md").read_text()
     pytest.importorskip("matplotlib")
     assert "stored entries" in (tmp_path / "growth.svg").read_text()
 
@@ -161,3 +163,23 @@ def test_values_that_are_not_finite_differ() -> None:
     assert side_by_side.difference({"a": nan}, {"a": 0.1}) == inf
     assert side_by_side.difference({"a": nan, "b": 1.0}, {"a": nan, "b": 0.5}) == 0.5
     assert side_by_side.difference({}, expected) == 0.0
+
+
+def test_files_larger_than_memory_run_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(streaming, "SHARD_ROWS", 50)
+    monkeypatch.setattr(sys, "argv", ["streaming", str(tmp_path), "0.0001"])
+    streaming.main()
+    printed = capfd.readouterr().out
+    assert len(list((tmp_path / "truth").iterdir())) == 2
+    assert "\nxmleval evaluate: " in printed
+    assert "\nevaluate in memory: " in printed
+
+
+def test_spilling_runs_small(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(spilling, "ROWS", 50)
+    found = spilling.run(2, "64MB", ["auc.micro", "ap.micro"])
+    assert list(found) == ["auc.micro", "ap.micro"]
+    assert 0.5 < found["auc.micro"] <= 1
+    assert "0.01 million scores, memory 64MB" in capfd.readouterr().out
