@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ from scripts.limo.records import MEASURES, Record, select
 from scripts.limo.synthetic import draw_points, label_points
 from scripts.limo.tables import relative_values
 from scripts.limo.variants import LEARNERS, VARIANTS
-
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+from tests.conftest import DATA, NO_DATA
 
 
 def problem(seed: int, m: int = 60, n_labels: int = 6) -> tuple[Any, Any]:
@@ -83,7 +81,7 @@ def test_every_measure_is_that_of_scikit_learn() -> None:
 @pytest.mark.parametrize("name", ["cal500", "medical"])
 def test_a_split_of_real_data_is_that_of_scikit_learn(name: str) -> None:
     if not (DATA / name / "X_train.npz").is_file():
-        pytest.skip(f"no {name} in {DATA}; XMLEVAL_DATA names its folder")
+        pytest.skip(NO_DATA)
     split = split_data(*read_data(DATA, name), seed=0, repetition=0)
     for _, scores, values, sets in evaluate_methods(split):
         test = None if scores is None else scores.test
