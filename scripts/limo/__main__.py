@@ -202,7 +202,7 @@ def sets_section(records: list[Record]) -> str:
 def regions_section(by_regions: Mapping[str, list[Record]]) -> str:
     """Return which claims hold where the regions are others, and their values."""
     cells = {name: select(records) for name, records in by_regions.items()}
-    text = "## Other regions\n\nHow far each quadrant reaches past the axes, sideways and upwards:\n\n"
+    text = "## Other regions\n\nHow far each quadrant reaches past the axes, in width and in height:\n\n"
     for name in cells:
         text += f"- {name}: {', '.join(f'{a:g} and {b:g}' for a, b in synthetic.REGIONS[name])}\n"
     text += f"\n{variants_table({name: judge(own) for name, own in cells.items()})}\n"
