@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from xmleval.cli import running
 from xmleval.kernels.checking import FEW
 from xmleval.kernels.fixed import BITS, ONE
 from xmleval.kernels.matching import SCAN, SHORT
@@ -50,6 +51,7 @@ float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    running.LEAST_MEMORY = 1  # so that small files are cut, too
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from xmleval import checkpoint
-from xmleval.cli import main
+from xmleval.cli import main, running
 from xmleval.evaluator import Evaluator
 
 MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (Evaluator, "_spill_held"))
+running.LEAST_MEMORY = 1
 
 
 def kill_at(count: int) -> None:

@@ -174,7 +174,7 @@ def test_names(tmp_path: Path) -> None:
     assert found.label_names == ["x", "y", "z", "w"]
     assert found.matrix.toarray().tolist() == [[0.25, 0, 0, 0.5], [0, 0, 0, 0]]
     assert (found.n_empty, found.n_ignored, found.n_new_labels) == (1, 1, 1)
-    assert "which read_arrow_truth and read_arrow_scores match" in refused(truth_path)
+    assert "holds string, names, not numbers" in refused(truth_path)
     assert "row 0: label 'x' is not one of the 1 given ones" in refused(truth_path, read_arrow_truth, ["y"])
 
 

@@ -239,3 +239,18 @@ def test_folders_that_are_none_of_its_own(folder: Path, refused: Any) -> None:
 def test_a_folder_that_may_not_be_written(folder: Path, refused: Any) -> None:
     Path("kept").mkdir(mode=0o500)
     assert refused(f"{EVALUATE} --checkpoint kept") == "kept: Permission denied"
+
+
+def test_little_memory_makes_few_files(folder: Path) -> None:
+    script = (
+        "import sys; from xmleval import checkpoint; from xmleval.cli import main; "
+        "checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; save = checkpoint.Checkpoint._write\n"
+        "def counted(*words): print('file', file=sys.stderr); return save(*words)\n"
+        "checkpoint.Checkpoint._write = counted; sys.exit(main(sys.argv[1:]))"
+    )
+    home = str(Path(__file__).resolve().parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script, *EVALUATE.split(), "--checkpoint", "kept"],
+        env=os.environ | {"PYTHONPATH": home}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert 0 < done.stderr.count("file") < 20

@@ -22,6 +22,7 @@ from xmleval import Evaluator
 from xmleval.cli import main
 from xmleval.cli.running import WRITERS
 from xmleval.io import FORMATS, read_scores, read_truth
+from xmleval.io.reading import titles_of
 
 Y_TEST = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
 Y_TRAIN = np.array([[1, 0, 0, 0, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0]], np.float32)
@@ -264,7 +265,7 @@ T m --output m_scores.npy
     m_scores.npy: is an input; expected another file for the output
 """
 WORDS = {
-    "TRUTHS": " or ".join(f"{known.title} ({known.files})" for known in FORMATS if known.truth),
+    "TRUTHS": titles_of("truth"),
     "ENDINGS": ", ".join(ending for known in FORMATS for ending in known.extensions),
     "ZIP": "expected a SciPy sparse matrix as scipy.sparse.save_npz writes it",
     "SEE": "see `xmleval evaluate --help`",
@@ -373,7 +374,7 @@ def test_a_reader_that_leaves_early(folder: Path) -> None:
 def test_a_full_device(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         done = process("xmleval", "evaluate", "Y_test.npz", "m", stdout=full)
-    assert (done.returncode, done.stderr) == (2, "xmleval: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "xmleval: stdout: No space left on device\n")
 
 
 def test_a_terminal_without_arrows(folder: Path) -> None:

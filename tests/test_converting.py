@@ -136,7 +136,7 @@ def test_shards_become_one(folder: Path, run: Any) -> None:
     [
         ("Y.npz Y.svm --kind truth", "Y.svm: its name does not tell a format that is written"),
         ("Y.npz Y --kind truth", "Y: its name does not tell a format that is written"),
-        ("Y.npz Y.arrow --kind truth", "Y.arrow: only Parquet is written; expected a name"),
+        ("Y.npz Y.arrow --kind truth", "Y.arrow: its name does not tell a format that is written"),
         ("Y.npz Y.npz --kind truth", "Y.npz: is an input; expected another file for the output"),
         ("Y.npz Z.npz", "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind"),
         ("none.npz Z.txt --kind truth", "none.npz: No such file or directory"),

@@ -74,7 +74,7 @@ def test_without_scores_by_column_and_without_rows_or_slots(tmp_path: Path, comp
         ({"scores": SCORES.astype(complex)}, "scores is complex128"),
         ({"scores": SCORES.astype(object)}, "scores.npy holds Python objects, which are never read"),
         ({"indices": LABELS.astype(object)}, "indices.npy holds Python objects, which are never read"),
-        ({"indices": None}, "no array 'format'"),
+        ({"indices": None, "scores": None, "labels": LABELS}, "no array 'format'"),
     ],
 )
 def test_lists_that_are_none(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:

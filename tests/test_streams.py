@@ -183,10 +183,7 @@ def test_excluded_pairs_never_were(folder: Path, run: Any, form: str, seed: int,
     pairs = {(int(row), int(label)) for row, label in rng.integers(0, [60, 30], (120, 2))}
     pairs |= {(row, lists[row][rng.integers(6)]) for row in range(0, 60, 2)}
     pairs |= {(row, relevant[0]) for row, relevant in enumerate(rows_of(truth)) if relevant and row % 3 == 0}
-    pairs |= {(41, label) for label in range(30)} | {
-        (99, 3),
-        (5, 77),
-    }  # a whole row, and what there is none of
+    pairs |= {(41, label) for label in range(30)}  # a whole row
     shuffled = [sorted(pairs)[place] for place in rng.permutation(len(pairs))]
     (folder / "pairs.txt").write_text("".join(f"{row}\t{label}\n" for row, label in [*shuffled, shuffled[0]]))
     q = inverse_propensity(make_truth(90, seed=7)).tolist()
@@ -201,36 +198,6 @@ def test_excluded_pairs_never_were(folder: Path, run: Any, form: str, seed: int,
     (folder / "none.txt").write_text("\n")
     words = words.replace("pairs.txt", "none.txt")
     assert json.loads(run(f"evaluate truth.npz {path.name} {words}"))["values"] != found
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("1 2\n3\n", "line 2: '3' is no pair"),
-        ("1 2 3\n", "line 1: '1 2 3' is no pair"),
-        ("1,2\n", "line 1: '1,2' is no pair"),
-        ("-1 2\n", "line 1: '-1 2' is no pair"),
-        ("1 x\n", "line 1: '1 x' is no pair"),
-        ("1 9999999999999999999\n", "line 1: '1 9999999999999999999' is no pair"),
-        ("", "the file is empty"),
-    ],
-)
-def test_pairs_that_are_none(folder: Path, refused: Any, text: str, said: str) -> None:
-    npz(folder / "truth", make_truth())
-    npy(folder / "m", make_scores())
-    (folder / "pairs.txt").write_text(text)
-    expected = "expected pairs of a row and a label, one a line, both counted from 0"
-    assert refused("evaluate truth.npz m --exclude pairs.txt") == f"pairs.txt: {said}; {expected}"
-
-
-def test_measures_that_count_all_labels_refuse_pairs(folder: Path, refused: Any) -> None:
-    npz(folder / "truth", make_truth())
-    npy(folder / "m", make_scores())
-    (folder / "pairs.txt").write_text("0 1\n")
-    for measure in ("lrap", "auc.micro", "ranking_loss", "hamming_loss", "accuracy.micro", "ndcg"):
-        words = f"--metrics {measure} --decision top2 --exclude pairs.txt"
-        said = "counts all labels of a row; --exclude is for measures at k and of sets"
-        assert refused(f"evaluate truth.npz m {words}") == f"{measure}: {said}"
 
 
 # -------------------------------------------------------------------------------------- merge and stats

@@ -111,7 +111,7 @@ def inverse_propensity(
             raise InputError("label_counts", f"{counts.size} counts for {n_labels} labels")
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
-        n_instances = positive_integer("n_instances", n_instances)
+        n_instances = positive_integer("n_instances", n_instances, least=0)
     if n_instances <= 2:
         raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
     for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((counts + b > 0).all()))):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ from xmleval.cli.evaluate import evaluate
 from xmleval.cli.merge import merge
 from xmleval.cli.messages import one_line
 from xmleval.cli.metrics import metrics
+from xmleval.cli.output import naming_stdout
 from xmleval.cli.stats import stats
 from xmleval.cli.threshold import threshold
 from xmleval.version import __version__
@@ -68,10 +68,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Write out what is left, so that a failure is still reported; then there is nothing more to write."""
-    try:
-        if sys.stdout is not None:
+    """Write out what is left, so that a failure is still reported."""
+    if sys.stdout is not None:
+        with naming_stdout():
             sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise

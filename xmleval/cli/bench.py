@@ -18,14 +18,13 @@ from rich.table import Table
 
 from xmleval.arrays import Floats
 from xmleval.cli.evaluate import FILE, split_names
-from xmleval.cli.inputs import find_input
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
-from xmleval.cli.output import check_output, show, write_result
+from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows
 from xmleval.coerce import set_rows
 from xmleval.evaluator import Evaluator
-from xmleval.io import FORMATS
 from xmleval.propensity import count_labels_of, inverse_propensity
 
 ANY_SIZE = 1 << 50  # files are read as few pieces as their formats allow
@@ -79,11 +78,7 @@ class Timing(NamedTuple):
 @click.option(
     "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Scores a row, without files."
 )
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
+@INPUT_FORMAT
 @click.option("--threads", type=click.IntRange(min=1), help="Most threads to use.")
 @click.option(
     "--format",
@@ -109,14 +104,15 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
         source(name) is not click.core.ParameterSource.DEFAULT for name in ("rows", "labels", "k")
     ):
         raise click.UsageError("--rows, --labels and --k are for generated data", context)
-    check_output(options["output"], (truth, scores))
+    inputs = _inputs(truth, scores, options["input_format"])
+    check_outputs([options["output"]], inputs)
     start = time.perf_counter()
-    if truth is None or scores is None:
+    if not inputs:
         if options["labels"] < options["k"] + N_RELEVANT:
             raise click.UsageError(f"--labels must exceed --k by {N_RELEVANT}", context)
         given, read = generate(options["rows"], options["labels"], options["k"]), None
     else:
-        given = read_files(truth, scores, options["input_format"])
+        given = read_files(*inputs)
         read = time.perf_counter() - start
     names = {"y_true": truth or "TRUTH", "y_score": scores or "SCORES"}
     with naming_files(names):
@@ -128,10 +124,15 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
         _show(found)
 
 
-def read_files(truth: Path, scores: Path, input_format: str | None) -> Kept:
+def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -> list[Input]:
+    if truth is None or scores is None:
+        return []
+    return [find_input(truth, "truth", input_format), find_input(scores, "scores", input_format)]
+
+
+def read_files(truth: Input, scores: Input) -> Kept:
     """Read a truth and its scores, whole."""
-    inputs = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
-    rows = open_rows(*inputs, None, {"labels": None, "exclude": None, "train": None})
+    rows = open_rows(truth, [scores], None, {"labels": None, "exclude": None, "train": None})
     kept = Kept(width_of(rows, ANY_SIZE))
     count_rows([kept], rows, ANY_SIZE, 0, lambda done: None)
     return kept
@@ -244,10 +245,12 @@ def summary(given: Kept, timing: Timing, read_seconds: float | None) -> dict[str
 
 
 def _n_scores(y_score: Any) -> int:
-    return int(y_score[0].size if isinstance(y_score, tuple) else y_score.nnz)
+    return int((y_score[0] if isinstance(y_score, tuple) else y_score).size)
 
 
 def _n_bytes(part: Any) -> int:
+    if isinstance(part, np.ndarray):
+        return part.nbytes
     arrays = part if isinstance(part, tuple) else (part.data, part.indices, part.indptr)
     return sum(array.nbytes for array in arrays if array is not None)
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 import numpy as np
+import scipy.sparse
 
-from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
-from xmleval.cli.output import check_output
+from xmleval.cli.named import read_named, read_numbered_truth
+from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
 from xmleval.io import FORMATS, Format
-from xmleval.io.csr import stack
+from xmleval.io.csr import all_cells, stack
 from xmleval.io.rows import RowReader, count_columns
 
 FILE = click.Path(path_type=Path)
@@ -31,11 +33,7 @@ PIECE_BYTES = 1 << 26
 @click.option(
     "--like", type=FILE, metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores."
 )
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of IN where its name does not tell it.",
-)
+@INPUT_FORMAT
 def convert(
     source: Path,
     target: Path,
@@ -48,64 +46,58 @@ def convert(
 
     The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
     """
-    check_output(target, (source, like))
     writer = _writer(target)
-    given = find_input(source, kind or "scores", input_format)
-    kind = kind or _only_kind(given.shards[0].format, source)
-    given = given._replace(kind=kind)
+    given = find_input(source, kind, input_format)
+    other = None if like is None else find_input(like, "truth", input_format)
+    check_outputs([target], [given, other])
+    check_outputs(writer.beside(target), [given, other])  # a list is a pair of files
     reader: RowReader | None = None
-    if like is not None or given.named:
-        data = _numbered(given, like, input_format)
+    if other is not None or given.named:
+        data = _numbered(given, other)
         n_labels = int(data.shape[1])
     else:
         pieces = given.pieces()
         width = n_labels or pieces.n_labels
         reader = RowReader(given.name, pieces, PIECE_BYTES, width or count_columns(pieces, PIECE_BYTES))
         try:
-            data = _collected(reader, width)
+            data = _collected(reader, given.kind, width)
         finally:
             reader.close()
         n_labels = width
     assert writer.write
     arguments = ("truth", "scores", "matrix")
     with naming_files(dict.fromkeys(arguments, given.name)), naming_rows(dict.fromkeys(arguments, reader), 0):
-        writer.write(target, data, kind, n_labels)
+        writer.write(target, data, given.kind, n_labels)
 
 
 def _writer(target: Path) -> Format:
-    for known in FORMATS:
-        if target.name.lower().endswith(known.extensions) and known.write:
+    written = {known: known.written or known.extensions for known in FORMATS if known.write}
+    for known, endings in written.items():
+        if target.name.lower().endswith(endings):
             return known
-    endings = ", ".join(end for known in FORMATS if known.write for end in known.extensions)
-    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {endings}")
+    expected = ", ".join(end for endings in written.values() for end in endings)
+    raise ValueError(f"{target}: its name does not tell a format that is written; expected one of {expected}")
 
 
-def _only_kind(known: Format, source: Path) -> str:
-    """Return what a format holds, if that is settled."""
-    kinds = [
-        kind
-        for kind in ("truth", "scores")
-        if getattr(known, kind) or (known.named and getattr(known.named, kind))
-    ]
-    if len(kinds) > 1:
-        raise ValueError(
-            f"{source}: a {known.title} may hold truth or scores; expected --kind truth or scores"
-        )
-    return kinds[0]
-
-
-def _numbered(given: Input, like: Path | None, input_format: str | None) -> Any:
+def _numbered(given: Input, like: Input | None) -> Any:
     """Return named data by number."""
     if given.kind == "truth":
-        return read_named(given, [], None)[0].matrix
+        return read_numbered_truth(given).matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    return read_named(find_input(like, "truth", input_format), [given], None)[1][0].matrix
+    return read_named(like, [given], None)[1][0].matrix
 
 
-def _collected(reader: RowReader, n_labels: int | None) -> Any:
+def _sparse(piece: Any, kind: str) -> Any:
+    """Return dense rows as sparse ones, every cell a score."""
+    if isinstance(piece, tuple) or scipy.sparse.issparse(piece):
+        return piece
+    return all_cells(piece) if kind == "scores" else scipy.sparse.csr_array(piece)
+
+
+def _collected(reader: RowReader, kind: str, n_labels: int | None) -> Any:
     """Return all rows as one sparse array, or as one list."""
-    pieces = [reader.take(n) for n in iter(reader.ready, 0)]
+    pieces = [_sparse(reader.take(n), kind) for n in iter(reader.ready, 0)]
     if not pieces or not isinstance(pieces[0], tuple):
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)

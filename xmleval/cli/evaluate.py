@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from xmleval.cli.inputs import FORMAT_HELP
 from xmleval.cli.named import LABEL_NAMES
-from xmleval.cli.output import check_output, write_result
+from xmleval.cli.output import write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
@@ -20,7 +21,6 @@ from xmleval.spec import DEFAULT_K
 
 FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
-OUTPUTS = ("output", "per_label", "state")
 EXCLUDE = (("train", "propensity"), ("pred", "decision"), ("propensity", "a"), ("propensity", "b"))
 
 
@@ -91,7 +91,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.option(
     "--input-format",
     type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it. "
+    help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )
@@ -125,8 +125,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     default=MEMORY,
     show_default=True,
     metavar="SIZE",
-    help="Memory, such as 512MB, for rows that are read and for scores sorted over all rows; more of these "
-    "goes to temporary files.",
+    help="Memory, such as 512MB and at least 16MiB, for rows that are read and for scores sorted over all "
+    "rows; more of these goes to temporary files.",
 )
 @LABEL_NAMES
 @click.option(
@@ -163,16 +163,11 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
-    outputs = [options[name].resolve() for name in OUTPUTS if options[name] is not None]
-    if len(set(outputs)) < len(outputs):
-        raise click.UsageError("two outputs have one name", click.get_current_context())
-    given = (truth, *scores, options["train"], options["propensity"], options["pred"], options["exclude"])
-    for name in OUTPUTS:
-        check_output(options[name], given)
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        write_labels(next(iter(reports.values())), options["per_label"])
+        names = run.rows.label_names or run.rows.truth[1].label_names
+        write_labels(next(iter(reports.values())), options["per_label"], names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
     write_result(written(reports, options["output_format"]), options["output"])

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import errno
 import glob
+import math
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
+
 from xmleval.cli.messages import spelling_formats
-from xmleval.io import FORMATS, Format, Named, Pieces, find_format
+from xmleval.io import FORMATS, Format, Pieces, find_input_format
 from xmleval.io.format import naming
 from xmleval.io.npy import LABELS, SCORES, map_array
 from xmleval.io.npz import read_npz
-from xmleval.io.reading import titles_of
+from xmleval.io.reading import stands_for_file, titles_of
 from xmleval.io.rows import joined, whole
 
+FORMAT_HELP = "Format of all texts among the input files, and of files whose names do not tell theirs."
+INPUT_FORMAT = click.option(
+    "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
+)
+COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+def refuse_many_labels(name: str, n_labels: int) -> None:
+    """Refuse labels whose counts alone would take more than the machine's memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+    if COUNT_BYTES * n_labels > memory:
+        raise ValueError(f"{name}: {n_labels} labels; counting them takes more than the memory there is")
 
 
 class Shard(NamedTuple):
@@ -61,24 +77,46 @@ def _pieces(shard: Shard, kind: str) -> Pieces:
     return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
 
 
-def find_input(path: Path, kind: str, input_format: str | None) -> Input:
-    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern."""
+def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
+    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
+
+    Without a kind, it is what their format holds.
+    """
     name = str(path)
     if path.is_dir():
         found = [file for file in path.iterdir() if file.is_file() and _known(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif glob.has_magic(name) and not os.path.lexists(path):
+    elif glob.has_magic(name) and not stands_for_file(path):
         found = [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:
-        return Input(name, kind, [_shard(path, input_format)])
+        return _as_input(name, kind, [path], input_format)
     # the two files of a top-k list are one shard
     files = [file for file in found if not _has_labels_beside(file, found)]
     if not files:
         raise ValueError(missing)
     if len(files) == 1:
         name = str(files[0])
-    return Input(name, kind, [_shard(file, input_format) for file in sorted(files, key=in_order)])
+    return _as_input(name, kind, sorted(files, key=in_order), input_format)
+
+
+def _as_input(name: str, kind: str | None, files: list[Path], input_format: str | None) -> Input:
+    with spelling_formats():
+        found = [find_input_format(path, kind, input_format) for path in files]
+    shards = [Shard(completed, known) for known, completed in found]
+    return Input(name, kind or _only_kind(shards[0]), shards)
+
+
+def _only_kind(shard: Shard) -> str:
+    """Return what a format holds, if that is settled."""
+    kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
+    if len(kinds) > 1:
+        if not os.path.lexists(shard.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
+        raise ValueError(
+            f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"
+        )
+    return kinds[0]
 
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
@@ -95,12 +133,6 @@ def _known(path: Path) -> bool:
     return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
 
 
-def _shard(path: Path, input_format: str | None) -> Shard:
-    with spelling_formats():
-        known, completed = find_format(path, None if _known(path) else input_format)
-    return Shard(completed, known)
-
-
 def read_features(path: Path) -> Any:
     """Return features of rows: a sparse matrix, or an array that is mapped into memory."""
     if not path.name.endswith(".npy"):
@@ -110,21 +142,3 @@ def read_features(path: Path) -> Any:
         if features.ndim != 2:
             raise ValueError(f"shape {features.shape}")
     return features
-
-
-def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
-    """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""
-    reader = truth.shards[0].format.named
-    if len(truth.shards) > 1 or reader is None or reader.truth is None:
-        raise ValueError(
-            f"{truth.name}: predictions have names; expected one file of relevant labels with names"
-        )
-    found = reader.truth(truth.shards[0].path, labels)
-    read: list[Named] = []
-    for given in scores:
-        own = given.shards[0].format.named
-        if len(given.shards) > 1 or own is None or own.scores is None:
-            raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        read.append(own.scores(given.shards[0].path, found))
-        found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
-    return found, [named.widened(found.label_names) for named in read]

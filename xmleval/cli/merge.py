@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from xmleval.cli.messages import naming_files
-from xmleval.cli.output import check_output, write_result
+from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.running import WRITERS, write_labels, written
 from xmleval.evaluator import MEMORY, Evaluator
 
@@ -40,8 +40,7 @@ def merge(
 
     The result is that of evaluating all rows at once, to the last bit.
     """
-    for path in (output, state, per_label):
-        check_output(path, states)
+    check_outputs([output, state, per_label], states)
     with naming_files({"memory": "--memory"}):
         whole = Evaluator.load(states[0], memory=memory)
     if per_label is not None and not whole._settings.keep_labels:

@@ -1,16 +1,18 @@
-"""Rules and scores by names of rows and labels, where no truth gives them their numbers."""
+"""Inputs and rules whose rows and labels have names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import numpy as np
 import scipy.sparse
 
+from xmleval.arrays import Ints
 from xmleval.cli.inputs import Input, Shard
-from xmleval.io import Named
+from xmleval.io import Named, NameIndex
 from xmleval.io.arrow import EXPECTED, opened
 from xmleval.io.arrow_names import BATCH_BYTES
 from xmleval.io.columns import INSTANCE, find_columns, refuse_null, texts
@@ -26,6 +28,68 @@ LABEL_NAMES = click.option(
     metavar="FILE",
     help="Names of the labels by column, one a line or a JSON list.",
 )
+
+
+def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
+    """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""
+    found = _truth_alone(truth, labels, "predictions have names" if scores else "has names")
+    n_own = len(found.label_names)
+    read: list[Named] = []
+    for given in scores:
+        own = given.shards[0].format.named
+        if len(given.shards) > 1 or own is None or own.scores is None:
+            raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
+        read.append(own.scores(given.shards[0].path, found))
+        if read[-1].n_ignored and 0 < read[-1].n_empty == len(found.row_names):
+            _refuse_other_rows(given, found.row_names, truth.name)
+        found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
+    return found, [_widened(named, found.label_names, n_own) for named in read]
+
+
+def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
+    reader = truth.shards[0].format.named
+    if len(truth.shards) > 1 or reader is None or reader.truth is None:
+        raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names")
+    return reader.truth(truth.shards[0].path, labels)
+
+
+def _refuse_other_rows(given: Input, row_names: list[str], truth: str) -> None:
+    names = list(_row_names(given.shards[0]))
+    if not set(names).intersection(row_names):
+        raise ValueError(
+            f"{given.name}: no row is one of {truth}, as {shown(names[0])} is not; expected names like "
+            f"{shown(row_names[0])}"
+        )
+
+
+def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
+    """Return predictions with the labels of all, and how many the truth alone does not have."""
+    new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
+    return replace(named.widened(label_names), n_new_labels=new.size)
+
+
+def read_numbered_truth(given: Input) -> Named:
+    """Read relevant labels with names for those who go by numbers, and say which these are."""
+    found = _truth_alone(given, None, "has names")
+    told = "rows and labels are numbered in the order in which it names them first"
+    click.echo(f"xmleval: {given.name}: {told}", err=True)
+    return found
+
+
+def count_named_training(train: Input, label_names: Sequence[str]) -> tuple[Ints, int]:
+    """Return how many training rows have each label that others name, and how many rows there are."""
+    found = _truth_alone(train, None, "has no names, which TRUTH has")
+    index = NameIndex(label_names)
+    places = [index.find(name) for name in found.label_names]
+    counts = np.zeros(len(index), np.int64)
+    own = np.bincount(found.matrix.indices, minlength=len(places))
+    for place, count in zip(places, own.tolist(), strict=True):
+        if place is not None:
+            counts[place] = count
+    if n_other := places.count(None):
+        told = f"{n_other} labels are in no other input and do not count"
+        click.echo(f"xmleval: {train.name}: {told}", err=True)
+    return counts, len(found.row_names)
 
 
 def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import click
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from xmleval.io import FORMATS, Format
+from xmleval.cli.inputs import Input
 from xmleval.store import replacing
 
 ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
 
 
-def check_output(path: Path | None, inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse an output file that cannot be written, before anything is computed."""
-    if path is None:
+def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | None] = ()) -> None:
+    """Refuse output files that cannot be written, or would replace an input, before anything is computed."""
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if len({path.resolve() for path in given}) < len(given):
+        raise click.UsageError("two outputs have one name", click.get_current_context())
+    there = [path for path in given if path.exists()]
+    if not there:
         return
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    if path.exists() and any(given and _holds(given, path) for given in inputs):
-        raise ValueError(f"{path}: is an input; expected another file for the output")
+    for one in inputs:
+        for file in [] if one is None else [one] if isinstance(one, Path) else one.files:
+            for path in there:
+                if file.exists() and path.samefile(file):
+                    raise ValueError(f"{path}: is an input; expected another file for the output")
 
 
 def write_result(text: str, path: Path | None) -> None:
@@ -68,7 +79,10 @@ def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
         yield "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
-def _cell(value: float) -> str:
+def _cell(value: float | str) -> str:
+    if isinstance(value, str):
+        doubled = value.replace('"', '""')
+        return f'"{doubled}"' if re.search(r'[",\r\n]', value) else value
     if value != value:
         return ""
     return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
@@ -86,22 +100,11 @@ def _write(parts: Iterator[str], path: Path) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
-def _holds(given: Path, path: Path) -> bool:
-    """Tell whether a file is an input, or one of the files that an input's name stands for."""
-    named, whole = str(given.resolve()), str(path.resolve())
-    return whole == named or any(_stem(whole, known) == _stem(named, known) != whole for known in FORMATS)
-
-
-def _stem(name: str, known: Format) -> str:
-    """Return a file's name without the ending of a format."""
-    return next((name.removesuffix(ending) for ending in known.extensions if name.endswith(ending)), name)
-
-
 def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
     width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
     console = Console(width=width, highlight=False, markup=False)
-    with console.capture() as captured:
+    with naming_stdout(), console.capture() as captured:  # which writes nothing, but does so
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
     _print("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
@@ -110,4 +113,15 @@ def show(*parts: RenderableType) -> None:
 def _print(text: str) -> None:
     if sys.stdout is None:  # closed by whoever started the process
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
-    sys.stdout.write(text)
+    with naming_stdout():
+        sys.stdout.write(text)
+
+
+@contextlib.contextmanager
+def naming_stdout() -> Iterator[None]:
+    """Say of what cannot be written that it is stdout, which takes nothing more."""
+    try:
+        yield
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise type(error)(error.errno, error.strerror, "stdout") from None

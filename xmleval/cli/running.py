@@ -14,20 +14,20 @@ import click
 import numpy as np
 
 from xmleval.checkpoint import Checkpoint
-from xmleval.cli.inputs import Input, find_input, read_named
+from xmleval.cli.excluding import leave_out_counting_all, without
+from xmleval.cli.inputs import Input, find_input
 from xmleval.cli.messages import naming_files, spell_options
-from xmleval.cli.named import rule_for
-from xmleval.cli.output import write_columns
+from xmleval.cli.named import count_named_training, read_named, rule_for
+from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.coerce import memory_bytes
 from xmleval.compare import Comparison
 from xmleval.evaluator import Evaluator
-from xmleval.io import Pieces, read_names, read_propensity
-from xmleval.io.exclusion import read_pairs, without_pairs
+from xmleval.io import read_names, read_propensity
 from xmleval.io.rows import count_columns, whole
 from xmleval.propensity import inverse_propensity
 from xmleval.report import Report
-from xmleval.spec import expand_metrics, parse_decision
+from xmleval.spec import parse_decision
 from xmleval.thresholds import Rule
 
 WRITERS: dict[str, Callable[[Any], str]] = {
@@ -37,15 +37,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
-COUNTING_ALL = (
-    "accuracy",
-    "specificity",
-    "balanced_accuracy",
-    "mcc",
-    "gmean",
-    "hamming_loss",
-    "label_density",
-)
+LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
 class Run(NamedTuple):
@@ -63,16 +55,24 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        memory = memory_bytes("memory", options["memory"])
+        memory = max(memory_bytes("memory", options["memory"]), LEAST_MEMORY)
     find = functools.partial(find_input, input_format=options["input_format"])
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
+    alone = [options[name] for name in ("propensity", "exclude", "labels")]
+    rule = Path(options["decision"] or "")
+    check_outputs(
+        [options[name] for name in ("output", "per_label", "state")],
+        [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
+    )
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, memory)
+    if rows.pairs is not None:
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    q = _propensity(options, train, n_labels, memory)
+    q = _propensity(options, train, rows, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files({"propensity": options["propensity"], "bounds": "--bounds"}):
@@ -84,6 +84,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 keep_labels=options["per_label"] is not None,
                 memory=max(1, memory // 2 // max(1, len(scores))),
             )
+        if rows.pairs is not None:
+            leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
@@ -132,13 +134,16 @@ def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
-    if any(given.named for given in (truth, *scores)):
-        if pred is not None or options["train"] is not None:
-            raise ValueError(f"{truth.name}: has names; --pred and --train are by number")
+    if any(given.named for given in (*scores, truth)):
+        if pred is not None:
+            raise ValueError(f"{truth.name}: has names; --pred is by number")
         labels = None if options["labels"] is None else read_names(options["labels"])
         found, read = read_named(truth, scores, labels)
         for given, named in zip(scores, read, strict=True):
             _say_unmatched(given.name, named)
+        if len(read) > 1 and any(named.n_new_labels for named in read):
+            told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
+            click.echo(f"xmleval: {truth.name}: {told}", err=True)
         rows = Rows(
             (truth.name, whole(found.matrix)),
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
@@ -153,7 +158,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
         )
-    return rows if options["exclude"] is None else _without(rows, options)
+    return rows if options["exclude"] is None else without(rows, options)
 
 
 def _say_unmatched(name: str, named: Any) -> None:
@@ -167,27 +172,16 @@ def _say_unmatched(name: str, named: Any) -> None:
             click.echo(f"xmleval: {name}: {n} {what}", err=True)
 
 
-def _without(rows: Rows, options: dict[str, Any]) -> Rows:
-    """Take out pairs; what counts all labels of a row would still see them."""
-    for spec, _ in expand_metrics(options["metrics"], options["cutoffs"]):
-        if spec.metric.whole or spec.metric.name in COUNTING_ALL:
-            raise ValueError(
-                f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
-            )
-    pairs = read_pairs(options["exclude"])
-
-    def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
-        return given[0], without_pairs(given[1], pairs)
-
-    pred = rows.pred and less(rows.pred)
-    return rows._replace(truth=less(rows.truth), scores=[less(one) for one in rows.scores], pred=pred)
-
-
-def _propensity(options: dict[str, Any], train: Input | None, n_labels: int, memory: int) -> Any:
+def _propensity(options: dict[str, Any], train: Input | None, rows: Rows, n_labels: int, memory: int) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
         return None if options["propensity"] is None else read_propensity(options["propensity"])
-    counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
+    if rows.label_names is not None:
+        counts, n_rows = count_named_training(train, rows.label_names)
+    elif train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    else:
+        counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
     with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
         return inverse_propensity(
             a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
@@ -242,10 +236,12 @@ def count(run: Run) -> list[Report]:
     return [evaluator.compute() for evaluator in run.evaluators]
 
 
-def write_labels(report: Report, path: Path) -> None:
-    """Write the results of every label as CSV."""
-    columns = report.per_label()
-    write_columns({"label": np.arange(report.n_labels), **columns}, path)
+def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
+    """Write the results of every label as CSV, with its name where there are names."""
+    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
+    if names is not None:
+        columns["name"] = np.array(names, object)
+    write_columns(columns | report.per_label(), path)
 
 
 def written(reports: dict[str, Report], form: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import scipy.sparse
 from rich.table import Table
 
-from xmleval.cli.inputs import find_input
-from xmleval.cli.output import check_output, show, write_result
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, refuse_many_labels
+from xmleval.cli.named import count_named_training, read_numbered_truth
+from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
-from xmleval.io import FORMATS
 from xmleval.io.rows import RowReader, count_columns
 from xmleval.truth_statistics import LabelStatistics
 
@@ -25,11 +26,7 @@ PIECE_BYTES = 1 << 26
 @click.command(short_help="Describe a data set by its labels.")
 @click.argument("truth", type=FILE)
 @click.option("--train", type=FILE, metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
-@click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
+@INPUT_FORMAT
 @click.option(
     "--format",
     "output_format",
@@ -46,10 +43,10 @@ def stats(
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
-    check_output(output, (truth, train))
-    read = functools.partial(_statistics, input_format=input_format)
-    found = read(truth)
-    values = found.values() if train is None else found.values(read(train, n_labels=found.n_labels))
+    given = find_input(truth, "truth", input_format)
+    beside = None if train is None else find_input(train, "truth", input_format)
+    check_outputs([output], [given, beside])
+    values = _named_values(given, beside) if given.named else _values(given, beside)
     if output_format == "json" or output is not None:
         plain = {name: None if math.isnan(value) else value for name, value in values.items()}
         write_result(json.dumps(plain, indent=2), output)
@@ -62,17 +59,40 @@ def stats(
     show(table)
 
 
-def _statistics(path: Path, input_format: str | None, n_labels: int | None = None) -> LabelStatistics:
+def _named_values(given: Input, train: Input | None) -> dict[str, float]:
+    """Return the statistics of labels with names."""
+    truth = read_numbered_truth(given)
+    found = LabelStatistics(len(truth.label_names))
+    found.update(truth.matrix)
+    if train is None:
+        return found.values()
+    beside = LabelStatistics(found.n_labels)
+    beside.counts, _ = count_named_training(train, truth.label_names)
+    return found.values(beside)
+
+
+def _values(given: Input, train: Input | None) -> dict[str, float]:
+    found = _statistics(given)
+    if train is None:
+        return found.values()
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {given.name} has not")
+    return found.values(_statistics(train, found.n_labels))
+
+
+def _statistics(given: Input, n_labels: int | None = None) -> LabelStatistics:
     """Read the statistics of one data set, piece by piece."""
-    given = find_input(path, "truth", input_format)
     pieces = given.pieces()
     width: Any = n_labels or count_columns(pieces, PIECE_BYTES)
     reader = RowReader(given.name, pieces, PIECE_BYTES, width)
+    refuse_many_labels(given.name, width)
     found = LabelStatistics(width)
     try:
         while n := reader.ready():
             with naming_rows({"y_true": reader}, reader.n_taken):
                 found.update(reader.take(n))
+        if not reader.n_taken:
+            found.update(scipy.sparse.csr_array((0, width), dtype=np.uint8))
     finally:
         reader.close()
     return found

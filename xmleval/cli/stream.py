@@ -12,8 +12,10 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.arrays import Ints
+from xmleval.cli.inputs import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.coerce import InputError, set_rows
+from xmleval.io.exclusion import Pairs
 from xmleval.io.pieces import Pieces
 from xmleval.io.rows import RowReader
 from xmleval.propensity import count_labels_of
@@ -36,13 +38,14 @@ class Counter(Protocol):
 class Rows(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` are those of the labels, None where they have numbers alone.
+    ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out.
     """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
     label_names: list[str] | None = None
+    pairs: Pairs | None = None
 
     def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
@@ -139,10 +142,10 @@ def naming_rows(
         What each argument was read from.
     first : int
         Row that the first row of the arguments is, counted over all files of a reader.
-    files : dict of str to path, optional
-        The files of other arguments.
+    files : dict of str to Path or str, optional
+        What other arguments came from.
     """
-    names = {**(files or {}), **{argument: reader.name for argument, reader in readers.items() if reader}}
+    names = dict(files or {}) | {argument: reader.name for argument, reader in readers.items() if reader}
     with naming_files(names):
         try:
             yield
@@ -159,6 +162,7 @@ def naming_rows(
 def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:
     """Return how many rows have each label, and how many rows there are."""
     reader = RowReader(name, pieces, max(1, memory // 8), n_labels)
+    refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
     try:
         while n := reader.ready():

@@ -10,15 +10,15 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.inputs import Input, find_input, read_features
+from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
-from xmleval.cli.output import check_output, write_binary, write_result
+from xmleval.cli.output import check_outputs, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, naming_rows, progress
 from xmleval.coerce import memory_bytes
 from xmleval.evaluator import MEMORY
-from xmleval.io import FORMATS, Pieces, read_names
+from xmleval.io import Pieces, read_names
 from xmleval.io.rows import RowReader, whole
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
@@ -26,13 +26,6 @@ from xmleval.thresholds.linear import check_features
 from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
 FILE = click.Path(path_type=Path)
-INPUT_FORMAT = click.option(
-    "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
-    help="Format of input files whose names do not tell it.",
-)
-
-
 ROW_FEATURES = click.option(
     "--features",
     type=FILE,
@@ -87,11 +80,11 @@ def fit(
     equals. `xmleval evaluate --decision RULE` measures the sets that the rule makes of other scores. Where
     labels have names, the rule keeps them, and goes by them.
     """
-    check_output(output, (truth, scores, features, labels))
+    given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
+    check_outputs([output], [given[0], *given[1], features, labels])
     memory = memory_bytes("memory", MEMORY)
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
-    given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named)
@@ -138,9 +131,9 @@ def apply(
     Where SCORES has names, rows are in the order in which it names them first, and columns in that of
     --labels, or else of the labels that the rule was fitted to.
     """
-    check_output(output, (scores, saved, features, labels))
-    rule = Rule.load(saved)
     given = find_input(scores, "scores", input_format)
+    check_outputs([output], [given, saved, features, labels])
+    rule = Rule.load(saved)
     rule, pieces = _by_name(rule, saved, given, labels)
     looked_at = None if features is None else _features_by_number(features, scores, given.named)
     reader = RowReader(given.name, pieces, memory_bytes("memory", MEMORY) // 8, rule.n_labels)

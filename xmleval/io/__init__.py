@@ -7,7 +7,7 @@ from xmleval.io.format import Format
 from xmleval.io.names import Named, NameIndex, read_names
 from xmleval.io.parquet import write_parquet
 from xmleval.io.pieces import Pieces
-from xmleval.io.reading import FORMATS, find_format, read_scores, read_truth
+from xmleval.io.reading import FORMATS, find_format, find_input_format, read_scores, read_truth
 from xmleval.io.trec import read_qrels, read_run, write_qrels, write_run
 from xmleval.io.vector import read_propensity
 from xmleval.io.xmc import write_xmc
@@ -19,6 +19,7 @@ __all__ = [
     "Named",
     "Pieces",
     "find_format",
+    "find_input_format",
     "read_arrow_scores",
     "read_arrow_truth",
     "read_names",

@@ -221,6 +221,13 @@ def read_arff(path: Path) -> Any:
     return found[0] if found else scipy.sparse.csr_array((0, pieces.n_labels), dtype=np.uint8)
 
 
+def files_beside(path: Path) -> list[Path]:
+    """Return the XML file of labels, if there is one."""
+    with naming(path, EXPECTED):
+        found = labels_file(path)
+    return [] if found is None else [found]
+
+
 def _sparse_array(labels: array[int], ptr: array[int], n_labels: int) -> Any:
     parts = np.ones(len(labels), np.uint8), np.array(labels, np.int32), np.array(ptr, np.int64)
     return scipy.sparse.csr_array(parts, shape=(len(ptr) - 1, n_labels))
@@ -277,5 +284,5 @@ ARFF = Format(
     extensions=(".arff", ".arff.gz"),
     truth=read_arff,
     pieces=arff_pieces,
-    beside=lambda path: [found] if (found := labels_file(path)) else [],
+    beside=files_beside,
 )

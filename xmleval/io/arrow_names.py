@@ -69,7 +69,8 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named) -> Named:
     -------
     Named
         Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
-        its own; `Named.widened` gives the truth their columns.
+        its own; `Named.widened` gives the truth their columns. Where a list told the labels of the truth,
+        others are refused.
 
     Raises
     ------

@@ -95,9 +95,7 @@ def ids(column: Any, name: str) -> Ints:
     """Return integers, or say that names are read otherwise."""
     kind = str(column.type)
     if kind not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
-        hint = (
-            "names, which read_arrow_truth and read_arrow_scores match" if _is_text(kind) else "not integers"
-        )
+        hint = "names, not numbers" if _is_text(kind) else "not integers"
         raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
     values = as_numpy(column)
     if values.dtype == np.uint64:

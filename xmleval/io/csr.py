@@ -56,6 +56,14 @@ def make_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> An
     return made
 
 
+def all_cells(dense: NDArray[Any]) -> Any:
+    """Return a dense array as CSR with every cell stored, zeros too."""
+    n_rows, n_labels = dense.shape
+    labels = np.tile(np.arange(n_labels, dtype=label_dtype(n_labels)), n_rows)
+    ptr = np.arange(n_rows + 1, dtype=np.int64) * n_labels
+    return make_csr(ptr, labels, np.ravel(dense), n_labels)
+
+
 def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
     """Put CSR arrays on top of one another in little more memory than the result takes.
 

@@ -54,6 +54,12 @@ class Format:
         Readers of files with names, where the format has them.
     beside : callable, optional
         ``beside(path)`` tells which other files are read with a file; none by default.
+    container : str
+        What its files are; endings tell one container from another, but not what is in it.
+    sibling : str
+        Name of the format that holds the other kind of what belongs together.
+    written : tuple of str
+        Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
     """
@@ -67,7 +73,16 @@ class Format:
     pieces: Callable[[Path, str], Pieces] | None = None
     named: NamedReaders | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
+    container: str = "text"
+    sibling: str = ""
+    written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None
+
+    def holds(self, kind: str) -> bool:
+        """Tell whether its files may hold a kind, by number or by name."""
+        return any(
+            readers is not None and getattr(readers, kind) is not None for readers in (self, self.named)
+        )
 
 
 @contextlib.contextmanager

@@ -75,6 +75,8 @@ class Named:
     n_empty, n_ignored, n_new_labels : int
         Of predictions: rows of the truth without a prediction, rows left out because the truth has none
         of their name, and labels at the end that the truth does not name.
+    closed : bool
+        Whether a list told all labels, so that predictions can have no others.
     """
 
     matrix: Any
@@ -83,6 +85,7 @@ class Named:
     n_empty: int = 0
     n_ignored: int = 0
     n_new_labels: int = 0
+    closed: bool = False
 
     def widened(self, label_names: list[str]) -> Named:
         """Return the same rows with further labels, which none of them has.
@@ -169,7 +172,7 @@ class Gathering:
     """
 
     def __init__(self, like: Named | None, labels: list[str] | None) -> None:
-        self._like, self._closed = like, labels is not None
+        self._like, self._closed = like, labels is not None or (like is not None and like.closed)
         self._rows = NameIndex(like.row_names if like is not None else ())
         self._labels = NameIndex(like.label_names if like is not None else labels or ())
         self._ignored: set[str] = set()
@@ -224,4 +227,5 @@ class Gathering:
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
         matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
         n_new = 0 if self._like is None else n_labels - len(self._like.label_names)
-        return Named(matrix, self._rows.names, self._labels.names, n_empty, len(self._ignored), n_new)
+        names = self._rows.names, self._labels.names
+        return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed)

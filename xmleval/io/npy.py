@@ -72,13 +72,13 @@ def list_pieces(path: Path, kind: str) -> Pieces:
     def read(n_bytes: int) -> Iterator[Any]:
         step = max(1, n_bytes // max(1, sum(array.itemsize for array in arrays) * labels.shape[1]))
         for start in range(0, n_rows, step):
-            parts = [_mapped_rows(array, start, min(start + step, n_rows)) for array in arrays]
+            parts = [mapped_rows(array, start, min(start + step, n_rows)) for array in arrays]
             yield parts[0], parts[1] if len(parts) > 1 else None
 
     return Pieces(n_rows, None, read)
 
 
-def _mapped_rows(array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+def mapped_rows(array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
     """Return rows of a mapped array by a map of their own."""
     if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
         return array[start:stop]
@@ -100,6 +100,7 @@ NPY = Format(
     name="npy",
     title="top-k list",
     files=f"NAME{LABELS}, with NAME{SCORES} or without",
+    container="npy",
     extensions=(LABELS, SCORES),
     scores=read_list,
     pieces=list_pieces,

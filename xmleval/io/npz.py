@@ -14,6 +14,7 @@ from xmleval.archive import StoredArray, read_archive
 from xmleval.coerce import InputError
 from xmleval.coerce.scores import refuse_padding
 from xmleval.coerce.source import stored_csr
+from xmleval.io.dense import archived_pieces, holds_dense, read_whole
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npz_list import holds_list, list_pieces, read_list, write_list
 from xmleval.io.pieces import Pieces
@@ -111,12 +112,16 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
 
 
 def read_scores(path: Path) -> Any:
-    """Read a sparse matrix or a top-k list."""
+    """Read a sparse matrix, a top-k list or a dense array."""
+    if holds_dense(path, EXPECTED):
+        return read_whole(archived_pieces(path))
     return read_list(path) if holds_list(path, EXPECTED) else read_npz(path)
 
 
 def npz_pieces(path: Path, kind: str) -> Pieces:
-    """Read a CSR matrix, or a list of scores, some rows at a time; other matrices are converted whole."""
+    """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
+    if kind == "scores" and holds_dense(path, EXPECTED):
+        return archived_pieces(path)
     if kind == "scores" and holds_list(path, EXPECTED):
         return list_pieces(path)
     with naming(path, EXPECTED):
@@ -202,7 +207,8 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
-    files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores instead",
+    files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores, or dense scores",
+    container="npz",
     extensions=(".npz",),
     truth=read_npz,
     scores=read_scores,

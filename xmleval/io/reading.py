@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.io.arff import ARFF
+from xmleval.io.dense import DENSE
 from xmleval.io.format import Format, file_size, naming
 from xmleval.io.npy import NPY
 from xmleval.io.npz import NPZ
@@ -16,7 +17,7 @@ from xmleval.io.tabular import ARROW
 from xmleval.io.trec import QRELS, RUN
 from xmleval.io.xmc import XMC
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -69,14 +70,14 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     path : path
         A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
         ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or an .npz archive
-        of arrays ``indices`` and ``scores``; or a text file of the Extreme Classification Repository, of
-        labels with scores.
+        of arrays ``indices`` and ``scores``; a dense array ``NAME.npy``, or ``scores`` of an .npz archive; or
+        a text file of the Extreme Classification Repository, of labels with scores.
     format : str, optional
         Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
 
     Returns
     -------
-    sparse array of shape (m, l), or (labels, scores) arrays of shape (m, k)
+    sparse or dense array of shape (m, l), or (labels, scores) arrays of shape (m, k)
         What `xmleval.evaluate` takes as ``y_score``; it checks the values. Lists are mapped into memory,
         not read, where they are not compressed; the scores of one without scores are None.
 
@@ -105,6 +106,25 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     return found.scores(completed)
 
 
+def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:
+    """Return the format of one of several inputs, and the file's whole name, as `find_format` does.
+
+    The given name is that of all files in its container, or of what their names leave open: where it
+    cannot hold the kind, its sibling may, or the ending tells.
+    """
+    ending = _by_ending(path)
+    given = next((known for known in FORMATS if known.name == name), None)
+    if given is not None and kind is not None and not given.holds(kind):
+        given = next((known for known in FORMATS if known.name == given.sibling), None)
+        if given is None and ending is None and os.path.lexists(path):
+            return find_format(path, name)  # which is refused by what it cannot hold
+    if given is None or (ending is not None and ending.container != given.container):
+        return find_format(path)
+    if not os.path.lexists(path) and _completed(path, given) is None:
+        return find_format(path)  # by another ending, if there is one
+    return find_format(path, given.name)
+
+
 def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     """Return the format of a file, by the given name or by the file's, and the file's whole name."""
     if name is not None:
@@ -112,10 +132,11 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
         if name not in by_name:
             raise ValueError(f"format={name!r} is not one of {', '.join(by_name)}")
         return by_name[name], _completed(path, by_name[name]) or path
-    for known in FORMATS:
-        if path.name.lower().endswith(known.extensions):
-            return known, path
-    found = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
+    ending = _by_ending(path)
+    if ending is not None:
+        return ending, path
+    wholes = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
+    found = [(known, whole) for known, whole in wholes if _by_ending(whole) is known]
     if len(found) > 1:
         shown = ", ".join(str(whole) for _, whole in found)
         raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
@@ -132,6 +153,16 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     )
 
 
+def stands_for_file(path: Path) -> bool:
+    """Tell whether there is a file of that name, with an ending of a format or without."""
+    return os.path.lexists(path) or any(_completed(path, known) for known in FORMATS)
+
+
+def _by_ending(path: Path) -> Format | None:
+    """Return the first format that a name has an ending of."""
+    return next((known for known in FORMATS if path.name.lower().endswith(known.extensions)), None)
+
+
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
     if not path.name or (os.path.lexists(path) and not path.is_dir()):
@@ -142,4 +173,5 @@ def _completed(path: Path, known: Format) -> Path | None:
 
 def titles_of(kind: str) -> str:
     """Name the formats that hold truth, or scores."""
-    return " or ".join(f"{known.title} ({known.files})" for known in FORMATS if getattr(known, kind))
+    holding = (known for known in FORMATS if getattr(known, kind))
+    return " or ".join(f"{known.title} ({', '.join(known.extensions)})" for known in holding)

@@ -138,6 +138,8 @@ def _n_rows(piece: Any) -> int:
 def _cut(piece: Any, start: int, stop: int) -> Any:
     if isinstance(piece, tuple):
         return tuple(None if part is None else part[start:stop] for part in piece)
+    if not scipy.sparse.issparse(piece):
+        return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
     parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
     return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))

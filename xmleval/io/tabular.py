@@ -279,8 +279,6 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
 
 
 def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    if not path.name.lower().endswith(".parquet"):
-        raise ValueError(f"{path}: only Parquet is written; expected a name that ends in .parquet")
     write_parquet(path, data, kind, n_labels=n_labels)
 
 
@@ -288,10 +286,12 @@ ARROW = Format(
     name="arrow",
     title="Parquet or Arrow file",
     files="NAME.parquet, NAME.arrow or NAME.feather",
+    container="arrow",
     extensions=(".parquet", ".arrow", ".feather"),
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=arrow_pieces,
     named=NamedReaders(has_names, read_arrow_truth, read_arrow_scores),
+    written=(".parquet",),
     write=_write,
 )

@@ -85,7 +85,8 @@ def read_run(path: str | os.PathLike[str], like: Named) -> Named:
     -------
     Named
         Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
-        its own; `Named.widened` gives the truth their columns.
+        its own; `Named.widened` gives the truth their columns. Where a list told the labels of the truth,
+        others are refused.
 
     Raises
     ------
@@ -142,10 +143,24 @@ def _scoring(fields: list[str]) -> tuple[str, str, float]:
     return row, label, score
 
 
+def has_names(path: Path, kind: str) -> bool:
+    """Tell whether instances and labels of qrels are called otherwise than by their numbers from 0."""
+    rows: set[int] = set()
+    with naming(path, JUDGEMENTS):
+        for _, line in numbered_lines(path):
+            fields = line.split(maxsplit=MOST_FIELDS)
+            if len(fields) != 4:
+                continue  # blank, or refused where it is read
+            if not (_is_number(fields[0]) and _is_number(fields[2])):
+                return True
+            rows.add(int(fields[0]))
+    return max(rows, default=-1) != len(rows) - 1
+
+
 def read_numbered_qrels(path: Path) -> Any:
     """Read qrels whose names are the numbers of their rows and labels, as `write_qrels` writes them."""
     named = read_qrels(path)
-    with naming(path, "instances and labels that are called by their numbers, or read_qrels for others"):
+    with naming(path, "instances and labels that are called by their numbers, from 0"):
         rows, labels = _numbers("instance", named.row_names), _numbers("label", named.label_names)
         if rows.size and rows.max() != rows.size - 1:
             raise ValueError(f"instance {rows.max()}, of {rows.size}")
@@ -155,10 +170,14 @@ def read_numbered_qrels(path: Path) -> Any:
         return scipy.sparse.coo_array((matrix.data, place), shape=shape).tocsr()
 
 
+def _is_number(name: str) -> bool:
+    plain = name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS
+    return plain and str(int(name)) == name
+
+
 def _numbers(kind: str, names: list[str]) -> Any:
     for name in names:
-        plain = name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS
-        if not plain or str(int(name)) != name:
+        if not _is_number(name):
             raise ValueError(f"{kind} {shown(name)} is not called by a number")
     return np.array([int(name) for name in names], np.int64)
 
@@ -258,8 +277,9 @@ QRELS = Format(
     title="TREC qrels with numbers for names",
     files="NAME.qrels or NAME.qrels.gz",
     extensions=(".qrels", ".qrels.gz"),
+    sibling="run",
     truth=read_numbered_qrels,
-    named=NamedReaders(lambda path, kind: False, read_qrels, None),  # a run beside them tells
+    named=NamedReaders(has_names, read_qrels, None),
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(
@@ -267,6 +287,7 @@ RUN = Format(
     title="TREC run",
     files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
+    sibling="qrels",
     named=NamedReaders(lambda path, kind: True, None, read_run),
     write=lambda path, data, kind, n_labels: write_run(path, data),
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.io.format import file_size, naming
 from xmleval.io.npy import map_array
+from xmleval.io.numbered import numbered_lines, shown
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 
@@ -21,7 +22,7 @@ def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     Parameters
     ----------
     path : path
-        A vector in an .npy file, or a text file with one number on each line.
+        A vector in an .npy file, or a text with one number on each line, packed by gzip or not.
 
     Returns
     -------
@@ -56,10 +57,16 @@ def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
                 raise ValueError(f"an array of shape {vector.shape}")
         return vector
     numbers = []
-    with naming(path, EXPECTED), open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file.read().rstrip().splitlines(), start=1):
+    blank = 0  # first of the blank lines that nothing may follow
+    with naming(path, EXPECTED):
+        for number, line in numbered_lines(path, "replace"):
+            if not line:
+                blank = blank or number
+                continue
             try:
+                if blank:
+                    number, line = blank, ""
                 numbers.append(float(line))
             except ValueError:
-                raise ValueError(f"line {number}: {line.strip()[:40]!r} is not a number") from None
+                raise ValueError(f"line {number}: {shown(line)} is not a number") from None
     return np.array(numbers)

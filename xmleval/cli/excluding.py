@@ -1,0 +1,77 @@
+"""Pairs of a row and a label that are taken out, and which measures can do without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from xmleval.cli.messages import naming_files
+from xmleval.cli.stream import Rows
+from xmleval.conventions import resolve_conventions
+from xmleval.evaluator import Evaluator
+from xmleval.io import Pieces
+from xmleval.io.exclusion import read_pairs, without_pairs
+from xmleval.spec import Spec, expand_metrics
+
+COUNTING_ALL = (
+    "accuracy",
+    "specificity",
+    "balanced_accuracy",
+    "mcc",
+    "gmean",
+    "hamming_loss",
+    "label_density",
+)
+
+
+def without(rows: Rows, options: dict[str, Any]) -> Rows:
+    """Take pairs out of all inputs, or refuse what would still see them."""
+    with naming_files({}):
+        unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
+    if unlisted is not None:
+        preset = options["unlisted"] is None
+        given = (
+            f"--conventions {options['conventions']}, which" if preset else f"--unlisted {unlisted:g}, which"
+        )
+        raise ValueError(
+            f"--exclude with {given} gives every unlisted label a score: excluded ones would compete "
+            "by it; expected --unlisted below"
+        )
+    asked = expand_metrics(options["metrics"], options["cutoffs"])
+    for spec, explicit in asked:
+        if explicit and _counts_all(spec):
+            raise ValueError(
+                f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
+            )
+    left_out = [str(spec) for spec, _ in asked if _counts_all(spec)]
+    if len(left_out) == len(asked):
+        names = ", ".join(options["metrics"])
+        raise ValueError(
+            f"{names}: all count all labels of a row; --exclude is for measures at k and of sets"
+        )
+    if left_out:
+        click.echo(f"xmleval: not computed with --exclude: {', '.join(left_out)}", err=True)
+    pairs = read_pairs(options["exclude"])
+
+    def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
+        return given[0], without_pairs(given[1], pairs)
+
+    return rows._replace(
+        truth=(rows.truth[0], without_pairs(rows.truth[1], pairs, all_rows=True)),
+        scores=[less(one) for one in rows.scores],
+        pred=rows.pred and less(rows.pred),
+        pairs=pairs,
+    )
+
+
+def leave_out_counting_all(evaluator: Evaluator) -> None:
+    """Take members of groups that count all labels of a row out of what an evaluator is to compute."""
+    asked = [(spec, explicit) for spec, explicit in evaluator._settings.asked if not _counts_all(spec)]
+    evaluator._settings = replace(evaluator._settings, asked=asked)
+
+
+def _counts_all(spec: Spec) -> bool:
+    # R-precision looks no further than the first R listed labels
+    return (spec.metric.whole and spec.metric.name != "rprec") or spec.metric.name in COUNTING_ALL
