@@ -69,8 +69,11 @@ def evaluated(
     return Prepared({"all": call}, sum(map(n_bytes, arguments.values())))
 
 
-def sorted_keys(workload: Workload, threads: int) -> Prepared:
-    """Sort the stored scores and no more: halves of them on two threads. Nobody who sorts can be faster."""
+def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
+    """Sort the stored scores and no more, a part on each thread. Nobody who sorts can be faster."""
+    from xmleval.blocks import available_processors
+
+    threads = threads or available_processors()  # as an evaluation
     parts = np.array_split(workload.scores.ravel(), threads)
     pool = ThreadPoolExecutor(threads)
 

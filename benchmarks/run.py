@@ -1,10 +1,11 @@
 """Time the project beside other libraries on the same workloads: python -m benchmarks.run --help.
 
 Every library runs in a process of its own, and the processes take turns, so that a busy moment of the machine
-falls on all of them. A library that is not installed is skipped by name; one whose first call takes longer
-than 5 s is timed once more and no more, or not even that after a minute, and the tables say so. Growth with
-stored scores and with labels, and start-up, need no other library. Results are JSON, tables.md and growth.svg
-in the output folder.
+falls on all of them. A library that is not installed is absent by name; one whose first call takes longer
+than 5 s is timed once more and no more, or not even that after a minute, and one that takes longer than five
+minutes is stopped; the tables say so. Growth with stored scores and with labels, and start-up, need no other
+library. Results are JSON, tables.md and growth.svg in the output folder. The exit code is 1 where values
+differ or a library crashed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from benchmarks.comparisons import FAMILIES, tolerance_of
 from benchmarks.growth import measure_growth
-from benchmarks.machine import describe_machine
+from benchmarks.machine import Machine
 from benchmarks.side_by_side import ROOT, compare_all
 from benchmarks.startup import measure_startup
 from benchmarks.tables import over_memory, write_report
@@ -27,7 +28,7 @@ PARTS = ("comparison", "growth", "startup")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, write the results, and return 1 where libraries disagree."""
+    """Measure, write the results, and return 1 where libraries disagree or crash."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -41,26 +42,42 @@ def main(arguments: list[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     args.output.mkdir(parents=True, exist_ok=True)
     peers = str(Path(args.peers).absolute())  # not resolved: the link's place tells the environment
-    wrong, over = [], list[str]()
+    wrong, crashed, over = [], [], list[str]()
     for part in args.parts:
-        found: dict[str, Any] = {"scale": args.scale, "machine": describe_machine(args.scale)}
+        machine = Machine(args.scale)
+        found: dict[str, Any] = {"scale": args.scale}
         if part == "comparison":
-            records = compare_all(args.families, args.workloads, peers, args.rounds, args.scale)
+            records = compare_all(args.families, args.workloads, peers, args.rounds, args.scale, machine.read)
             found["records"] = records
             over = over_memory(records)
+            crashed = [r for r in records if r.get("crashed")]
             wrong = [r for r in records if not r.get("difference", 0.0) <= tolerance_of(r["library"])]
         elif part == "growth":
             found |= measure_growth(args.scale)
         else:
             found |= measure_startup(args.rounds)
-        (args.output / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
+        found["machine"] = machine.describe()
+        (args.output / f"{part}.json").write_text(compact(found))
     print(write_report(args.output))
     for line in over:
         print(line, file=sys.stderr)
     for record in wrong:
         case = f"{record['family']} of {record['workload']}"
         print(f"{record['library']} differs by {record['difference']:.2g} in {case}", file=sys.stderr)
-    return 1 if wrong else 0
+    for record in crashed:
+        case = f"{record['family']} of {record['workload']}"
+        print(f"{record['library']} {record['failed']} in {case}", file=sys.stderr)
+    return 1 if wrong or crashed else 0
+
+
+def compact(found: dict[str, Any]) -> str:
+    """Return JSON with a line for each entry, and for each item of an entry that is a list."""
+    lines = []
+    for name, value in found.items():
+        listed = isinstance(value, list)
+        text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]" if listed else json.dumps(value)
+        lines.append(f"{json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 if __name__ == "__main__":

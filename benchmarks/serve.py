@@ -1,13 +1,15 @@
 """One library on one case, in a process: python -m benchmarks.serve LIBRARY FAMILY WORKLOAD FOLDER.
 
 Says that it is ready, then answers every line of standard input, a budget of seconds, with what the calls
-took. Runs in any interpreter that has the library, NumPy and SciPy.
+took, and with the peak of memory since the inputs were ready. Runs in any interpreter that has the library,
+NumPy and SciPy.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib.metadata
 import json
 import os
@@ -18,9 +20,10 @@ from pathlib import Path
 
 from benchmarks.comparisons import FAMILIES, module_of, package_of
 from benchmarks.ours import Prepared
-from benchmarks.workloads import Workload
+from benchmarks.workloads import Workload, generate
 
 MOST_RUNS = 25
+WARMING = 0.0  # scale of the workload that warms up: as few rows and labels as there may be
 
 
 def serve(library: str, family: str, name: str, folder: Path) -> None:
@@ -28,20 +31,22 @@ def serve(library: str, family: str, name: str, folder: Path) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
     try:
-        # The workload is not kept, so that only what the library was given counts as memory.
+        # A small call first compiles, starts threads and loads what is loaded late: none of it is the memory
+        # of a call. The workloads are not kept, so that only what the library was given counts as inputs.
+        run(FAMILIES[family].libraries[library](generate(name, FAMILIES[family].depth, WARMING)), 0)
         prepared = FAMILIES[family].libraries[library](Workload.load(name, folder))
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in (module_of(library), "torch"):
             raise
         print(json.dumps({"absent": str(error)}), file=answers, flush=True)
         return
+    base = start_peak()
     ready = {"version": version_of(package_of(library)), "inputs_bytes": prepared.n_bytes}
     print(json.dumps(ready), file=answers, flush=True)
     for line in sys.stdin:
-        before = start_peak()
         runs, values = run(prepared, float(line))
-        after = status_bytes("VmHWM") - before
-        print(json.dumps({"runs": runs, "values": values, "above_bytes": after}), file=answers, flush=True)
+        above = status_bytes("VmHWM") - base
+        print(json.dumps({"runs": runs, "values": values, "above_bytes": above}), file=answers, flush=True)
 
 
 def run(prepared: Prepared, budget: float) -> tuple[list[dict[str, float]], dict[str, float]]:
@@ -62,7 +67,11 @@ def run(prepared: Prepared, budget: float) -> tuple[list[dict[str, float]], dict
 
 
 def start_peak() -> float:
-    """Let the peak of memory start from here, memory that is free but kept aside; return what is in use."""
+    """Let the peak of memory start from here, and return what is in use; once, before the first call.
+
+    Later it would be wrong: memory that threads freed stays with the process, and would count as in use.
+    """
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")

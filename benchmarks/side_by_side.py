@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import select
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.comparisons import FAMILIES, is_own
 from benchmarks.workloads import Workload, generate
+from xmleval.blocks import available_processors
 
 ROOT = Path(__file__).resolve().parents[1]
 TURN = 0.3  # seconds of calls in a turn, one call at least
 SLOW, VERY_SLOW = 5.0, 60.0  # another library whose first call takes longer is called once more, or never
-TOO_LONG = 900.0  # and one that takes longer than this is stopped
+TOO_LONG = 300.0  # and one that takes longer than this for a turn, or for its inputs, is stopped
 LARGE = 10**7  # from this many scores on, one other library at a time has its copies in memory
 
 
@@ -29,15 +33,17 @@ class Server:
         """Start the process, wait until its inputs are ready, and call it once."""
         command = [python, "-m", "benchmarks.serve", library, *arguments]
         self.library = library
-        self.missing = ""
+        self.absent = ""  # why there is nothing to time,
+        self.failed = ""  # or what went wrong,
+        self.crashed = False  # and whether it ended by itself
         self.runs: list[dict[str, float]] = []
         self.values: dict[str, float] = {}
-        self.above: list[float] = []
+        self.above = 0.0
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
         )
         self.ready = self._answer()
-        self.missing = self.missing or self.ready.get("absent", "")
+        self.absent = self.ready.get("absent", "")
         self.turn(0)
         self.first = total(self.runs[0]) if self.runs else 0.0
         self.once = self.first > SLOW and not is_own(library)
@@ -48,33 +54,37 @@ class Server:
 
     def turn(self, budget: float) -> None:
         """Time calls until the budget of seconds is spent, one at least."""
-        if self.missing:
+        if self.absent or self.failed:
             return
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{budget}\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # its exit code says more
+            self.process.stdin.write(f"{budget}\n")
+            self.process.stdin.flush()
         answer = self._answer()
         if answer:
             self.values = answer["values"]
-            self.above.append(answer["above_bytes"])
+            self.above = answer["above_bytes"]  # since the inputs were ready: it only grows
             self.runs += answer["runs"]
 
     def close(self) -> None:
         """End the process."""
         for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+            with contextlib.suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
         self.process.wait()
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         if not select.select([self.process.stdout], [], [], TOO_LONG)[0]:
             self.process.kill()
-            self.missing = f"stopped after {TOO_LONG:.0f} s"
+            self.failed = f"stopped after {TOO_LONG:.0f} s"
             return {}
         line = self.process.stdout.readline()
         if not line:
-            self.missing = f"ended with exit code {self.process.wait()}"
+            code = self.process.wait()
+            self.failed = f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            self.crashed = True
             return {}
         return dict(json.loads(line))
 
@@ -98,8 +108,8 @@ def compare(family: str, workload: Workload, peers: str, rounds: int) -> list[di
 
         try:
             ours = start(sys.executable, own)
-            if ours[0].missing:
-                raise SystemExit(f"{ours[0].library} {ours[0].missing}")
+            if ours[0].failed:
+                raise SystemExit(f"{ours[0].library} {ours[0].failed}")
             for batch in batches:
                 theirs = start(peers, batch)
                 for _ in range(rounds):
@@ -114,11 +124,16 @@ def compare(family: str, workload: Workload, peers: str, rounds: int) -> list[di
     records = []
     for server in servers:
         record: dict[str, Any] = {"family": family, "workload": workload.name, "library": server.library}
-        if server.missing:
-            print(f"skipped {server.library} on {workload.name}: {server.missing}", file=sys.stderr)
-            record["missing"] = server.missing
+        if server.absent:
+            print(f"skipped {server.library} on {workload.name}: {server.absent}", file=sys.stderr)
+            record["absent"] = server.absent
+        elif server.failed:
+            print(f"{server.library} failed on {workload.name}: {server.failed}", file=sys.stderr)
+            record |= {"failed": server.failed, "crashed": server.crashed}
         else:
             record |= result(server)
+            threads = 1 if server.library.endswith("threads=1") else available_processors()
+            record |= {"threads": threads} if is_own(server.library) else {}
             record |= {"entries": case.entries(workload), "labels": workload.truth.shape[1]}
             record["difference"] = difference(server.values, servers[0].values)
         records.append(record)
@@ -140,20 +155,30 @@ def result(server: Server) -> dict[str, Any]:
         "runs": len(server.runs),
         "steps": {step: statistics.median(run[step] for run in server.runs) for step in server.runs[0]},
         "inputs_bytes": server.ready["inputs_bytes"],
-        "above_bytes": max(server.above[1:] or server.above),  # the first call may have compiled
+        "above_bytes": server.above,
         "values": server.values,
     }
 
 
 def difference(found: dict[str, float], expected: dict[str, float]) -> float:
-    """Return the largest difference of the values that a library has from ours."""
-    return max((abs(value - expected[name]) for name, value in found.items()), default=0.0)
+    """Return the largest difference of the values that a library has from ours.
+
+    It is infinite where one of two values is not finite, unless both are the same or undefined.
+    """
+    return max((_apart(value, expected[name]) for name, value in found.items()), default=0.0)
+
+
+def _apart(value: float, expected: float) -> float:
+    if value == expected or (math.isnan(value) and math.isnan(expected)):
+        return 0.0
+    apart = abs(value - expected)
+    return apart if math.isfinite(apart) else math.inf
 
 
 def compare_all(
-    families: list[str], names: list[str], peers: str, rounds: int, scale: float
+    families: list[str], names: list[str], peers: str, rounds: int, scale: float, between: Callable[[], None]
 ) -> list[dict[str, Any]]:
-    """Compare on one workload after another."""
+    """Compare on one workload after another, and do something after each case."""
     records: list[dict[str, Any]] = []
     for name in names:
         cases = [family for family in families if name in FAMILIES[family].workloads]
@@ -163,5 +188,6 @@ def compare_all(
                 if FAMILIES[family].depth == depth:
                     start = time.perf_counter()
                     records += compare(family, workload, peers, rounds)
+                    between()
                     print(f"{family} {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     return records

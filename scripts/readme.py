@@ -37,24 +37,20 @@ def measures_table() -> str:
     return "\n".join(lines)
 
 
-def speed_tables() -> str | None:
-    """Return the tables and the plot that the benchmark runner wrote last, None where it did not run."""
-    if not (RESULTS / "tables.md").is_file():
-        return None
+def speed_tables() -> str:
+    """Return the tables and the plot that the benchmark runner wrote last."""
     text = (RESULTS / "tables.md").read_text().strip()
     plot = (RESULTS / "growth.svg").relative_to(README.parent)
     drawn = "Seconds over stored scores and over labels, on logarithmic axes"
-    return f"{text}\n\n![{drawn}]({plot})" if (README.parent / plot).is_file() else text
+    return f"{text}\n\n![{drawn}]({plot})"
 
 
 def with_tables(text: str) -> str:
     """Return the text with what stands between its markers written anew."""
     for name, write in (("measures", measures_table), ("speed", speed_tables)):
         begin, end = f"<!-- {name}: written by scripts/readme.py -->", f"<!-- end of {name} -->"
-        written = write()
-        if written is not None:
-            head, rest = text.split(begin)
-            text = f"{head}{begin}\n{written}\n{end}{rest.split(end)[1]}"
+        head, rest = text.split(begin)
+        text = f"{head}{begin}\n{write()}\n{end}{rest.split(end)[1]}"
     return text
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,15 @@ settings.load_profile("xmleval")
 # row lengths on both sides of every length at which a kernel changes its way
 STEPS = (FEW, RUN, SHORT, COUNTED, SCAN)
 SIZES = sorted({0, 1, 2, 5, 130} | {step + d for step in STEPS for d in (-1, 0, 1)})
+
+# real data, which tests that want them skip without; nothing lies below the null device
+DATA = Path(os.environ.get("XMLEVAL_DATA") or os.devnull).absolute()
+NO_DATA = (
+    "XMLEVAL_DATA, the folder of the real data, is not set"
+    if str(DATA) == os.devnull
+    else f"not in {DATA}, which XMLEVAL_DATA names"
+)
+
 LEVELS = [-math.inf, -2.5, -0.0, 0.0, 0.25, 1.0, math.inf]
 
 seeds = st.integers(0, 2**32 - 1)

@@ -41,7 +41,15 @@ class Stream:
 
 
 def limo(
-    x: Any, y: Any, lam1: float, lam2: float, eta: float, epochs: int, uniform: bool, seed: int
+    x: Any,
+    y: Any,
+    lam1: float,
+    lam2: float,
+    eta: float,
+    epochs: int,
+    uniform: bool,
+    seed: int,
+    idle: bool,
 ) -> tuple[Any, Any]:
     """The average of all iterates and the last one, both (d, l); every step touches and adds all weights."""
     (m, d), n_labels = x.shape, y.shape[1]
@@ -83,9 +91,9 @@ def limo(
             w[:, j] = w[:, j] - eta * (lam2 * (x[b] - x[a]) + w[:, j])
 
     for _ in range(n_steps):
-        if lam1:
+        if lam1 or idle:
             step_of_labels()
-        if lam2:
+        if lam2 or idle:
             step_of_rows()
         total += w
     return total / n_steps, w

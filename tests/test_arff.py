@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import DATA, NO_DATA
 from xmleval.io import numbered, read_scores, read_truth
 from xmleval.io.arff import arff_pieces
 
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 HEADER = """% a comment
 @RELATION 'a name: with a colon'
 
@@ -132,7 +132,7 @@ def test_pieces_make_up_the_whole(
     assert [piece.nnz for piece in pieces.read(n_bytes)] == [piece.nnz for piece in found]  # once more
 
 
-@pytest.mark.skipif(not (DATA / "enron").is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder")
+@pytest.mark.skipif(not (DATA / "enron").is_dir(), reason=NO_DATA)
 @pytest.mark.parametrize(
     ("folder", "name", "split"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import xmleval
+from tests.conftest import DATA, NO_DATA
 from xmleval.io import (
     Pieces,
     read_arrow_scores,
@@ -28,7 +28,6 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 
 ipc = pytest.importorskip("pyarrow.ipc")
 pq = pytest.importorskip("pyarrow.parquet")
 
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 ENDINGS = ["parquet", "arrow", "stream.arrow"]
 LISTS = [[3, 1], [], [0], [2, 0, 3]]
 SCORES = [[1.5, 0.5], [], [-1.0], [0.75, 0.25, -np.inf]]
@@ -306,9 +305,7 @@ def test_nothing_half_written(tmp_path: Path) -> None:
     assert path.read_bytes() == b"as it was"
 
 
-@pytest.mark.skipif(
-    not (DATA / "bibtex").is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder"
-)
+@pytest.mark.skipif(not (DATA / "bibtex").is_dir(), reason=NO_DATA)
 def test_real_scores(tmp_path: Path) -> None:
     truth = sp.load_npz(DATA / "bibtex" / "Y_test.npz")
     pecos = sp.load_npz(DATA / "bibtex" / "scores_pecos.npz")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import growth, machine, run, side_by_side, startup, tables
+from benchmarks import growth, machine, run, side_by_side, spilling, startup, streaming, tables
 from benchmarks.comparisons import FAMILIES
 from benchmarks.workloads import SIZES, generate
 
@@ -19,9 +19,11 @@ from benchmarks.workloads import SIZES, generate
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "read_bandwidth", lambda threads: 1e10 * threads)
+    monkeypatch.setattr(machine, "available_processors", lambda: 2)
     monkeypatch.setattr(side_by_side, "TURN", 0.0)
     monkeypatch.setattr(growth, "BUDGET", 0.0)
     monkeypatch.setattr(startup, "median", lambda measure, runs: measure())
+    monkeypatch.setattr(startup, "COLD_RUNS", 1)
 
 
 def results(folder: Path, *words: str) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def test_libraries_take_turns_and_agree(tmp_path: Path, capfd: pytest.CaptureFix
         assert {record["workload"] for record in own} == names
         assert {record["library"] for record in own} == set(case.libraries)
         for record in own:
-            if "missing" in record:
+            if "absent" in record:
                 assert "xmleval" not in record["library"]
                 continue
             assert 0 < record["fastest_seconds"] <= record["seconds"]
@@ -53,7 +55,7 @@ def test_libraries_take_turns_and_agree(tmp_path: Path, capfd: pytest.CaptureFix
     assert "**F1 micro, macro and of rows from sparse 0/1 predictions, 5 a row**" in printed.out
     assert printed.out.count("\n| W2 | ") == 4
     for record in found["records"]:
-        if "missing" in record:
+        if "absent" in record:
             assert f"skipped {record['library']} on {record['workload']}: " in printed.err
 
 
@@ -65,6 +67,7 @@ def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {point["case"] for point in found["by_entries"]} == set(growth.CASES)
     assert {point["labels"] for point in found["by_labels"]} == {1000, 2000}
     assert all(point["seconds"] > 0 for point in found["by_entries"] + found["by_labels"])
+    assert "| micro-AUC, top-100 arrays | 1e+03 to 1e+04 | " in (tmp_path / "tables.md").read_text()
     pytest.importorskip("matplotlib")
     assert "stored entries" in (tmp_path / "growth.svg").read_text()
 
@@ -101,7 +104,16 @@ def test_workloads_are_what_they_say(name: str) -> None:
 
 def test_memory_beyond_what_is_allowed_is_told() -> None:
     record = {"library": "xmleval", "family": "sets", "workload": "W3", "inputs_bytes": 0, "labels": 0}
+    record |= {"threads": 2, "entries": 10**6, "seconds": 1.0, "runs": 1}
     assert tables.over_memory([record | {"above_bytes": 64 << 20}]) == []
+    assert tables.allowed_bytes(record | {"labels": 1000}) == (64 << 20) + 2 * 3 * 4 * 1000
+    assert tables.allowed_bytes(record | {"family": "micro_auc"}) == (64 << 20) + 4.8e6
+    assert tables.allowed_bytes(record | {"family": "macro_auc"}) == (64 << 20) + 9.6e6
+    records = [record | {"above_bytes": 65 << 20}, record | {"library": "xmleval threads=1"}]
+    records += [{"library": "a", "absent": "no a"}, {"library": "b", "failed": "killed by signal 9"}]
+    records[0]["inputs_bytes"] = 1
+    row = tables.case_row("sets", "W3", records, {"read_bytes_per_second": {"1": 1e9}}, False)
+    assert row.endswith("| 65 of 64, **over** | a absent, b failed (killed by signal 9) |")
     (line,) = tables.over_memory([record | {"above_bytes": 65 << 20}])
     assert line == "xmleval takes 65 MiB above the inputs, more than 64, in sets of W3"
 
@@ -120,6 +132,54 @@ def test_a_library_that_fails_or_is_slow_says_so(
         once = next(record for record in found if record["library"] == "scikit-learn")
         assert (once["first_seconds"] == once["seconds"]) == (very_slow == 0)
         assert "(once)" in tables.seconds(once)
+    known = FAMILIES["sets"].libraries
+    monkeypatch.setitem(known, "no such library", known["scikit-learn"])
+    found = side_by_side.compare("sets", workload, sys.executable, 1)
+    (record,) = (record for record in found if record["library"] == "no such library")
+    assert record["crashed"]
+    assert record["failed"] == "ended with exit code 1"
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "compare_all", lambda *arguments: found)
+        assert run.main(["--parts", "comparison", "--output", str(tmp_path)]) == 1
     monkeypatch.setattr(side_by_side, "TOO_LONG", 0.0)
     with pytest.raises(SystemExit, match="xmleval stopped after 0 s"):
         side_by_side.compare("at_k_lists", workload, sys.executable, 1)
+
+
+def test_memory_of_the_first_call_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = generate("W2", 100, 0.05)
+    found = side_by_side.compare("micro_auc", workload, sys.executable, 1)
+    ours = [record for record in found if record["library"].startswith("xmleval")]
+    assert len(ours) == 2
+    for record in ours:
+        assert record["above_bytes"] >= 4 * workload.scores.size
+
+
+def test_values_that_are_not_finite_differ() -> None:
+    nan, inf = float("nan"), float("inf")
+    expected = {"a": 0.1, "b": 0.5}
+    assert side_by_side.difference({"a": 0.1, "b": nan}, expected) == inf
+    assert side_by_side.difference({"b": inf, "a": 0.1}, expected) == inf
+    assert side_by_side.difference({"a": nan}, {"a": 0.1}) == inf
+    assert side_by_side.difference({"a": nan, "b": 1.0}, {"a": nan, "b": 0.5}) == 0.5
+    assert side_by_side.difference({}, expected) == 0.0
+
+
+def test_files_larger_than_memory_run_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(streaming, "SHARD_ROWS", 50)
+    monkeypatch.setattr(sys, "argv", ["streaming", str(tmp_path), "0.0001"])
+    streaming.main()
+    printed = capfd.readouterr().out
+    assert len(list((tmp_path / "truth").iterdir())) == 2
+    assert "\nxmleval evaluate: " in printed
+    assert "\nevaluate in memory: " in printed
+
+
+def test_spilling_runs_small(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(spilling, "ROWS", 50)
+    found = spilling.run(2, "64MB", ["auc.micro", "ap.micro"])
+    assert list(found) == ["auc.micro", "ap.micro"]
+    assert 0.5 < found["auc.micro"] <= 1
+    assert "0.01 million scores, memory 64MB" in capfd.readouterr().out

@@ -17,13 +17,12 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.conftest import DATA, NO_DATA
 from xmleval import Evaluator
 from xmleval.cli import main
 from xmleval.cli.running import WRITERS
 from xmleval.io import FORMATS, read_scores, read_truth
 from xmleval.io.reading import titles_of
-
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 Y_TEST = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
 Y_TRAIN = np.array([[1, 0, 0, 0, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0]], np.float32)
@@ -384,9 +383,7 @@ def test_a_terminal_without_arrows(folder: Path) -> None:
     assert "P ? " in done.stdout
 
 
-@pytest.mark.skipif(
-    not (DATA / "bibtex").is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder"
-)
+@pytest.mark.skipif(not (DATA / "bibtex").is_dir(), reason=NO_DATA)
 @pytest.mark.parametrize("scores", ["scores_pecos.npz", "topk_pecos_indices.npy", "topk_knn10"])
 def test_real_predictions(run: Any, scores: str) -> None:
     at = DATA / "bibtex"

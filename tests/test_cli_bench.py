@@ -20,7 +20,7 @@ __all__ = ["folder", "refused", "run"]  # fixtures
 def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     module = import_module("xmleval.cli.bench")  # the name in its package is the command
     monkeypatch.setattr(module, "RUNS", (1, 1))
-    monkeypatch.setattr(module, "READ_BYTES", 1 << 20)
+    monkeypatch.setattr(module, "READ_BYTES", (1 << 20, 1 << 19))
 
 
 @pytest.mark.parametrize(("scores", "stored"), [("scores.npz", 11), ("m", 12)])
@@ -33,6 +33,7 @@ def test_files_are_counted(folder: Path, run: Any, scores: str, stored: int) -> 
     share = found["gb_per_second"] / found["read_bandwidth_gb_per_second"]
     assert found["share_of_read_bandwidth"] == pytest.approx(share)
     assert found["read_files_seconds"] > 0
+    assert found["read_array_bytes"] in (1 << 20, 1 << 19)
 
 
 def test_generated_data_print_as_a_table(run: Any) -> None:

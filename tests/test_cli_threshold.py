@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.conftest import DATA, NO_DATA
 from tests.test_cli import LABELS, SCORES, Y_TEST, folder, refused, run
 from xmleval.io import read_scores, read_truth
 from xmleval.thresholds import Rule, fit
 
 __all__ = ["folder", "refused", "run"]  # fixtures
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +105,7 @@ def test_refused_in_one_line(folder: Path, run: Any, refused: Any, line: str, me
     assert not Path("r.npz").exists()
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
+@pytest.mark.skipif(not (DATA / "debian_depends").is_dir(), reason=NO_DATA)
 @pytest.mark.parametrize("scores", ["scores_pecos.npz", "topk_omikuji_indices.npy"])
 def test_real_predictions(run: Any, tmp_path: Path, scores: str) -> None:
     truth, given = DATA / "debian_depends" / "Y_test.npz", DATA / "debian_depends" / scores

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.conftest import DATA, NO_DATA
 from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
 from tests.test_cli import refused, run
 from xmleval.io import read_scores, read_truth
 
 __all__ = ["refused", "run"]  # fixtures
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 TRUTH_ENDINGS = (".npz", ".txt", ".txt.gz", ".qrels", ".qrels.gz", ".parquet")
 NATIVE = sorted(DATA.glob("*/native/*.arff.gz"))
 
@@ -165,7 +164,7 @@ def test_what_is_not_converted(folder: Path, refused: Any, run: Any, line: str, 
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.skipif(not NATIVE, reason=f"no data in {DATA}; XMLEVAL_DATA names its folder")
+@pytest.mark.skipif(not NATIVE, reason=NO_DATA)
 @pytest.mark.parametrize("path", NATIVE, ids=lambda path: path.name.split(".")[0])
 @pytest.mark.parametrize("ending", [".npz", ".txt", ".parquet"])
 def test_native_files_are_the_matrices_beside_them(folder: Path, run: Any, path: Path, ending: str) -> None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +17,10 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.conftest import DATA, NO_DATA
 
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 if not (DATA / "expected.json").is_file():
-    pytest.skip(f"no expected.json in {DATA}; XMLEVAL_DATA names its folder", allow_module_level=True)
+    pytest.skip(NO_DATA, allow_module_level=True)
 EXPECTED: dict[str, Any] = json.loads((DATA / "expected.json").read_text())
 DATASETS = sorted(name for name in EXPECTED if name != "_meta")
 FILES = [(name, file) for name in DATASETS for file in EXPECTED[name] if not file.startswith("_")]

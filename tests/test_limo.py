@@ -24,7 +24,10 @@ def problem(seed: int, m: int = 30, d: int = 12, n_labels: int = 6) -> tuple[Any
 @pytest.mark.parametrize("sampling", ["weighted", "uniform"])
 @pytest.mark.parametrize(("lam1", "lam2"), [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (100.0, 3.0)])
 @pytest.mark.parametrize("eta", [0.01, 0.3])
-def test_steps_are_those_of_the_algorithm(sampling: str, lam1: float, lam2: float, eta: float) -> None:
+@pytest.mark.parametrize("idle", [False, True])
+def test_steps_are_those_of_the_algorithm(
+    sampling: str, lam1: float, lam2: float, eta: float, idle: bool
+) -> None:
     for seed in range(3):
         x, y = problem(seed)
         found = fit_limo(
@@ -35,9 +38,10 @@ def test_steps_are_those_of_the_algorithm(sampling: str, lam1: float, lam2: floa
             eta=eta,
             epochs=40,
             sampling=sampling,
+            idle=idle,
             seed=seed,
         )
-        average, last = literal.limo(x, y, lam1, lam2, eta, 40, sampling == "uniform", seed)
+        average, last = literal.limo(x, y, lam1, lam2, eta, 40, sampling == "uniform", seed, idle)
         size = np.abs(last).max()
         np.testing.assert_allclose(found.average, average, rtol=0, atol=1e-10 * size)
         np.testing.assert_allclose(found.last, last, rtol=0, atol=1e-10 * size)
@@ -47,7 +51,7 @@ def test_scales_that_shrink_for_long_keep_their_digits() -> None:
     """Thousands of touches of few labels: scales are multiplied out many times."""
     x, y = problem(5, m=20, d=4, n_labels=3)
     found = fit_limo(x, y, eta=0.05, epochs=200, seed=1)
-    average, last = literal.limo(x, y, 1.0, 1.0, 0.05, 200, False, 1)
+    average, last = literal.limo(x, y, 1.0, 1.0, 0.05, 200, False, 1, False)
     np.testing.assert_allclose(found.average, average, rtol=0, atol=1e-10)
     np.testing.assert_allclose(found.last, last, rtol=0, atol=1e-10)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,11 @@ from scripts.limo.benchmark import DATA_SETS, evaluate_methods, read_data, split
 from scripts.limo.claims import average_ranks, judge, rank_methods
 from scripts.limo.evaluation import Scores, evaluate_scores, evaluate_sets
 from scripts.limo.independent import largest_difference
-from scripts.limo.records import MEASURES, Record, select
-from scripts.limo.synthetic import draw_points, label_points
+from scripts.limo.records import MEASURES, OWN, SETS, Record, select
+from scripts.limo.synthetic import REGIONS, draw_points, label_points
 from scripts.limo.tables import relative_values
-from scripts.limo.variants import LEARNERS, VARIANTS
-
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+from scripts.limo.variants import HELD_OUT, LEARNERS, VARIANTS, Split, hold_out
+from tests.conftest import DATA, NO_DATA
 
 
 def problem(seed: int, m: int = 60, n_labels: int = 6) -> tuple[Any, Any]:
@@ -69,21 +67,25 @@ def test_regions_overlap_and_no_linear_scores_are_effective() -> None:
 def test_every_measure_is_that_of_scikit_learn() -> None:
     for seed in range(5):
         (_, y), rng = problem(seed), np.random.default_rng(seed)
-        scores = Scores(rng.normal(size=(30, 6)), rng.integers(0, 4, (30, 6)).astype(float))  # with ties
+        tied = rng.integers(0, 4, (30, 6)).astype(float)
+        scores = Scores(rng.normal(size=(30, 6)), tied, own=2.0)
         values, sets = evaluate_scores(y[:30], y[30:], scores)
         assert {measure for measure, _ in values} == set(MEASURES)
+        for name in SETS:
+            assert (sets[name, OWN].toarray() == (tied > 2)).all()  # not those level with it
         assert largest_difference(y[30:], scores.test, values, sets) < 1e-12
         values["lrap", ""] += 1e-9
         with pytest.raises(ArithmeticError, match="lrap"):
             largest_difference(y[30:], scores.test, values, sets)
         values, sets = evaluate_sets(y[30:], y[:30].astype(bool))
+        assert all(values[name, OWN] == values[name, "t_j"] for name in SETS)
         assert largest_difference(y[30:], None, values, sets) < 1e-12
 
 
 @pytest.mark.parametrize("name", ["cal500", "medical"])
 def test_a_split_of_real_data_is_that_of_scikit_learn(name: str) -> None:
     if not (DATA / name / "X_train.npz").is_file():
-        pytest.skip(f"no {name} in {DATA}; XMLEVAL_DATA names its folder")
+        pytest.skip(NO_DATA)
     split = split_data(*read_data(DATA, name), seed=0, repetition=0)
     for _, scores, values, sets in evaluate_methods(split):
         test = None if scores is None else scores.test
@@ -99,6 +101,21 @@ def test_splits_are_random_seeded_and_scaled_by_what_trains() -> None:
     assert (split.y_train != again.y_train).nnz == 0
     assert (split.y_train != other.y_train).nnz > 0
     assert split.y_train.sum() + split.y_test.sum() == y.sum()
+
+
+def test_held_out_scores_come_from_models_that_saw_other_instances() -> None:
+    x, y = problem(6)
+    split, calls = Split(x, y, x, y, 3), []
+
+    def learn(seen: Any, labels: Any, out: Any) -> Any:
+        rows = {row.tobytes() for row in seen.toarray()}
+        assert not rows & {row.tobytes() for row in out.toarray()}
+        assert seen.shape[0] == labels.shape[0] == 40
+        calls.append(out.shape[0])
+        return out.toarray()[:, :6]
+
+    assert (hold_out(split, learn) == x.toarray()[:, :6]).all()  # each where it belongs
+    assert calls == [20, 20, 20]
 
 
 def records_of(values: dict[str, dict[str, list[float]]], measure: str) -> list[Record]:
@@ -138,7 +155,7 @@ def test_relative_values_run_from_worst_to_best() -> None:
     assert not held["label-wise margins favourAverage precision"]
     assert held["instance-wise margins favourAUC macro"]
     assert not held["both margins bestAUC micro"]
-    assert not held["both margins near the topAUC micro"]
+    assert not any("near the top" in claim for claim in held)  # among three methods that says nothing
 
 
 def test_synthetic_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +171,10 @@ def test_synthetic_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     first = table_rows(text)[:12]
     assert first[0] == ["measure", *LEARNERS]
     assert len(first) == 1 + len(MEASURES)
+    for name in REGIONS:
+        assert text.count(f"- {name}: ") == 1
     rows = list(csv.DictReader((tmp_path / "once" / "synthetic.csv").read_text().splitlines()))
+    assert {row["data"] for row in rows} == set(REGIONS)
     assert {row["variant"] for row in rows} == {"", *VARIANTS}
     assert all(0 <= float(row["value"]) <= 4 for row in rows)
     assert (tmp_path / "once" / "regions.svg").read_text().startswith("<?xml")
@@ -168,6 +188,7 @@ def test_benchmark_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
             sp.save_npz(tmp_path / name / f"{side}_test.npz", matrix[40:])
     out = tmp_path / "out"
     arguments = ["benchmark", "--data", str(tmp_path), "--repetitions", "1", "--output", str(out)]
+    arguments += ["--variants", "both halves", HELD_OUT]
     assert main(arguments) == 0
     printed = capfd.readouterr()
     assert printed.out.splitlines()[-1] == str(out / "average_ranks.png")
@@ -180,6 +201,30 @@ def test_benchmark_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     by_method = {(v["data"], v["method"], v["measure"]): v["mean"] for v in found["values"]}
     assert len(by_method) == 5 * (5 * 11 + 4)
     assert len(found["verdicts"]) == 4 + 2 + 1 + 11 + 3
+    rows = list(csv.DictReader((out / "benchmark.csv").read_text().splitlines()))
+    assert {row["method"] for row in rows if row["variant"] == HELD_OUT} == {*LEARNERS, "BR-SVM"}
+    assert {row["method"] for row in rows if row["reading"] == OWN} == {"BR-SVM", "ML-kNN", "GFM"}
+    shown = [row for row in table_rows(text) if row[0].startswith("F1 macro, ")]
+    assert {"held out", "rivals' own"} <= {row[0].split(", ")[1] for row in shown}
+
+
+def test_near_the_top_is_the_upper_half_with_its_middle() -> None:
+    names = [*LEARNERS, "BR-SVM", "ML-kNN"]
+
+    def held(place: int) -> bool:
+        order = [0.1 * (i + 1 + (i >= place - 1)) for i in range(4)]
+        values = dict(zip(names, [0.1 * place, *order], strict=True))
+        records = [
+            Record("d", 0, method, "", m, r, value)
+            for m in MEASURES
+            for r in ("", "t(x)", "t_j")
+            for method, value in values.items()
+        ]
+        (verdict,) = [v for v in judge(select(records)) if "top" in v.claim and v.measure == "Coverage"]
+        assert f"place {place} of 5 (3 or better holds)" in verdict.numbers
+        return verdict.held
+
+    assert [held(place) for place in range(1, 6)] == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize("arguments", [["--data", "nowhere"], ["--data", "."]])

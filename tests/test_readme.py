@@ -5,7 +5,17 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
-from scripts.readme import README, install_command, measures_table, with_outputs, with_tables
+from benchmarks.comparisons import FAMILIES
+from benchmarks.tables import read_results, report
+from scripts.readme import (
+    README,
+    RESULTS,
+    install_command,
+    measures_table,
+    speed_tables,
+    with_outputs,
+    with_tables,
+)
 from xmleval.io import FORMATS
 
 
@@ -13,6 +23,17 @@ def test_python_examples_run() -> None:
     failed, tried = doctest.testfile(str(README), module_relative=False)
     assert tried > 10
     assert failed == 0
+
+
+def test_speed_is_that_of_the_last_full_run() -> None:
+    found = read_results(RESULTS)
+    assert set(found) == {"comparison", "growth", "startup"}
+    assert all(part["scale"] == 1 for part in found.values())
+    cases = {(record["family"], record["workload"]) for record in found["comparison"]["records"]}
+    assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}
+    assert (RESULTS / "tables.md").read_text() == report(found)
+    assert (RESULTS / "growth.svg").stat().st_size < 60_000
+    assert speed_tables() in README.read_text()
 
 
 def test_tables_are_current() -> None:

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.conftest import DATA, NO_DATA
 from tests.oracle import Case, value
 from xmleval import inverse_propensity
 from xmleval.cli import main
 from xmleval.spec import expand_metrics
 
 ROOT = Path(__file__).parents[1]
-DATA = Path(os.environ.get("XMLEVAL_DATA") or ROOT.parent / "shared" / "data")
 SETS = {"bibtex": 40, "corel5k": 25, "debian_depends": 2}  # and how many rows the oracle bears
 LISTS = [(name, file.name) for name in SETS for file in sorted((DATA / name).glob("topk_*_indices.npy"))]
 NAPKINXC = {
@@ -32,7 +32,7 @@ NAPKINXC = {
 KS = (1, 3, 5)
 
 if not (DATA / "expected.json").is_file():
-    pytest.skip(f"no expected.json in {DATA}; XMLEVAL_DATA names its folder", allow_module_level=True)
+    pytest.skip(NO_DATA, allow_module_level=True)
 EXPECTED = json.loads((DATA / "expected.json").read_text())
 Run = Callable[..., dict[str, float]]
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import xmleval
-from tests.conftest import seeds
+from tests.conftest import DATA, NO_DATA, seeds
 from tests.plain_text import plain_svmlight, plain_xmc
 from xmleval.cli import main
 from xmleval.io import FORMATS, find_format, read_scores, read_truth, write_xmc, xmc
@@ -25,7 +25,6 @@ from xmleval.io.csr import stack
 from xmleval.io.svmlight import svmlight_pieces
 from xmleval.io.xmc import xmc_pieces
 
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3, -2.5e-7]
 PACKINGS: dict[str, Any] = {
     "plain": lambda held: held,
@@ -304,9 +303,7 @@ def test_the_command_line_reads_text(folder: Path, capsys: pytest.CaptureFixture
         assert main([*line, str(folder / name)]) == code
 
 
-@pytest.mark.skipif(
-    not (DATA / "bibtex").is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder"
-)
+@pytest.mark.skipif(not (DATA / "bibtex").is_dir(), reason=NO_DATA)
 def test_real_files(folder: Path) -> None:
     for kind, name, reader in [
         ("truth", "Y_test.npz", read_truth),

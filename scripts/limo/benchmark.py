@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
@@ -17,7 +17,7 @@ from scripts.limo.evaluation import Scores, Sets, Values, evaluate_scores, evalu
 from scripts.limo.independent import largest_difference
 from scripts.limo.records import Record
 from scripts.limo.rivals import find_neighbours, gfm_sets, mlknn_scores, svm_scores
-from scripts.limo.variants import LEARNERS, VARIANTS, Split, limo_scores
+from scripts.limo.variants import HELD_OUT, LEARNERS, VARIANTS, Split, hold_out, limo_scores
 
 DATA_SETS = ("cal500", "enron", "medical", "corel5k", "bibtex")
 RIVALS = ("BR-SVM", "ML-kNN", "GFM")
@@ -61,17 +61,19 @@ def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values,
     """Yield every method with its test scores, if it has any, its values and its sets."""
     near = find_neighbours(split.x_train, split.x_test)
     scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
-    scores["BR-SVM"] = Scores(*svm_scores(split.x_train, split.y_train, split.x_train, split.x_test))
-    scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near))
+    train, test = svm_scores(split.x_train, split.y_train, split.x_train, split.x_test)
+    scores["BR-SVM"] = Scores(train, test, own=0.0)
+    scores["ML-kNN"] = Scores(*mlknn_scores(split.y_train, near), own=0.5)
     for name, found in scores.items():
         yield name, found, *evaluate_scores(split.y_train, split.y_test, found)
     yield "GFM", None, *evaluate_sets(split.y_test, gfm_sets(split.y_train, near))
 
 
-def run_split(folder: Path, name: str, seed: int, repetition: int) -> Outcome:
-    """Return what all methods, and all variants of LIMO, reach on one split.
+def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]) -> Outcome:
+    """Return what all methods, and variants of them, reach on one split.
 
-    Values of the first repetition are held to scikit-learn's.
+    Values of the first repetition are held to scikit-learn's. Held-out scores are what LIMO and BR-SVM lack:
+    those of ML-kNN leave the instance out as they are.
     """
     split = split_data(*read_data(folder, name), seed, repetition)
     records: list[Record] = []
@@ -83,10 +85,14 @@ def run_split(folder: Path, name: str, seed: int, repetition: int) -> Outcome:
 
     for method, scores, values, sets in evaluate_methods(split):
         record(method, "", values)
+        if method == "BR-SVM" and scores is not None and HELD_OUT in variants:
+            train = hold_out(split, lambda x, y, other: svm_scores(x, y, other)[0])
+            fairer = scores._replace(train=train)
+            record(method, HELD_OUT, evaluate_scores(split.y_train, split.y_test, fairer)[0])
         if repetition == 0:
             found = largest_difference(split.y_test, scores and scores.test, values, sets)
             difference = max(difference, found)
-    for variant in VARIANTS:
+    for variant in variants:
         for method, lams in LEARNERS.items():
             scores = limo_scores(split, *lams, variant=variant)
             record(method, variant, evaluate_scores(split.y_train, split.y_test, scores)[0])
@@ -94,7 +100,7 @@ def run_split(folder: Path, name: str, seed: int, repetition: int) -> Outcome:
 
 
 def run_benchmark(
-    folder: Path, repetitions: int, seed: int, workers: int
+    folder: Path, repetitions: int, seed: int, workers: int, variants: Sequence[str] = VARIANTS
 ) -> Iterator[tuple[str, int, Outcome]]:
     """Yield data set, repetition and outcome as they are done, the slowest data sets first.
 
@@ -104,7 +110,7 @@ def run_benchmark(
     for name in DATA_SETS:
         read_data(folder, name)  # a missing file is found before any work is done
     with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = {job: pool.submit(run_split, folder, job[0], seed, job[1]) for job in jobs}
+        futures = {job: pool.submit(run_split, folder, job[0], seed, job[1], variants) for job in jobs}
         try:
             for (name, repetition), future in futures.items():
                 yield name, repetition, future.result()

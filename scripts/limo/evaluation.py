@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 import xmleval
-from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEASURES, SETS
+from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEASURES, OWN, SETS
 from xmleval.arrays import Bools, Floats
 from xmleval.thresholds import fit
 
@@ -20,10 +20,14 @@ AUCS = [name for name in PLAIN if name.startswith("auc")]
 
 
 class Scores(NamedTuple):
-    """Scores of training instances, to fit rules to, and of test instances; float64 (m, l), (n, l)."""
+    """Scores of training instances, to fit rules to, and of test instances; float64 (m, l), (n, l).
+
+    ``own`` is the threshold that the method comes with, if any.
+    """
 
     train: Floats
     test: Floats
+    own: float | None = None
 
 
 Values = dict[tuple[str, str], float]  # by measure and reading
@@ -64,6 +68,12 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
             sets[name, reading] = rule.apply(scores.test)
             report = xmleval.evaluate(y_test, scores.test, metrics=[name], decision=rule, threads=1)
             values[name, reading] = report[name]
+    if scores.own is not None:
+        decision = f"threshold{scores.own:g}"
+        report = xmleval.evaluate(y_test, scores.test, metrics=list(SETS), decision=decision, threads=1)
+        chosen = scipy.sparse.csr_array(scores.test > scores.own)
+        values |= {(name, OWN): report[name] for name in SETS}
+        sets |= {(name, OWN): chosen for name in SETS}
     return values, sets
 
 
@@ -75,7 +85,7 @@ def has_rare_label(y_train: Any, y_test: Any) -> Bools:
 
 
 def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:
-    """Evaluate sets that no rule made: they count the same under both.
+    """Evaluate sets that no rule made: they count the same under all, and as the method's own.
 
     Parameters
     ----------
@@ -88,5 +98,5 @@ def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:
         As for `evaluate_scores`.
     """
     report = xmleval.evaluate(y_test, y_pred=y_pred, metrics=list(SETS), threads=1)
-    both = [(name, reading) for reading in RULES for name in SETS]
-    return {key: report[key[0]] for key in both}, dict.fromkeys(both, y_pred)
+    keys = [(name, reading) for reading in (*RULES, OWN) for name in SETS]
+    return {key: report[key[0]] for key in keys}, dict.fromkeys(keys, y_pred)

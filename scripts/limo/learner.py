@@ -29,6 +29,7 @@ def fit_limo(
     eta: float = 0.01,
     epochs: int = 10,
     sampling: str = "weighted",
+    idle: bool = False,
     seed: int = 0,
 ) -> Weights:
     """Learn linear scores by stochastic descent on both margins.
@@ -46,7 +47,8 @@ def fit_limo(
         Relevant labels.
     lam1, lam2 : float
         Weights of label-wise margins (pairs of labels) and of instance-wise margins (pairs of instances). The
-        half of a step whose weight is 0 is left out: ``lam2=0`` is LIMO-label, ``lam1=0`` is LIMO-inst.
+        half of a step whose weight is 0 is left out, unless ``idle``: ``lam2=0`` is LIMO-label, ``lam1=0`` is
+        LIMO-inst.
     eta : float
         Step size, within 0..1 and neither.
     epochs : int
@@ -55,6 +57,9 @@ def fit_limo(
     sampling : {"weighted", "uniform"}
         Draw instances by R (l - R) and labels by C (m - C), as the paper has it, C being a label's instances;
         or instances alike and the label among those of instance a, as the program of its authors does.
+    idle : bool
+        Take a half whose weight is 0 all the same, as algorithm 1 reads to the letter: it adds nothing, but
+        where its margin is below 1 it shrinks the weights of the labels it draws.
     seed : int
         Seed of weights and of draws.
 
@@ -103,7 +108,7 @@ def fit_limo(
     )
     stream = rng.integers(2**64, size=1, dtype=np.uint64)
     rates = (eta * lam1, eta * lam2)
-    take_steps(matrix, relevant, holders, not weighted, rates, eta, n_steps, stream, iterate)
+    take_steps(matrix, relevant, holders, not weighted, rates, idle, eta, n_steps, stream, iterate)
     return Weights(np.ascontiguousarray(iterate.total.T) / n_steps, np.ascontiguousarray(iterate.w.T))
 
 

@@ -18,13 +18,14 @@ SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)
 BY_ROW, BY_LABEL = "t(x)", "t_j"
 FULL_TIES = "ties full"
 COMMON = "common labels"  # over instances without a label that few training instances have
+OWN = "own threshold"  # what a method itself predicts: the class of its SVM, a posterior above 1/2
 BEST = "best t_j"  # thresholds tuned to the test data: what no rule for labels can exceed
 # what the theory thresholds: rows for measures of rows (theorem 4), labels for macro-F1 (theorem 5)
 READING = {name: "" if name not in SETS else BY_LABEL if name == "f1.macro" else BY_ROW for name in MEASURES}
 
 
 class Record(NamedTuple):
-    """One value; ``variant`` is what LIMO's settings depart in, ``reading`` the rule or the convention."""
+    """One value; ``variant`` is what settings depart in, ``reading`` the rule or the convention."""
 
     data: str
     repetition: int
@@ -39,12 +40,15 @@ Cells = dict[tuple[str, str, str], Floats]  # values of all repetitions by data 
 
 
 def select(records: Iterable[Record], variant: str = "", reading: Mapping[str, str] = READING) -> Cells:
-    """Return the values of a variant of LIMO, of rivals as they are, under one reading of each measure."""
+    """Return the values of a variant, of methods that it leaves alone as they are.
+
+    Each measure counts under one reading; measures without one are left out.
+    """
     records = list(records)
     varied = {r.method for r in records if r.variant == variant}
     found: dict[tuple[str, str, str], list[float]] = {}
     for r in records:
-        if r.reading == reading[r.measure] and r.variant == (variant if r.method in varied else ""):
+        if r.reading == reading.get(r.measure) and r.variant == (variant if r.method in varied else ""):
             found.setdefault((r.data, r.method, r.measure), []).append(r.value)
     return {key: np.array(values) for key, values in found.items()}
 

@@ -173,6 +173,7 @@ def take_steps(
     holders: Members,
     by_pair: bool,
     rates: tuple[float, float],
+    idle: bool,
     eta: float,
     n_steps: int,
     stream: Stream,
@@ -182,15 +183,16 @@ def take_steps(
 
     relevant, holders : Members          labels of each instance, instances of each label
     by_pair : bool                       draw a label through an instance that has it, not by its own weight
-    rates : (float, float)               eta lam1, eta lam2; a half whose rate is 0 is left out
+    rates : (float, float)               eta lam1, eta lam2
+    idle : bool                          take a half whose rate is 0 too: all it does is shrink weights
     """
     n_rows, n_labels = relevant.ptr.size - 1, holders.ptr.size - 1
     for step in range(n_steps):
-        if rates[0] > 0.0:
+        if idle or rates[0] > 0.0:
             row = draw_group(stream, relevant)
             if 0 < relevant.ptr[row + 1] - relevant.ptr[row] < n_labels:
                 step_of_labels(x, relevant, iterate, step, row, rates[0], eta, stream)
-        if rates[1] > 0.0:
+        if idle or rates[1] > 0.0:
             if by_pair:
                 a = draw_group(stream, relevant)
                 if relevant.ptr[a + 1] == relevant.ptr[a]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ from xmleval.arrays import Floats
 N_POINTS = 2000
 LAM = 100.0
 NAME = "synthetic"
+QUADRANTS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+# how far each quadrant reaches past the axes: those of the experiment, and others to tell what hangs on them
+REGIONS = {
+    NAME: ((0.5, 0.3), (0.0, 0.5), (0.5, 0.0), (0.0, 0.5)),
+    "symmetric": ((0.3, 0.3),) * 4,
+    "in turn": ((0.3, 0.1), (0.1, 0.3)) * 2,
+    "windmill": ((0.5, 0.0), (0.0, 0.5)) * 2,
+}
 
 
 def draw_points(seed: int, repetition: int) -> Floats:
@@ -22,29 +31,34 @@ def draw_points(seed: int, repetition: int) -> Floats:
     return np.random.default_rng([seed, repetition]).uniform(-1.0, 1.0, (N_POINTS, 2))
 
 
-def label_points(points: Floats) -> Any:
-    """Return the labels of points: four quadrants, each enlarged past the axes, so that 1 to 3 overlap.
+def label_points(points: Floats, regions: str = NAME) -> Any:
+    """Return the labels of points: four quadrants, each enlarged past the axes, so that they overlap.
 
     The paper shows its regions in a figure only; these are not the same ones. Each region has a corner inside
-    the square, so that no line bounds a label (no instance-wise effective linear scores), and no four lines
-    order the labels of all points (no label-wise effective ones, with an intercept or without).
+    the square, so that no line bounds a label (no instance-wise effective linear scores). In those of the
+    experiment 1 to 3 overlap, and no four lines order the labels of all points (no label-wise effective ones,
+    with an intercept or without).
 
     Parameters
     ----------
     points : ndarray of shape (n, 2)
         Points of the square.
+    regions : str
+        Which of `REGIONS`.
 
     Returns
     -------
     scipy.sparse.csr_array of int, shape (n, 4)
         Relevant labels: upper right, upper left, lower left and lower right region.
     """
-    a, b = points.T
-    regions = [(a > -0.5) & (b > -0.3), (a < 0) & (b > -0.5), (a < 0.5) & (b < 0), (a > 0) & (b < 0.5)]
-    return scipy.sparse.csr_array(np.column_stack(regions).astype(np.int64))
+    reach = zip(QUADRANTS, REGIONS[regions], strict=True)
+    inside = [(points * signs > -np.array(past)).all(axis=1) for signs, past in reach]
+    return scipy.sparse.csr_array(np.column_stack(inside).astype(np.int64))
 
 
-def run_synthetic(repetitions: int, seed: int) -> list[Record]:
+def run_synthetic(
+    repetitions: int, seed: int, regions: str = NAME, variants: Sequence[str] = VARIANTS
+) -> list[Record]:
     """Return what LIMO, LIMO-label and LIMO-inst reach; half of the points train, half test.
 
     Parameters
@@ -53,6 +67,10 @@ def run_synthetic(repetitions: int, seed: int) -> list[Record]:
         How often points are drawn anew.
     seed : int
         Seed of everything.
+    regions : str
+        Which of `REGIONS`; the name of the data that is recorded.
+    variants : sequence of str
+        Which variants, besides LIMO as stated.
 
     Returns
     -------
@@ -61,14 +79,14 @@ def run_synthetic(repetitions: int, seed: int) -> list[Record]:
     records = []
     for repetition in range(repetitions):
         points = draw_points(seed, repetition)
-        labels, half = label_points(points), N_POINTS // 2
+        labels, half = label_points(points, regions), N_POINTS // 2
         x = scipy.sparse.csr_array(points)
         split = Split(x[:half], labels[:half], x[half:], labels[half:], seed + repetition)
-        for variant in ("", *VARIANTS):
+        for variant in ("", *variants):
             for method, (lam1, lam2) in LEARNERS.items():
                 scores = limo_scores(split, LAM * lam1, LAM * lam2, variant)
                 for (measure, reading), value in evaluate_scores(split.y_train, split.y_test, scores)[
                     0
                 ].items():
-                    records.append(Record(NAME, repetition, method, variant, measure, reading, value))
+                    records.append(Record(regions, repetition, method, variant, measure, reading, value))
     return records

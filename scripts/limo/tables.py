@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scripts.limo.claims import Ranks, Verdict, rank_methods
-from scripts.limo.records import MEASURES, READING, Cells, better, title, upwards
+from scripts.limo.records import MEASURES, READING, SETS, Cells, better, title, upwards
 
 
 def to_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -45,6 +45,20 @@ def ranks_table(ranks: Ranks) -> str:
         rows.append([title(measure, READING[measure]), *shown])
     total = [[rank for (_, name), rank in ranks.items() if name == method] for method in methods]
     rows.append(["average", *(f"{sum(own) / len(own):.2f}" for own in total)])
+    return to_markdown(["measure", *methods], rows)
+
+
+def sets_table(by_setting: Mapping[str, Ranks]) -> str:
+    """Return average ranks on measures of sets, and their average, for several ways to make the sets."""
+    methods = list(dict.fromkeys(method for ranks in by_setting.values() for _, method in ranks))
+    rows = []
+    for measure in SETS:
+        for setting, ranks in by_setting.items():
+            found = [f"{ranks[measure, method]:.1f}" for method in methods]
+            rows.append([f"{title(measure, '')}, {setting}", *found])
+    for setting, ranks in by_setting.items():
+        means = [sum(ranks[measure, method] for measure in SETS) / len(SETS) for method in methods]
+        rows.append([f"average, {setting}", *(f"{mean:.2f}" for mean in means)])
     return to_markdown(["measure", *methods], rows)
 
 

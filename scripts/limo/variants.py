@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ import scipy.sparse
 
 from scripts.limo.evaluation import Scores
 from scripts.limo.learner import fit_limo
+from xmleval.arrays import Floats
 
 LEARNERS = {"LIMO": (1.0, 1.0), "LIMO-label": (1.0, 0.0), "LIMO-inst": (0.0, 1.0)}  # shares of lam1, lam2
 MANY_EPOCHS = 100
 FOLDS = 3
 # departures from the settings, to find out what a failure is due to
-VARIANTS = ("100 epochs", "last iterate", "uniform sampling", "intercept", "held-out thresholds")
+HELD_OUT = "held-out thresholds"
+VARIANTS = ("100 epochs", "last iterate", "uniform sampling", "intercept", "both halves", HELD_OUT)
 
 
 class Split(NamedTuple):
@@ -28,24 +31,46 @@ class Split(NamedTuple):
 
 
 def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Scores:
-    """Return the scores of LIMO; held-out ones of training instances come from models of other folds."""
+    """Return the scores of LIMO, or of a variant of it."""
     x_train, x_test = split.x_train, split.x_test
     settings: dict[str, Any] = {"lam1": lam1, "lam2": lam2, "seed": split.seed}
     if variant == "100 epochs":
         settings["epochs"] = MANY_EPOCHS
     if variant == "uniform sampling":
         settings["sampling"] = "uniform"
+    if variant == "both halves":
+        settings["idle"] = True
     if variant == "intercept":
         x_train, x_test = with_ones(x_train), with_ones(x_test)
     weights = fit_limo(x_train, split.y_train, **settings)
     w = weights.last if variant == "last iterate" else weights.average
-    train = x_train @ w
-    if variant == "held-out thresholds":
-        fold = np.random.default_rng(split.seed).permutation(x_train.shape[0]) % FOLDS
-        for part in range(FOLDS):
-            rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-            train[out] = x_train[out] @ fit_limo(x_train[rest], split.y_train[rest], **settings).average
-    return Scores(train, x_test @ w)
+    if variant == HELD_OUT:
+        train = hold_out(split, lambda x, y, other: other @ fit_limo(x, y, **settings).average)
+        return Scores(train, x_test @ w)
+    return Scores(x_train @ w, x_test @ w)
+
+
+def hold_out(split: Split, learn: Callable[[Any, Any, Any], Floats]) -> Floats:
+    """Return scores of training instances by models that did not see them.
+
+    Parameters
+    ----------
+    split : Split
+        What the instances are.
+    learn : callable
+        From features and labels to learn from, and features of other instances, to scores of these.
+
+    Returns
+    -------
+    ndarray of shape (m, l)
+        Scores of each instance by what was learnt from the folds that it is not in.
+    """
+    found = np.empty(split.y_train.shape)
+    fold = np.random.default_rng(split.seed).permutation(len(found)) % FOLDS
+    for part in range(FOLDS):
+        rest, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        found[out] = learn(split.x_train[rest], split.y_train[rest], split.x_train[out])
+    return found
 
 
 def with_ones(x: Any) -> Any:

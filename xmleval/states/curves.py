@@ -74,11 +74,20 @@ class Work(NamedTuple):
     threads: int
 
     def n_ranges(self, piles: Sequence[Pile]) -> int:
-        """Return into how many ranges piles are cut."""
-        n_keys = sum(pile.size for pile in piles)
-        n_bytes = n_keys * common_dtype(piles, np.float32).itemsize
-        by_memory = -(-n_bytes // max(LEAST_RANGE, self.memory // (4 * self.threads)))
-        return max(by_memory, 2 * self.threads if self.threads > 1 and n_keys > LARGE else 1)
+        """Return into how many ranges of scores piles are cut; they may differ in size."""
+        return max(self._n_parts(piles), 1 if self._is_small(piles) else 2 * self.threads)
+
+    def n_groups(self, piles: Sequence[Pile]) -> int:
+        """Return into how many groups of any scores piles are cut, of one size: as many for each thread."""
+        n_parts = self._n_parts(piles)
+        return n_parts if self._is_small(piles) else -(-n_parts // self.threads) * self.threads
+
+    def _is_small(self, piles: Sequence[Pile]) -> bool:
+        return self.threads == 1 or sum(pile.size for pile in piles) <= LARGE
+
+    def _n_parts(self, piles: Sequence[Pile]) -> int:
+        n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
+        return max(1, -(-n_bytes // max(LEAST_RANGE, self.memory // (4 * self.threads))))
 
     def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Return what a task gives for each number, in order."""
@@ -166,7 +175,7 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
         return None
     good = np.concatenate([np.empty(0, dtype), *relevant.held()])
     good.sort()
-    n_groups = max(1, min(len(held), work.n_ranges([relevant, irrelevant])))
+    n_groups = max(1, min(len(held), work.n_groups([relevant, irrelevant])))
     groups = [held[number::n_groups] for number in range(n_groups)]
 
     def count(number: int) -> tuple[tuple[int, int], tuple[int, int]]:
