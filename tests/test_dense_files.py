@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.conftest import DATA, NO_DATA
 from tests.made_files import make_truth, npz, svmlight
 from tests.test_cli import refused, run
 from xmleval import evaluate
 from xmleval.io import read_scores, read_truth
 
 __all__ = ["refused", "run"]  # fixtures
-DATA = Path(os.environ.get("XMLEVAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 METRICS = "xmc,ranking,auc.micro,f1.macro@3"
 
 
@@ -124,7 +123,7 @@ def test_what_is_refused(folder: Path, refused: Any, line: str, said: str) -> No
     assert refused(f"evaluate {line}").startswith(said)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}; XMLEVAL_DATA names its folder")
+@pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
 def test_real_scores(run: Any) -> None:
     name = DATA / "bibtex" / "dense_lr.npz"
     found = run(f"evaluate '{DATA}/bibtex/Y_test.npz' '{name}' --metrics {METRICS} --format json")
