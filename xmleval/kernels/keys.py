@@ -11,6 +11,7 @@ HALF = 32
 LOW = (1 << HALF) - 1
 BIAS = 1 << (HALF - 1)
 SCANNED = 16  # splitters up to which comparing with each of them beats searching
+COMPARED = 256  # relevant labels of a row up to which comparing with each of them does
 
 
 @kernel
@@ -42,7 +43,7 @@ def flag_listed(
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
         for s in range(row.size):
             flags[s] = False
-        if truth.size <= SCANNED:
+        if truth.size <= COMPARED:
             for label in truth:  # outermost, so that comparing vectorises
                 for s in range(row.size):
                     flags[s] |= row[s] == label
