@@ -84,10 +84,12 @@ def count_blocks(
     if n_workers == 1:
         work(parts[0])
     else:
-        with ThreadPoolExecutor(n_workers) as pool:
+        with ThreadPoolExecutor(n_workers - 1) as pool:  # this thread works, too
             try:
-                for future in [pool.submit(work, part) for part in parts]:
-                    future.result()
+                others = [pool.submit(work, part) for part in parts[1:]]
+                work(parts[0])
+                for other in others:
+                    other.result()
             finally:
                 stop.set()
     if refused:
