@@ -77,6 +77,8 @@ def plot(found: dict[str, Any], records: list[dict[str, Any]], path: Path) -> bo
         axes.set(xscale="log", yscale="log")
         axes.grid(alpha=0.3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False)
+    for axes in (entries, others, labels):
+        axes.minorticks_off()  # they would be most of the file
     spans = entries.get_ylim(), labels.get_ylim()
     for axes in (entries, labels):
         axes.set_ylim(min(span[0] for span in spans), max(span[1] for span in spans))

@@ -32,7 +32,7 @@ def test_speed_is_that_of_the_last_full_run() -> None:
     cases = {(record["family"], record["workload"]) for record in found["comparison"]["records"]}
     assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}
     assert (RESULTS / "tables.md").read_text() == report(found)
-    assert (RESULTS / "growth.svg").stat().st_size < 60_000
+    assert (RESULTS / "growth.svg").stat().st_size < 100_000
     assert speed_tables() in README.read_text()
 
 
