@@ -148,7 +148,9 @@ def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected
 
 
 @pytest.mark.parametrize(
-    "ks", [7, [7], (7,), np.array([7]), np.int64(7), [np.int32(7)], [7, 7], {7}, iter([7])], ids=repr
+    "ks",
+    [7, [7], (7,), np.array([7]), np.int64(7), [np.int32(7)], [7, 7], {7}, iter([7])],
+    ids=lambda k: type(k).__name__,
 )
 def test_cutoffs_of_names_without_one(ks: Any) -> None:
     assert names(["p", "p@2", "f1.macro"], ks) == ["p@7", "p@2", "f1.macro"]
