@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xmleval import Evaluator, evaluate
-from xmleval.states import curves
+from xmleval.states import curves, score_runs
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 
@@ -17,6 +17,7 @@ METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 def cut_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut piles into ranges, on two threads, however small they are."""
     monkeypatch.setattr(curves, "LARGE", 8)
+    monkeypatch.setattr(score_runs, "SMALL", 8)
 
 
 def make_one(seed: int, dtype: type = np.float32) -> Evaluator:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import xmleval
 from xmleval import Evaluator, Report, evaluate
-from xmleval.states import curves
+from xmleval.states import curves, score_runs
 from xmleval.states import spill as spill_module
 
 EVERY: dict[str, Any] = {"metrics": "curves", "keep_labels": True, "curve_points": 7}
@@ -88,6 +88,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
         with monkeypatch.context() as patch:
             patch.setattr(curves, "LEAST_RANGE", least)
             patch.setattr(curves, "LARGE", 8)
+            patch.setattr(score_runs, "SMALL", least)
             patch.setattr(spill_module, "SAMPLES", 4)
             patch.setattr(spill_module, "CHUNK_BYTES", 64)
             yield

@@ -121,4 +121,5 @@ def evaluate(
         block_rows=block_rows,
     )
     evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
+    evaluator._last = True
     return evaluator.compute()

@@ -80,7 +80,7 @@ def count_blocks(
     n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
     parts = [states] if fresh else []
     parts += states.of_workers(n_workers - len(parts))
-    states.share_memory(parts)
+    states.share_memory(parts, n_blocks)
     if n_workers == 1:
         work(parts[0])
     else:

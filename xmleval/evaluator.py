@@ -130,6 +130,7 @@ class Evaluator:
         self._given: frozenset[str] = frozenset()
         self._score_dtype: str | None = None
         self._spans: list[tuple[int, int]] = []  # rows kept so far
+        self._last = False  # whether nobody reads the statistics again once values are computed
 
     @property
     def n_labels(self) -> int:
@@ -277,7 +278,7 @@ class Evaluator:
         plan, states = self._plan, self._states
         if plan is None or states is None:
             raise ValueError("nothing was counted yet: call update or merge first")
-        results = compute_results(states, Work(self.memory, self.threads))
+        results = compute_results(states, Work(self.memory, self.threads, self._last))
         specs = tuple(spec for spec in plan.specs if str(spec) in results.values)
         return Report(
             results=results,
@@ -393,8 +394,6 @@ class Evaluator:
         """Refuse kept rows that are there already."""
         for lo, hi in self._spans if self._settings.keep_rows and start < stop else []:
             if start < hi and lo < stop:
-                raise InputError(
-                    "first_row",
-                    f"rows {max(lo, start)}..{min(hi, stop) - 1} are kept already; give each "
-                    "shard the number of its first row",
-                )
+                rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
+                text = f"{rows} are kept already; give each shard the number of its first row"
+                raise InputError("first_row", text)

@@ -237,8 +237,11 @@ class States:
         file = self.runs.memory.file if self.runs else SpillFile()
         return [States(self.plan, Memory(self._most_held, file)) for _ in range(n_workers)]
 
-    def share_memory(self, parts: list[States]) -> None:
-        """Let parts, of which these statistics may be one, hold as many scores as there is room for."""
+    def share_memory(self, parts: list[States], n_blocks: int = 1) -> None:
+        """Let parts, of which these statistics may be one, hold as many scores as there is room for.
+
+        n_blocks : blocks that the parts are going to count
+        """
         if self.runs is None:
             return
         own = 0 if self in parts else self.runs.held_bytes
@@ -246,6 +249,7 @@ class States:
         for part in parts:
             if part.runs:
                 part.runs.memory = part.runs.memory._replace(held=share)
+                part.runs.n_blocks = -(-n_blocks // len(parts))
 
     def prepare(self, block: Block) -> list[Commit]:
         """Count a block as far as anything may fail; what is returned changes the states when called."""

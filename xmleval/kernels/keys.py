@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.arrays import Bools, Ints, Labels, Scores
+from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
 
 HALF = 32
 LOW = (1 << HALF) - 1
 BIAS = 1 << (HALF - 1)
 SCANNED = 16  # splitters up to which comparing with each of them beats searching
-COMPARED = 256  # relevant labels of a row up to which comparing with each of them does
+COMPARED = 12  # relevant labels of a row up to which comparing with each of them beats looking them up
+TABLE_BITS = 12
+TABLED = 1 << (TABLE_BITS - 2)  # up to which looking them up in a table beats searching
 
 
 @kernel
@@ -37,16 +40,33 @@ def flag_listed(
     true_ptr, true_labels : int64 (n + 1,), (t,) strictly increasing within each row
     relevant : bool (s,), written
     """
+    table = np.full(1 << TABLE_BITS, -1, list_labels.dtype)
+    shift = np.uint64(64 - TABLE_BITS)
     for i in range(true_ptr.size - 1):
         row = list_labels[list_ptr[i] : list_ptr[i + 1]]
         flags = relevant[list_ptr[i] : list_ptr[i + 1]]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
-        for s in range(row.size):
-            flags[s] = False
         if truth.size <= COMPARED:
+            for s in range(row.size):
+                flags[s] = False
             for label in truth:  # outermost, so that comparing vectorises
                 for s in range(row.size):
                     flags[s] |= row[s] == label
+        elif truth.size <= TABLED:
+            n_met = 0
+            for label in truth:
+                bucket = (np.uint64(label) * HASH) >> shift
+                n_met += table[bucket] >= 0
+                table[bucket] = label
+            for s in range(row.size):
+                flags[s] = table[(np.uint64(row[s]) * HASH) >> shift] == row[s]
+            if n_met:
+                for label in truth:  # those that another took the place of
+                    if table[(np.uint64(label) * HASH) >> shift] != label:
+                        for s in range(row.size):
+                            flags[s] |= row[s] == label
+            for label in truth:
+                table[(np.uint64(label) * HASH) >> shift] = -1
         else:
             for s in range(row.size):
                 t = np.searchsorted(truth, row[s])
@@ -55,16 +75,15 @@ def flag_listed(
 
 @kernel
 def part_scores(flags: Bools, scores: Scores, flagged: Scores, others: Scores) -> None:
-    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both in order."""
-    i, j = 0, 0
+    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both in order.
+
+    Both have room for one more: each score is written to both, which spares a branch.
+    """
+    n_flagged = np.uint64(0)
     zero = scores.dtype.type(0)
     for p in range(flags.size):
-        if flags[p]:
-            flagged[i] = scores[p] + zero
-            i += 1
-        else:
-            others[j] = scores[p] + zero
-            j += 1
+        flagged[n_flagged] = others[np.uint64(p) - n_flagged] = scores[p] + zero
+        n_flagged += np.uint64(flags[p])
 
 
 @kernel

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from xmleval.arrays import Bools, Floats, Ints, Scores
+from xmleval.arrays import Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, carry
-from xmleval.kernels.keys import HALF, group_keys, group_pairs
+from xmleval.kernels.keys import HALF
 from xmleval.kernels.runs import (
     count_pairs,
     sum_below,
-    sum_labels_below,
     sweep,
-    sweep_labels,
     trace,
     weigh_group,
 )
 from xmleval.states.piles import (
     Pile,
     Ranges,
-    before_label,
     common_dtype,
-    label_of,
     sampled_quantiles,
-    score_of,
 )
 from xmleval.states.spill import Keys
 
 T = TypeVar("T")
 LARGE = 1 << 20  # keys from which sorting ranges side by side pays
 LEAST_RANGE = 1 << 12  # bytes
-SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # comparisons that take as long as sorting, and per score
 
 
 class Unlisted(NamedTuple):
@@ -68,10 +62,14 @@ class Found(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Memory that ranges may take together, in bytes, and threads that work on them."""
+    """Memory that ranges may take together, in bytes, and threads that work on them.
+
+    ``last`` tells that nobody reads the piles again: then their arrays may be sorted where they are.
+    """
 
     memory: int
     threads: int
+    last: bool = False
 
     def n_ranges(self, piles: Sequence[Pile]) -> int:
         """Return into how many ranges of scores piles are cut; they may differ in size."""
@@ -168,33 +166,44 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
     Pairs add up over any parts of the irrelevant scores, so that these need not be brought into ranges.
     """
     dtype = common_dtype([relevant, irrelevant], np.float64)
-    held = irrelevant.held()
-    mixed = any(keys.dtype != dtype for keys in held)
+    mixed = any(keys.dtype != dtype for pile in (relevant, irrelevant) for keys in pile.held())
     many = relevant.n_bytes > work.memory // 4 or irrelevant.size >= 1 << 31
     if relevant.runs or irrelevant.runs or mixed or many:
         return None
-    good = np.concatenate([np.empty(0, dtype), *relevant.held()])
-    good.sort()
-    n_groups = max(1, min(len(held), work.n_groups([relevant, irrelevant])))
-    groups = [held[number::n_groups] for number in range(n_groups)]
+
+    def in_order(arrays: list[Keys]) -> Scores:
+        keys = arrays[0] if work.last and len(arrays) == 1 else np.concatenate(arrays)
+        keys.sort()
+        return keys
+
+    good_groups = _in_groups(relevant, work.threads)
+    good = work.map(lambda number: in_order(good_groups[number]), range(len(good_groups)))
+    bad_groups = _in_groups(irrelevant, work.n_groups([relevant, irrelevant]))
 
     def count(number: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        bad = np.concatenate([np.empty(0, dtype), *groups[number]])
-        bad.sort()
+        bad = in_order(bad_groups[number])
         pairs = np.zeros((2, 2), np.int64)
-        count_pairs(good, bad, pairs)
+        for scores in good:
+            count_pairs(scores, bad, pairs)
         return as_integers(pairs), _around(bad, unlisted.level)
 
-    counted = work.map(count, range(n_groups))
+    counted = work.map(count, range(len(bad_groups)))
     right, level = _added(pairs for pairs, _ in counted)
     # pairs of a cell with a score and one without, and of two without
     bad_below, bad_level = _added(around for _, around in counted)
-    good_below, good_level = _around(good, unlisted.level)
-    right += unlisted.relevant * bad_below + unlisted.irrelevant * (good.size - good_below - good_level)
+    good_below, good_level = _added(_around(scores, unlisted.level) for scores in good)
+    good_above = relevant.size - good_below - good_level
+    right += unlisted.relevant * bad_below + unlisted.irrelevant * good_above
     level += unlisted.relevant * bad_level + unlisted.irrelevant * good_level
     level += unlisted.relevant * unlisted.irrelevant
     nothing = np.zeros(LIMBS, np.int64), np.full(2, np.nan), np.empty((0, 3))
     return Found((right, level), *nothing, (0, 0))
+
+
+def _in_groups(pile: Pile, n_groups: int) -> list[list[Keys]]:
+    """Return the arrays of a pile in so many groups, or in fewer."""
+    held = pile.held()
+    return [held[number::n_groups] for number in range(min(len(held), n_groups))]
 
 
 def _around(scores: Scores, level: float | None) -> tuple[int, int]:
@@ -271,130 +280,3 @@ def as_integers(limbs: Ints) -> tuple[int, int]:
     """Return two sums of pairs, int64 (2, 2), as integers."""
     one, other = ((int(high) << HALF) + int(low) for high, low in limbs)
     return one, other
-
-
-class Columns(NamedTuple):
-    """Sorted scores of consecutive labels: int64 (n + 1,), (s,), rising within each label."""
-
-    ptr: Ints
-    scores: Scores
-
-
-class LabelCurves(NamedTuple):
-    """What is found of every label, float64 (n,) or (n, 2); see `kernels.runs.sweep_labels`."""
-
-    pairs: Floats
-    precision: Floats
-    peak: Floats
-
-
-def sweep_columns(
-    relevant: Sequence[Pile],
-    irrelevant: Pile,
-    n_labels: int,
-    n_cells: Ints | None,
-    level: float | None,
-    work: Work,
-) -> LabelCurves:
-    """Walk down the scores of every label.
-
-    Parameters
-    ----------
-    relevant : sequence of Pile
-        Keys of relevant cells, in several piles.
-    irrelevant : Pile
-        Keys of irrelevant cells.
-    n_labels : int
-        Number of labels.
-    n_cells : int64 (n_labels, 2) or None
-        Relevant and irrelevant cells of every label; None where only those with a score count.
-    level : float or None
-        Score of the cells without one; None where they stand below everything.
-    work : Work
-        Memory and threads to use.
-    """
-    found = LabelCurves(np.empty((n_labels, 2)), np.empty(n_labels), np.empty((n_labels, 2)))
-    place = np.nan if level is None else level
-
-    def count(start: int, stop: int, good: Columns, bad: Columns) -> None:
-        n_listed = np.stack([np.diff(good.ptr), np.diff(bad.ptr)], axis=1)
-        in_order = _sort_where_that_pays(n_listed, bad)
-        own = LabelCurves(*(array[start:stop] for array in found))
-        n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
-        sweep_labels(*good, *bad, in_order, n_unlisted, place, *own)
-
-    _over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
-    return found
-
-
-def open_columns(relevant: Pile, taken: Sequence[Pile], last: Scores, n_labels: int, work: Work) -> Floats:
-    """Count, for every label, pairs of a relevant score with a last score below it, and level, (n, 2).
-
-    ``taken`` are the last scores of the rows that do not count for a label.
-    """
-    pairs = np.zeros((n_labels, 2))
-
-    def count(start: int, stop: int, good: Columns, gone: Columns) -> None:
-        sum_labels_below(*good, *gone, last, pairs[start:stop])
-
-    _over_labels([relevant], taken, n_labels, count, work)
-    return pairs
-
-
-def _over_labels(
-    one: Sequence[Pile],
-    other: Sequence[Pile],
-    n_labels: int,
-    count: Callable[[int, int, Columns, Columns], None],
-    work: Work,
-    sort_other: bool = True,
-) -> None:
-    """Call a function with ranges of labels and the scores that two groups of piles have for them.
-
-    Scores rise within each label; those of the other group need not, where nobody asks.
-    """
-    piles = [*one, *other]
-    dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, work.n_ranges(piles)).astype(np.int64))
-    cuts = cuts[cuts > 0]
-    bounds = [0, *cuts.tolist(), n_labels]
-    ranges = Ranges(piles, before_label(cuts, dtype), work.map)
-    groups = range(len(one)), range(len(one), len(piles))
-
-    def task(number: int) -> None:
-        start, stop = bounds[number], bounds[number + 1]
-        good = _columns(ranges.load_all(groups[0], 2 * number), start, stop)
-        if sort_other:
-            bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
-        else:
-            keys = ranges.load(len(one), 2 * number, in_order=False)
-            bad = _grouped(keys, start, stop)
-        count(start, stop, good, bad)
-
-    work.map(task, range(len(bounds) - 1))
-
-
-def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:
-    """Sort the scores of labels for which counting through them for each relevant one would cost more."""
-    n_good, n_bad = n_listed.T
-    in_order: Bools = n_good * n_bad > SORTED_FROM + SORTED_PER_SCORE * n_bad
-    for label in np.flatnonzero(in_order):
-        bad.scores[bad.ptr[label] : bad.ptr[label + 1]].sort()
-    return in_order
-
-
-def _grouped(keys: Keys, start: int, stop: int) -> Columns:
-    """Return the scores of keys by label, in any order within each."""
-    ptr = np.empty(stop - start + 1, np.int64)
-    if keys.dtype == np.int64:
-        bits: Any = np.empty(keys.size, np.int32)
-        group_keys(keys, start, ptr, bits)
-        return Columns(ptr, bits.view(np.float32))
-    scores = np.empty(keys.size, np.float64)
-    group_pairs(keys.view(np.float64).reshape(-1, 2), start, ptr, scores)
-    return Columns(ptr, scores)
-
-
-def _columns(keys: Keys, start: int, stop: int) -> Columns:
-    ptr: Ints = np.searchsorted(label_of(keys), np.arange(start, stop + 1))
-    return Columns(ptr, score_of(keys))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
-from xmleval.kernels.keys import find_last, flag_listed, flag_relevant, part_scores
+from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
 from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
     count_places,
@@ -157,16 +157,6 @@ class Facts:
         flags = np.zeros(ranking.labels.size, np.bool_)
         flag_relevant(ranking.ptr, truth.ptr, self.positions, flags)
         return flags
-
-    @cached_property
-    def parted_scores(self) -> tuple[Scores, Scores]:
-        """Scores of the relevant and of the irrelevant entries, -0.0 as 0.0."""
-        scores, flags = self.ranking.scores, self.relevant_entries
-        assert scores is not None
-        n_relevant = int(np.count_nonzero(flags))
-        found = np.empty(n_relevant, scores.dtype), np.empty(flags.size - n_relevant, scores.dtype)
-        part_scores(flags, scores, *found)
-        return found
 
     @cached_property
     def last_scores(self) -> Scores:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels, Scores
+from xmleval.arrays import Floats, Ints, Labels, Scores, label_dtype
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
 from xmleval.states.spill import Keys, Run, SpillFile
 
@@ -17,41 +17,109 @@ SAMPLED = 128  # keys of an array that ranges are chosen by
 RUNS_AT_ONCE = 4  # a pile is sorted and spilled in so many runs, so that sorting takes little memory
 
 
+class Grouped(NamedTuple):
+    """Scores that lie together by label, in any order within each: as good as keys, and half as large.
+
+    ptr : int64 (n_labels + 1,), where the scores of each label start
+    scores : float32 or float64; those before the first and behind the last label belong to others
+    """
+
+    ptr: Ints
+    scores: Scores
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return int(self.ptr[-1] - self.ptr[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the keys."""
+        return key_dtype(self.scores, self.ptr.size - 1)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the scores and of where they start."""
+        return self.ptr.nbytes + self.size * self.scores.itemsize
+
+    def keys(self) -> Keys:
+        """Return a key for each score."""
+        n_labels = self.ptr.size - 1
+        labels = np.repeat(np.arange(n_labels, dtype=label_dtype(n_labels)), np.diff(self.ptr))
+        return make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)
+
+
+Held = Keys | Grouped
+
+
+def as_keys(part: Held) -> Keys:
+    """Return what a pile holds as an array of keys."""
+    return part.keys() if isinstance(part, Grouped) else part
+
+
 class Pile:
     """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
 
     def __init__(self) -> None:
-        self._held: dict[np.dtype[Any], list[Keys]] = {}
+        self._held: dict[np.dtype[Any], list[Held]] = {}
         self.runs: list[Run] = []
         self.n_bytes = 0  # of the arrays
+        self._room: Keys = np.empty(0, np.uint8)
+        self._used = 0  # of the room
 
     @property
     def size(self) -> int:
         """Number of keys."""
         return sum(part.size for part in self.parts())
 
-    def held(self) -> list[Keys]:
-        """Return the arrays."""
-        return [keys for arrays in self._held.values() for keys in arrays]
+    def held(self) -> list[Any]:
+        """Return the arrays, of keys or grouped."""
+        return [part for parts in self._held.values() for part in parts]
 
-    def parts(self) -> list[Keys | Run]:
+    def parts(self) -> list[Any]:
         """Return all arrays and runs."""
         return [*self.held(), *self.runs]
 
-    def add(self, arrays: Iterable[Keys]) -> None:
+    def room(self, size: int, dtype: np.dtype[Any], most: int) -> Keys:
+        """Return room for keys that may be added next, behind those that were added before.
+
+        Memory that is touched for the first time costs as much as sorting it: large arrays have large pages,
+        and need not be joined later. What nobody writes to takes no memory.
+
+        size, dtype : of the keys; most : how many may come in all, these among them
+        """
+        if self._room.dtype != dtype or self._used + size > self._room.size:
+            self._room, self._used = np.empty(max(size, most), dtype), 0
+        return self._room[self._used : self._used + size]
+
+    def add(self, arrays: Iterable[Held]) -> None:
         """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
         for keys in arrays:
             if not keys.size:
                 continue
             self.n_bytes += keys.nbytes
             tail = self._held.setdefault(keys.dtype, [])
+            if isinstance(keys, Grouped):
+                tail.append(keys)
+                continue
+            if keys.base is self._room:
+                self._used += keys.size
+                if tail and getattr(tail[-1], "base", None) is self._room:
+                    tail[-1] = self._room[self._used - keys.size - tail[-1].size : self._used]
+                    continue
             tail.append(keys)
             while (
                 len(tail) > 1
                 and tail[-2].size + tail[-1].size <= SMALL
                 and tail[-2].size <= 2 * tail[-1].size
+                and not isinstance(tail[-2], Grouped)
             ):
                 tail[-2:] = [np.concatenate(tail[-2:])]
+
+    def ungroup(self) -> None:
+        """Hold keys alone."""
+        held, self._held, self.n_bytes = self.held(), {}, 0
+        self.add(map(as_keys, held))
 
     def put(self, old: Keys, new: Keys) -> None:
         """Take an array of the same keys in another order for one of its own."""
@@ -64,20 +132,21 @@ class Pile:
     def clear(self) -> None:
         """Drop the arrays."""
         self._held, self.n_bytes = {}, 0
+        self._room, self._used = np.empty(0, np.uint8), 0
 
 
-def spill(arrays: Sequence[Keys], file: SpillFile) -> list[Run]:
+def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
     """Write keys to sorted runs; the arrays are not touched."""
     most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
     runs: list[Run] = []
-    group: list[Keys] = []
+    group: list[Held] = []
     n_bytes = 0
     for number, keys in enumerate(arrays):
         group.append(keys)
         n_bytes += keys.nbytes
         last = number + 1 == len(arrays)
         if n_bytes and (last or n_bytes >= most or arrays[number + 1].dtype != keys.dtype):
-            joined = np.concatenate(group)
+            joined = np.concatenate([as_keys(part) for part in group])
             joined.sort()
             runs.append(file.write(iter([joined]), joined.size, joined.dtype))
             group, n_bytes = [], 0

@@ -8,24 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Chunks, Floats, Ints, Scores, as_score
+from xmleval.arrays import Bools, Chunks, Floats, Ints, Scores, as_score
+from xmleval.kernels.columns import group_entries
+from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
-from xmleval.states.curves import (
-    Last,
-    Unlisted,
-    Work,
-    count_cells,
-    open_columns,
-    sweep_cells,
-    sweep_columns,
-)
+from xmleval.states.columns import open_columns, sweep_columns
+from xmleval.states.curves import Last, Unlisted, Work, count_cells, sweep_cells
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import Commit, as_floats, saved
-from xmleval.states.piles import Pile, label_of, make_keys, score_of, spill
+from xmleval.states.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
 from xmleval.states.spill import Keys, Run, SpillFile
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
+GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
 
 
 class Curve(NamedTuple):
@@ -101,6 +97,7 @@ class ScoreRuns:
         self.memory = memory
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
+        self.n_blocks = 1  # that may come one after another
         self.n_true: Ints = np.zeros(n_labels if needs.columns else 1, np.int64)
         open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
         wanted = [CELLS] * needs.cells + [COLUMNS] * needs.columns
@@ -122,7 +119,8 @@ class ScoreRuns:
         own = {name: [keys] for name, keys in self._keys(facts).items()}
         bounds = ([facts.last_scores], [facts.n_left]) if self.needs.bounds else ([], [])
         take, labels = self._prepare_keys(own), facts.block.truth.labels
-        dtype = facts.parted_scores[0].dtype
+        assert facts.ranking.scores is not None
+        dtype = facts.ranking.scores.dtype
 
         def commit() -> None:
             take()
@@ -155,12 +153,20 @@ class ScoreRuns:
 
         return commit
 
-    def _keys(self, facts: Facts) -> dict[str, Keys]:
+    def _keys(self, facts: Facts) -> dict[str, Held]:
         """Return what a block adds to each pile."""
-        good, bad = facts.parted_scores
-        found: dict[str, Keys] = {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
-        if self.needs.columns:
-            flags, labels = facts.relevant_entries, facts.ranking.labels
+        flags, labels, scores = facts.relevant_entries, facts.ranking.labels, facts.ranking.scores
+        assert scores is not None
+        found: dict[str, Held] = {}
+        grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
+        if self.needs.cells or not grouped:
+            good, bad = self._parted(flags, scores)
+            found |= {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
+        if self.needs.columns and grouped:
+            ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
+            group_entries(flags, labels, scores, ptr, together)
+            found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = (Grouped(own, together) for own in ptr)
+        elif self.needs.columns:
             found[f"{COLUMNS}.{GOOD}"] = make_keys(labels[flags], good, self.n_labels)
             found[f"{COLUMNS}.{BAD}"] = make_keys(labels[~flags], bad, self.n_labels)
         if self.needs.bounds:
@@ -172,6 +178,21 @@ class ScoreRuns:
                 each = np.repeat(facts.last_scores, np.diff(facts.ranking.ptr))
                 found[f"{COLUMNS}.{TAKEN}"] = make_keys(facts.ranking.labels, each, self.n_labels)
         return {name: found[name] for name in self.piles}
+
+    def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
+        """Return the scores of relevant and of irrelevant entries, in the room of their piles."""
+        n_relevant = int(np.count_nonzero(flags))
+        sizes = n_relevant, flags.size - n_relevant
+        room: list[Scores] = []
+        for kind, size in zip((GOOD, BAD), sizes, strict=True):
+            n = size + 1  # the kernel writes one more
+            if self.needs.cells:
+                most = min(n + n * (self.n_blocks - 1) * 5 // 4, self.memory.held // scores.itemsize)
+                room.append(self.piles[f"{CELLS}.{kind}"].room(n, scores.dtype, most))
+            else:
+                room.append(np.empty(n, scores.dtype))
+        part_scores(flags, scores, *room)
+        return room[0][: sizes[0]], room[1][: sizes[1]]
 
     def spill_held(self) -> None:
         """Spill the keys that are held, so that they are written but once."""
@@ -196,7 +217,10 @@ class ScoreRuns:
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and other processes get: keys, no files."""
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
-        return {**self.__dict__, "piles": {n: (p.held(), runs[n]) for n, p in self.piles.items()}}
+        return {
+            **self.__dict__,
+            "piles": {n: (list(map(as_keys, p.held())), runs[n]) for n, p in self.piles.items()},
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what `__getstate__` gave."""
@@ -208,7 +232,7 @@ class ScoreRuns:
                 self.memory.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs
             ]
 
-    def _prepare_keys(self, arrays: dict[str, list[Keys]], most: int | None = None) -> Commit:
+    def _prepare_keys(self, arrays: dict[str, list[Any]], most: int | None = None) -> Commit:
         """Take keys over, or spill them with those that are held where they would be too many."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
         if self.held_bytes + n_bytes <= (self.memory.held if most is None else most):
@@ -309,7 +333,7 @@ class ScoreRuns:
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         for name, pile in self.piles.items():
             for number, keys in enumerate(pile.held()):
-                out[f"{name}.held{number}"] = keys
+                out[f"{name}.held{number}"] = as_keys(keys)
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:

@@ -1,0 +1,55 @@
+"""Scores brought together by label, block by block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.arrays import Bools, Ints, Labels, Scores
+from xmleval.kernels.jit import kernel
+
+
+@kernel
+def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, grouped: Scores) -> None:
+    """Bring scores together by label, first those of other entries and then those of flagged ones.
+
+    flags, labels, scores : (s,); ptr : int64 (2, n_labels + 1), where the scores of each label start, of
+    others and of flagged entries; grouped : (s,), in any order within a label, -0.0 as 0.0; written
+    """
+    ptr[:] = 0
+    for p in range(labels.size):
+        ptr[np.int64(flags[p]), labels[p] + 1] += 1
+    last = ptr.shape[1] - 1
+    for own in range(2):
+        if own:
+            ptr[1, 0] = ptr[0, last]
+        for label in range(last):
+            ptr[own, label + 1] += ptr[own, label]
+    place_of = ptr[:, :-1].copy()
+    zero = scores.dtype.type(0)
+    for p in range(labels.size):
+        kind, label = np.int64(flags[p]), labels[p]
+        grouped[place_of[kind, label]] = scores[p] + zero
+        place_of[kind, label] += 1
+
+
+@kernel
+def append_columns(ptr: Ints, scores: Scores, place_of: Ints, columns: Scores) -> None:
+    """Append the scores of each label to those that other arrays gave.
+
+    ptr, scores : int64 (labels + 1,), (s,); place_of : int64 (labels,), where each label's next score goes,
+    moved on; columns : written
+    """
+    for label in range(place_of.size):
+        place = place_of[label]
+        for p in range(ptr[label], ptr[label + 1]):
+            columns[place] = scores[p]
+            place += 1
+        place_of[label] = place
+
+
+@kernel
+def sort_columns(ptr: Ints, scores: Scores, most: int) -> None:
+    """Sort the scores of every label with at most so many, in place; int64 (labels + 1,), (s,)."""
+    for label in range(ptr.size - 1):
+        if 1 < ptr[label + 1] - ptr[label] <= most:
+            scores[ptr[label] : ptr[label + 1]].sort()
