@@ -76,3 +76,19 @@ def test_a_refused_update_gives_its_room_on_disk_back() -> None:
         with pytest.raises(ValueError, match="row 1999: score nan"):
             evaluator.update(truth, scores)
         assert file.mark() == before
+
+
+@pytest.mark.parametrize("n_relevant", [0, 1, 3, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_where_all_or_no_cells_are_relevant(n_relevant: int, threads: int) -> None:
+    rng = np.random.default_rng(n_relevant)
+    truth = (rng.random((900, 4)) < 0.3).astype(int)
+    truth[300:600] = np.arange(4) < n_relevant
+    scores = rng.integers(-2, 3, (900, 4)).astype(np.float32)
+    found = evaluate(truth, scores, metrics=METRICS, threads=threads, block_rows=100)
+    assert found == evaluate(truth, scores, metrics=METRICS, threads=1)
+    one = Evaluator(METRICS, n_labels=4)
+    for row in range(0, 900, 100):
+        one.update(truth[row : row + 100], scores[row : row + 100])
+    assert one.compute() == found
+    assert one.compute() == found  # what was read can be read again

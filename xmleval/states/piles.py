@@ -95,6 +95,8 @@ class Pile:
     def add(self, arrays: Iterable[Held]) -> None:
         """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
         for keys in arrays:
+            if isinstance(keys, Grouped) and keys.scores.base is self._room:
+                self._used += keys.scores.size  # also where all are another pile's
             if not keys.size:
                 continue
             self.n_bytes += keys.nbytes

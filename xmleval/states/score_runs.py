@@ -163,7 +163,8 @@ class ScoreRuns:
             good, bad = self._parted(flags, scores)
             found |= {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
         if self.needs.columns and grouped:
-            ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
+            ptr = np.empty((2, self.n_labels + 1), np.int64)
+            together = self._room(f"{COLUMNS}.{BAD}", scores.size, scores.dtype)
             group_entries(flags, labels, scores, ptr, together)
             found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = (Grouped(own, together) for own in ptr)
         elif self.needs.columns:
@@ -187,12 +188,16 @@ class ScoreRuns:
         for kind, size in zip((GOOD, BAD), sizes, strict=True):
             n = size + 1  # the kernel writes one more
             if self.needs.cells:
-                most = min(n + n * (self.n_blocks - 1) * 5 // 4, self.memory.held // scores.itemsize)
-                room.append(self.piles[f"{CELLS}.{kind}"].room(n, scores.dtype, most))
+                room.append(self._room(f"{CELLS}.{kind}", n, scores.dtype))
             else:
                 room.append(np.empty(n, scores.dtype))
         part_scores(flags, scores, *room)
         return room[0][: sizes[0]], room[1][: sizes[1]]
+
+    def _room(self, name: str, size: int, dtype: np.dtype[Any]) -> Keys:
+        """Return room for keys of a pile, where as many may come in each block."""
+        most = min(size + size * (self.n_blocks - 1) * 5 // 4, self.memory.held // dtype.itemsize)
+        return self.piles[name].room(size, dtype, most)
 
     def spill_held(self) -> None:
         """Spill the keys that are held, so that they are written but once."""
