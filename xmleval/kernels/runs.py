@@ -29,17 +29,28 @@ def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
 
 
 @kernel
+def search_stride(scores: Scores, base: int, score: float) -> tuple[int, int]:
+    """Find a score among the `STRIDE` from base on: the first not less and the first more; no branches."""
+    one = np.uint64(1)
+    low = high = np.uint64(base)  # unsigned: a signed index is first asked whether it counts from the end
+    half = np.uint64(STRIDE // 2)
+    while half:
+        low += half * np.uint64(scores[low + half - one] < score)
+        high += half * np.uint64(scores[high + half - one] <= score)
+        half >>= one
+    low += np.uint64(scores[low] < score)
+    high += np.uint64(scores[high] <= score)
+    return np.int64(low), np.int64(high)
+
+
+@kernel
 def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, int]:
     """Find a score from below: strides of less, from ``base`` on, the first not less, the first more."""
     while base + STRIDE <= scores.size and scores[base + STRIDE - 1] < score:
         base += STRIDE
     low, high = base, base
     if base + STRIDE <= scores.size:
-        n_less, n_upto = np.int32(0), np.int32(0)
-        for s in range(STRIDE):
-            n_less = np.int32(n_less + np.int32(scores[base + s] < score))
-            n_upto = np.int32(n_upto + np.int32(scores[base + s] <= score))
-        low, high = base + int(n_less), base + int(n_upto)
+        low, high = search_stride(scores, base, score)
     else:
         while low < scores.size and scores[low] < score:
             low += 1
@@ -56,11 +67,7 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
         top -= STRIDE
     low, high = top, top
     if top >= STRIDE:
-        n_less, n_upto = np.int32(0), np.int32(0)
-        for s in range(STRIDE):
-            n_less = np.int32(n_less + np.int32(scores[top - STRIDE + s] < score))
-            n_upto = np.int32(n_upto + np.int32(scores[top - STRIDE + s] <= score))
-        low, high = top - STRIDE + int(n_less), top - STRIDE + int(n_upto)
+        low, high = search_stride(scores, top - STRIDE, score)
     else:
         while high > 0 and scores[high - 1] > score:
             high -= 1
@@ -128,15 +135,11 @@ def count_pairs(relevant: Scores, irrelevant: Scores, pairs: Ints) -> None:
     relevant, irrelevant : rising, fewer than 2^31 each
     pairs : int64 (2, 2), added to, as limbs
     """
-    i, base = 0, 0
-    right, level = 0, 0
-    while i < relevant.size:
-        score, start = relevant[i], i
-        while i < relevant.size and relevant[i] == score:
-            i += 1
+    base, right, level = 0, 0, 0
+    for score in relevant:
         base, low, high = find_from_low(irrelevant, base, score)
-        right += (i - start) * low
-        level += (i - start) * (high - low)
+        right += low
+        level += high - low
     add_product(pairs[0], 1, right)
     add_product(pairs[1], 1, level)
 
