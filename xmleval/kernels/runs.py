@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.arrays import Bools, Floats, Ints, Scores
@@ -29,7 +31,7 @@ def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
 
 
 @kernel
-def search_stride(scores: Scores, base: int, score: float) -> tuple[int, int]:
+def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
     """Find a score among the `STRIDE` from base on: the first not less and the first more; no branches."""
     one = np.uint64(1)
     low = high = np.uint64(base)  # unsigned: a signed index is first asked whether it counts from the end
