@@ -92,3 +92,16 @@ def test_blocks_where_all_or_no_cells_are_relevant(n_relevant: int, threads: int
         one.update(truth[row : row + 100], scores[row : row + 100])
     assert one.compute() == found
     assert one.compute() == found  # what was read can be read again
+
+
+@pytest.mark.parametrize("n_labels", [4, 100])
+def test_merging_with_itself_counts_all_rows_twice(n_labels: int) -> None:
+    rng = np.random.default_rng(1)
+    truth = (rng.random((3000, n_labels)) < 0.3).astype(int)
+    scores = rng.integers(-2, 3, truth.shape).astype(np.float32)
+    one = Evaluator(METRICS, n_labels=n_labels, threads=1, block_rows=700)
+    one.update(truth, scores)
+    one.merge(one)
+    one.update(truth, scores)
+    whole = evaluate(np.tile(truth, (3, 1)), np.tile(scores, (3, 1)), metrics=METRICS)
+    assert one.compute() == whole

@@ -95,8 +95,10 @@ class Pile:
     def add(self, arrays: Iterable[Held]) -> None:
         """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
         for keys in arrays:
-            if isinstance(keys, Grouped) and keys.scores.base is self._room:
-                self._used += keys.scores.size  # also where all are another pile's
+            given = keys.scores if isinstance(keys, Grouped) else keys
+            in_room = self._is_next(given)
+            if in_room:
+                self._used += given.size  # also where all of them are another pile's
             if not keys.size:
                 continue
             self.n_bytes += keys.nbytes
@@ -104,11 +106,9 @@ class Pile:
             if isinstance(keys, Grouped):
                 tail.append(keys)
                 continue
-            if keys.base is self._room:
-                self._used += keys.size
-                if tail and getattr(tail[-1], "base", None) is self._room:
-                    tail[-1] = self._room[self._used - keys.size - tail[-1].size : self._used]
-                    continue
+            if in_room and tail and getattr(tail[-1], "base", None) is self._room:
+                tail[-1] = self._room[self._used - keys.size - tail[-1].size : self._used]
+                continue
             tail.append(keys)
             while (
                 len(tail) > 1
@@ -117,6 +117,14 @@ class Pile:
                 and not isinstance(tail[-2], Grouped)
             ):
                 tail[-2:] = [np.concatenate(tail[-2:])]
+
+    def _is_next(self, keys: Keys) -> bool:
+        """Tell whether keys lie where the next ones do; those of a pile that is merged with itself do not."""
+        if keys.base is not self._room:
+            return False
+        start: int = keys.__array_interface__["data"][0]
+        room: int = self._room.__array_interface__["data"][0]
+        return start == room + self._used * keys.itemsize
 
     def ungroup(self) -> None:
         """Hold keys alone."""
