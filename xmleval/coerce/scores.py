@@ -35,6 +35,7 @@ from xmleval.kernels.ranking import (
 )
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
+SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
 
@@ -91,6 +92,8 @@ def ranking_rows(
         return _ragged_rows(argument, value, known, unlisted, depth)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, known)
+    if not ordered:
+        depth = None  # where every label stands at its id, counting what is above a few is as fast
 
     def block(start: int, stop: int) -> Ranking:
         n = stop - start
@@ -170,7 +173,7 @@ def _rank(
     ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None, ordered: bool
 ) -> Ranking:
     """Rank entries whose ids rise within each row."""
-    if not ordered:
+    if not ordered and (depth is None or depth > SHALLOW):
         n_above = np.diff(ptr)
         if unlisted is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)

@@ -34,20 +34,22 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
     Out of range comes first, so that no later step can be led out of its arrays.
     """
     worst = FINE
-    n_falls = 0
-    for p in range(labels.size):
-        n_falls += labels[p] < 0 or labels[p] >= n_labels
-    if n_falls:
-        worst = BAD_LABEL
-    else:
+    if labels.size:
+        # one pass over all rows, which vectorises, as it neither stops nor counts ids out of range
+        lowest, highest, n_falls = labels[0], labels[0], 0
         for p in range(1, labels.size):
-            n_falls += labels[p] <= labels[p - 1]
-        for i in range(1, ptr.size - 1):
+            label = labels[p]
+            lowest = label if label < lowest else lowest
+            highest = label if label > highest else highest
+            n_falls += label <= labels[p - 1]
+        for i in range(1, ptr.size - 1):  # falls where rows begin are none
             start = ptr[i]
             if 0 < start < labels.size and ptr[i + 1] > start:
                 n_falls -= labels[start] <= labels[start - 1]
         if n_falls:
             worst = UNSORTED
+        if lowest < 0 or highest >= n_labels:
+            worst = BAD_LABEL
     if worst == FINE:
         return FINE, -1, -1
     for i in range(ptr.size - 1):
