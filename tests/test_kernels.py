@@ -89,7 +89,7 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
 
 HEADS = [*range(1, 9), ranking.SHARE * ranking.MOST_PARTS, ranking.SHARE * ranking.MOST_PARTS + 1, 40]
 WIDTHS = [0, 1, 5, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 79, 80, 81, 100, 127, 128, 129, 300]
-SHAPES = {
+SHAPES: dict[str, Any] = {
     "ties": lambda rng, n: rng.choice(LEVELS, n),
     "level": lambda rng, n: np.full(n, 0.25),
     "infinite": lambda rng, n: rng.choice([-math.inf, -math.inf, math.inf], n),

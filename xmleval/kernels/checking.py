@@ -46,8 +46,8 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
                 label = later[p]
                 lowest = label if label < lowest else lowest
                 highest = label if label > highest else highest
-                several = np.int32(several + (label <= earlier[p]))
-            n_falls += several
+                several = np.int32(several + np.int32(label <= earlier[p]))
+            n_falls += int(several)
         for i in range(1, ptr.size - 1):  # falls where rows begin are none
             start = ptr[i]
             if 0 < start < labels.size and ptr[i + 1] > start:

@@ -89,7 +89,8 @@ def bound_part(row: Scores, depth: int, best: Scores) -> float:
     d, e = max(d, e), min(d, e)
     best[0], best[1], best[2], best[3] = a, b, c, d
     best[4], best[5], best[6], best[7] = e, f, g, h
-    return best[depth - 1]
+    bound: float = best[depth - 1]
+    return bound
 
 
 @kernel
@@ -124,7 +125,7 @@ def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
             for s in range(part.size):
                 found[n] = start + s
                 n += np.uint64(part[s] >= bound)
-    return np.int64(n)
+    return int(np.int64(n))
 
 
 @kernel
