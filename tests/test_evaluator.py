@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from xmleval import Evaluator, evaluate
 from xmleval.blocks import deferring_interrupts
@@ -106,6 +107,34 @@ def test_perfect_gains_are_no_more_than_the_best() -> None:
         scores = np.where(truth, np.random.default_rng(seed).random((1, 6)) + 1, 0)
         report = evaluate(truth, scores, metrics="ps", propensity=q)
         assert all(report[name] <= 1 for name in ("psp@5", "psr@5", "psdcg@5", "psndcg@5"))
+
+
+@pytest.mark.parametrize("depth", [1, 3, 5, 8, 13, 18, 19, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_first_ranks_are_those_of_the_whole_ranking(depth: int, dtype: Any) -> None:
+    rng = np.random.default_rng(depth)
+    n_labels, n_relevant, n_scored = 200, rng.integers(0, 60, 80), rng.choice([0, 2, 17, 60, 99, 200], 80)
+
+    def matrix(sizes: Any, values: Any) -> Any:
+        ids = [np.sort(rng.permutation(n_labels)[:size]) for size in sizes]
+        ptr = np.cumsum([0, *sizes])
+        return csr_matrix((values(ptr[-1]), np.concatenate(ids), ptr), (len(sizes), n_labels))
+
+    truth = matrix(n_relevant, lambda n: np.ones(n, int))
+    levels = rng.choice([-np.inf, 0.0, 0.5, np.inf], 2000)
+    scores = matrix(n_scored, lambda n: rng.choice([*rng.random(2000), *levels], n).astype(dtype))
+    names = [f"{name}@{depth}" for name in ("p", "r", "ndcg", "map", "psp", "psndcg", "mrr")] + ["one_error"]
+    q = 1 + 9 * rng.random(n_labels)
+    found = [
+        evaluate(truth, scores, metrics=[*names, *more], propensity=q, keep_rows=True)
+        for more in ([], ["coverage"], ["f1.micro@2"])  # the best alone, all in no order, the best in order
+    ]
+    for other in found[1:]:
+        assert [found[0][name] for name in names] == [other[name] for name in names]
+        assert found[0].rows
+        assert other.rows
+        for name in names:
+            np.testing.assert_array_equal(found[0].rows[name], other.rows[name])
 
 
 def test_propensities_below_one_are_remarked_on() -> None:

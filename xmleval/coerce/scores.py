@@ -35,6 +35,8 @@ from xmleval.kernels.ranking import (
 )
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
+SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
+PICKED_BYTES = 8.0  # of an entry in a matrix that is only read for the best of its rows
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
 
@@ -91,6 +93,8 @@ def ranking_rows(
         return _ragged_rows(argument, value, known, unlisted, depth)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, known)
+    if not ordered:
+        depth = None  # where every label stands at its id, counting what is above a few is as fast
 
     def block(start: int, stop: int) -> Ranking:
         n = stop - start
@@ -163,24 +167,31 @@ def _sparse_rows(
             scores = scores[competing]
         return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
-    return Rows(n_rows, stored.n_labels, 32.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
+    per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
+    return Rows(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _picks(depth: int | None, ordered: bool) -> bool:
+    """Tell whether the best few of a row are picked, in order even where that is not asked for."""
+    return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
 
 
 def _rank(
     ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None, ordered: bool
 ) -> Ranking:
     """Rank entries whose ids rise within each row."""
-    if not ordered:
-        n_above = np.diff(ptr)
-        if unlisted is not None:
-            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        return Ranking(ptr, labels, scores, n_above, False)
-    if depth is not None and depth <= SELECTED:
+    if _picks(depth, ordered):
+        assert depth is not None
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
         head_scores = np.empty(head_ptr[-1], scores.dtype)
         select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
         return _with_level(head_ptr, head_labels, head_scores, unlisted)
+    if not ordered:
+        n_above = np.diff(ptr)
+        if unlisted is not None:
+            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
+        return Ranking(ptr, labels, scores, n_above, False)
     labels, scores = labels.copy(), scores.copy()
     rank_rows(ptr, labels, scores)
     return _with_level(ptr, labels, scores, unlisted, depth)

@@ -10,6 +10,7 @@ from xmleval.kernels.sorting import longest_row, sort_down
 
 FEW, MANY = 8, 2048  # ids of a row up to which two words tell most apart, and up to which buckets do
 BUCKET_BITS = 15  # buckets that a level-1 cache holds; more where rows are long
+MOST_FALLS = 1 << 30  # that 32 bits count
 LAST_TAG = np.uint8(255)
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
@@ -34,20 +35,27 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
     Out of range comes first, so that no later step can be led out of its arrays.
     """
     worst = FINE
-    n_falls = 0
-    for p in range(labels.size):
-        n_falls += labels[p] < 0 or labels[p] >= n_labels
-    if n_falls:
-        worst = BAD_LABEL
-    else:
-        for p in range(1, labels.size):
-            n_falls += labels[p] <= labels[p - 1]
-        for i in range(1, ptr.size - 1):
+    if labels.size:
+        # one pass over all rows, which vectorises, with counts as narrow as ids
+        lowest, highest, n_falls = labels[0], labels[0], 0
+        for start in range(1, labels.size, MOST_FALLS):
+            several = np.int32(0)
+            later = labels[start : start + MOST_FALLS]
+            earlier = labels[start - 1 : start - 1 + later.size]
+            for p in range(later.size):
+                label = later[p]
+                lowest = label if label < lowest else lowest
+                highest = label if label > highest else highest
+                several = np.int32(several + np.int32(label <= earlier[p]))
+            n_falls += int(several)
+        for i in range(1, ptr.size - 1):  # falls where rows begin are none
             start = ptr[i]
             if 0 < start < labels.size and ptr[i + 1] > start:
                 n_falls -= labels[start] <= labels[start - 1]
         if n_falls:
             worst = UNSORTED
+        if lowest < 0 or highest >= n_labels:
+            worst = BAD_LABEL
     if worst == FINE:
         return FINE, -1, -1
     for i in range(ptr.size - 1):

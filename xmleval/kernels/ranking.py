@@ -8,6 +8,12 @@ from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
+LANES = 16  # lanes whose maxima bound the best of a row
+SHARE, MOST_PARTS = 6, 3  # heads that one bound is for, as it gets loose towards 8, and bounds of a row
+FEW = 64  # entries up to which counting the better ones of each beats inserting
+WORTH = 80  # entries times depth from which on it is worth to look for a bound
+PART = 64  # entries that are looked at together
+
 
 @kernel
 def rank_rows(ptr: Ints, labels: Labels, scores: Scores) -> None:
@@ -52,19 +58,124 @@ def falls(ptr: Ints, scores: Scores) -> bool:
 
 
 @kernel
+def bound_part(row: Scores, depth: int, best: Scores) -> float:
+    """Return a score that at least ``depth`` entries of a row reach, and seldom many more.
+
+    The row is dealt out to 16 and then 8 lanes, whose maxima belong to as many entries and are sorted.
+
+    row : at least LANES entries; depth : at most 8; best : (LANES,) of their type, overwritten
+    """
+    for x in range(LANES):
+        best[x] = row[x]
+    start = LANES
+    while start + LANES <= row.size:
+        for x in range(LANES):
+            best[x] = row[start + x] if row[start + x] > best[x] else best[x]
+        start += LANES
+    for x in range(row.size - start):
+        best[x] = row[start + x] if row[start + x] > best[x] else best[x]
+    for x in range(8):
+        best[x] = best[x + 8] if best[x + 8] > best[x] else best[x]
+    a, b, c, d, e, f, g, h = best[0], best[1], best[2], best[3], best[4], best[5], best[6], best[7]
+    a, b, c, d = max(a, b), min(a, b), max(c, d), min(c, d)
+    e, f, g, h = max(e, f), min(e, f), max(g, h), min(g, h)
+    a, c, b, d = max(a, c), min(a, c), max(b, d), min(b, d)
+    e, g, f, h = max(e, g), min(e, g), max(f, h), min(f, h)
+    b, c, f, g = max(b, c), min(b, c), max(f, g), min(f, g)
+    a, e, d, h = max(a, e), min(a, e), max(d, h), min(d, h)
+    b, f, c, g = max(b, f), min(b, f), max(c, g), min(c, g)
+    b, e, d, g = max(b, e), min(b, e), max(d, g), min(d, g)
+    c, e, d, f = max(c, e), min(c, e), max(d, f), min(d, f)
+    d, e = max(d, e), min(d, e)
+    best[0], best[1], best[2], best[3] = a, b, c, d
+    best[4], best[5], best[6], best[7] = e, f, g, h
+    bound: float = best[depth - 1]
+    return bound
+
+
+@kernel
+def bound_row(row: Scores, depth: int, n_parts: int, best: Scores) -> float:
+    """Return a score that at least ``depth`` entries of a row reach, from as many of each part of the row."""
+    if n_parts == 1:
+        return bound_part(row, depth, best)
+    share, width = -(-depth // n_parts), row.size // n_parts
+    start = row.size - (n_parts - 1) * width
+    bound = bound_part(row[:start], share, best)
+    while start < row.size:
+        other = bound_part(row[start : start + width], share, best)
+        bound = other if other < bound else bound
+        start += width
+    return bound
+
+
+@kernel
+def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
+    """Collect the places of the entries that reach a bound, without a branch for each.
+
+    found : int64 (FEW + PART,), places written in order
+    Returns how many there are, or some number above FEW where they are more.
+    """
+    n = np.uint64(0)  # unsigned: a signed index is first asked whether it counts from the end
+    for start in range(0, row.size, PART):
+        part = row[start : start + PART]
+        some = False
+        for s in range(part.size):  # vectorises, and wide rows have next to nothing in most parts
+            some |= part[s] >= bound
+        if some and n <= np.uint64(FEW):
+            for s in range(part.size):
+                found[n] = start + s
+                n += np.uint64(part[s] >= bound)
+    return int(np.int64(n))
+
+
+@kernel
+def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, order: Ints) -> None:
+    """Order entries by score downwards, by counting the better ones of each; ties keep their order.
+
+    found : int64, at least n places in the row; order : int64 (FEW,), gets them best first
+    values, places : (FEW,) as the row, int64 (FEW,); overwritten
+    """
+    for q in range(n):
+        score, place = row[found[q]], 0
+        values[q] = score
+        for p in range(q):
+            before = values[p] >= score
+            place += before
+            places[p] += not before
+        places[q] = place
+    for q in range(n):
+        order[places[q]] = found[q]
+
+
+@kernel
 def select_heads(
     ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, head_labels: Labels, head_scores: Scores
 ) -> None:
     """Write the best entries of each row in order; ties keep the order they came in.
 
+    Of shallow heads few entries come into question: those that reach a bound which is found in passing.
+
     ptr, labels, scores : int64 (n + 1,), (s,), (s,); head_ptr from `head_pointer`; the rest is written
     """
+    best, values = np.empty(LANES, scores.dtype), np.empty(FEW, scores.dtype)
+    found, places, order = np.empty(FEW + PART, np.int64), np.empty(FEW, np.int64), np.empty(FEW, np.int64)
     for i in range(ptr.size - 1):
+        first, n = ptr[i], ptr[i + 1] - ptr[i]
         lo, depth = head_ptr[i], head_ptr[i + 1] - head_ptr[i]
         if depth == 0:
             continue
+        n_parts = -(-depth // SHARE)
+        if n_parts <= MOST_PARTS and n_parts * LANES <= n and depth * n >= WORTH:
+            row = scores[first : first + n]
+            n_found = collect_reaching(row, bound_row(row, depth, n_parts, best), found)
+            if n_found <= FEW:
+                order_few(row, found, n_found, values, places, order)
+                for r in range(depth):
+                    p = first + order[r]
+                    head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]
+                continue
         held = 0
-        for p in range(ptr[i], ptr[i + 1]):
+        for p in range(first, first + n):
             score = scores[p]
             if held == depth and score <= head_scores[lo + depth - 1]:
                 continue
