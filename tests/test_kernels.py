@@ -79,6 +79,10 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
     assert cut(ptr, ids) == [[j for j, _ in row] for row in want]
     assert cut(ptr, scores) == [[s for _, s in row] for row in want]
     assert ranking.falls(ptr, scores)
+    for place in range(scores.size):
+        other = scores.copy()
+        other[place] = np.nan
+        assert not ranking.falls(ptr, other)
     for value in LEVELS:
         for with_equal in (False, True):
             passes = operator.ge if with_equal else operator.gt

@@ -118,6 +118,12 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
 
 def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
+    scores = _exact_scores(argument, values, ptr, start)
+    _refuse_nan(argument, scores, ptr, start)
+    return scores
+
+
+def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
     scores: Scores
     if values.dtype.char in EXACT_FLOAT32:
         scores = values.astype(np.float32, copy=False)
@@ -133,10 +139,13 @@ def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -
         if lost:
             row = start + int(rows_of(ptr, np.array(lost))[0])
             raise InputError(argument, f"row {row}: score {values[lost[0]]} is not exact in float64")
+    return np.ascontiguousarray(scores)
+
+
+def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
     if scores.size and np.isnan(scores.min()):
         row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
         raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
-    return np.ascontiguousarray(scores)
 
 
 def refuse_padding(argument: str, matrix: Any) -> None:
@@ -284,8 +293,9 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(labels[position]), n_labels)
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
-    scores = ordered_scores(argument, values, ptr, start)
+    scores = _exact_scores(argument, values, ptr, start)
     if not falls(ptr, scores):
+        _refuse_nan(argument, scores, ptr, start)
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
     return _with_level(ptr, labels, scores, unlisted, depth)

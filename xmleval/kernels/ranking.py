@@ -46,14 +46,16 @@ def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None
 
 @kernel
 def falls(ptr: Ints, scores: Scores) -> bool:
-    """Tell whether no row's scores rise."""
+    """Tell whether no row's scores rise, and none is NaN."""
     n_rises = 0
     for p in range(1, scores.size):  # over all rows, which vectorises, and less where rows begin
-        n_rises += scores[p] > scores[p - 1]
-    for i in range(1, ptr.size - 1):
+        n_rises += not scores[p] <= scores[p - 1]
+    for i in range(ptr.size - 1):
         start = ptr[i]
-        if 0 < start < scores.size and ptr[i + 1] > start:
-            n_rises -= scores[start] > scores[start - 1]
+        if ptr[i + 1] > start:
+            n_rises += np.isnan(scores[start])
+            if start > 0:
+                n_rises -= not scores[start] <= scores[start - 1]
     return n_rises == 0
 
 
