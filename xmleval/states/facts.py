@@ -216,6 +216,11 @@ class Facts:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
         return self._places if self.unlisted is None else self.full_ranks
 
+    @property
+    def unplaced(self) -> bool:
+        """Whether ranks are places in the list, which nobody has asked for."""
+        return self.ranking.ordered and self.unlisted is None and "positions" not in self.__dict__
+
     @cached_property
     def full_ranks(self) -> Ints:
         """Rank of each relevant label among all labels."""
