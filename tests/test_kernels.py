@@ -17,6 +17,7 @@ from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_ty
 from xmleval.kernels import checking, fixed, jit, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
+from xmleval.kernels.keys import COMPARED
 from xmleval.kernels.matching import SCAN
 from xmleval.kernels.sorting import RUN
 
@@ -207,21 +208,33 @@ def test_ties_and_what_follows(case: Case) -> None:
 
 @given(case=cases(), k=st.sampled_from([1, 5, 200]))
 def test_summaries_of_ranks(case: Case, k: int) -> None:
-    true_ptr, true_labels, *_ = case.arrays()
+    true_ptr = case.arrays()[0]
     ranks = find_positions(case)
     matching.sort_ranks(true_ptr, ranks)
     by_row, ints, floats = cut(true_ptr, ranks), np.full((2, case.n), -9), np.full((2, case.n), -9.0)
     rows.summarise_ranks(true_ptr, ranks, *ints)
     assert ints[0].tolist() == [min([r for r in row if r], default=0) for row in by_row]
     assert ints[1].tolist() == [sum(0 < r <= len(row) for r in row) for row in by_row]
-    hits = np.empty(ranks.size + 1, true_labels.dtype)
-    rows.collect_hits(true_ptr, true_labels, ranks, np.full(case.n, k), ints[0], hits)
-    assert ints[0].tolist() == [sum(0 < r <= k for r in row) for row in by_row]
     rows.sum_precisions(true_ptr, ranks, k, floats[0])
     credited = [[r for r in row if 0 < r <= k] for row in by_row]
     assert floats[0].tolist() == [sum((h + 1) / r for h, r in enumerate(row)) for row in credited]
     rows.sum_discounts(true_ptr, ranks + 1, floats[1])
     assert floats[1].tolist() == [sum(1.0 / math.log2(2.0 + r) for r in row) for row in by_row]
+
+
+around_compared = st.sampled_from([5, 16, 130, COMPARED - 1, COMPARED, COMPARED + 1, 600])
+
+
+@given(seed=seeds, sizes=st.lists(st.tuples(around_compared, around_compared), max_size=3), dtype=int_types)
+def test_hits_of_long_rows(seed: int, sizes: list[tuple[int, int]], dtype: Any) -> None:
+    rng, base = np.random.default_rng(seed), (BIG if dtype == np.int64 else 0)
+    rows = [[(base + rng.permutation(700)[:size]).tolist() for size in both] for both in sizes]
+    truth, listed = csr([sorted(y) for y, _ in rows], dtype), csr([x for _, x in rows], dtype)
+    cuts, n_within = np.array([len(x) - 2 for _, x in rows], np.int64), np.empty(len(rows), np.int64)
+    hits = np.empty(truth[1].size + 1, dtype)
+    n_hits = matching.find_hits(*truth, cuts, *listed, n_within, hits)
+    found = cut(np.cumsum([0, *n_within]), hits[:n_hits])
+    assert [sorted(row) for row in found] == [sorted(set(y) & set(x[:-2])) for y, x in rows]
 
 
 @pytest.mark.parametrize("n_extra", [0, SCAN])
@@ -245,11 +258,16 @@ def test_ids_beyond_32_bits(n_extra: int) -> None:
     assert heads.tolist() == [BIG + 1, BIG, 1, 2, 3]
 
 
-@given(case=cases(), weigh=st.booleans())
-def test_label_totals(case: Case, weigh: bool) -> None:
+@given(case=cases(), weigh=st.booleans(), whole=st.booleans())
+def test_hits_and_label_totals(case: Case, weigh: bool, whole: bool) -> None:
     true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    sets = (true_ptr, true_labels, find_positions(case))
     cuts = np.array([case.rng.integers(0, len(row) + 1) for row in case.listed], np.int64)
+    cuts = np.diff(list_ptr) if whole else cuts
+    hits, n_within = np.full(true_labels.size + 1, -9, case.dtype), np.empty(case.n, np.int64)
+    n_hits = matching.find_hits(true_ptr, true_labels, cuts, list_ptr, list_labels, n_within, hits)
+    found = cut(np.cumsum([0, *n_within]), hits[:n_hits])
+    both = [set(y) & set(x[:n]) for y, x, n in zip(case.truth, case.listed, cuts, strict=True)]
+    assert [sorted(row) for row in found] == [sorted(row) for row in both]
     weight: Any = 2.0 ** case.rng.integers(-50, 20, case.n) if weigh else np.ones(case.n)
     want = [[Fraction(0)] * case.n_labels for _ in range(3)]
     for i, relevant in enumerate(case.truth):
@@ -259,13 +277,11 @@ def test_label_totals(case: Case, weigh: bool) -> None:
                 total[j] += Fraction(float(weight[i]))
     if weigh:
         totals = np.zeros((3, case.n_labels, LIMBS), np.int64)
-        labels.weigh_labels(*sets, cuts, list_ptr, list_labels, weight, totals)
+        sets = (true_ptr, true_labels, hits, n_within, cuts, list_ptr, list_labels)
+        labels.weigh_labels(*sets, weight, totals)
         assert [[exact(x) for x in row] for row in totals] == want
     else:
         counts = np.zeros((3, case.n_labels), np.int64)
-        hits, n_within = np.empty(true_labels.size + 1, true_labels.dtype), np.empty(case.n, np.int64)
-        n_hits = rows.collect_hits(*sets, cuts, n_within, hits)
-        assert n_within.sum() == n_hits
         labels.count_labels(true_labels, hits[:n_hits], cuts, list_ptr, list_labels, counts)
         assert counts.tolist() == want
 

@@ -95,27 +95,30 @@ def test_split_sums_at_their_limits() -> None:
 
 @given(case=cases(), depth=st.sampled_from([0, 1, 3, 8]), repeats=st.sampled_from([1, 1, 40]))
 def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
-    true_ptr, true_labels, *_ = case.arrays()
-    ranks = find_positions(case)
-    sizes = np.tile(np.diff(true_ptr), repeats)
-    true_ptr = np.concatenate([[0], np.cumsum(sizes)])
-    true_labels, ranks = np.tile(true_labels, repeats), np.tile(ranks, repeats)
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    sizes, n_listed = np.tile(np.diff(true_ptr), repeats), np.tile(np.diff(list_ptr), repeats)
+    true_ptr, list_ptr = (np.concatenate([[0], np.cumsum(each)]) for each in (sizes, n_listed))
+    true_labels, ranks, list_labels = (
+        np.tile(each, repeats) for each in (true_labels, find_positions(case), list_labels)
+    )
     per_size = np.bincount(sizes, minlength=1)
     slots = np.cumsum(per_size > 0) - 1
     group_ptr = np.concatenate([[0], np.cumsum(per_size[per_size > 0])])
     order = np.empty(sizes.size, np.int64)
-    leading.group_rows(true_ptr, slots, group_ptr, order)
+    leading.group_rows(sizes, group_ptr[slots], order)
     assert order.tolist() == np.argsort(sizes, kind="stable").tolist()
 
     q = case.rng.choice([1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**20 + 0.3], case.n_labels)
     n_slots = group_ptr.size - 1
-    hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
-    ideals = np.zeros((n_slots, depth, 2))
-    leading.sum_leading_gains(true_ptr, true_labels, ranks, order, group_ptr, q, hits, gains, ideals)
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
     profiles.count_hits(true_ptr, ranks, slots, expected_hits)
     profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, expected_gains, expected_ideals)
-    np.testing.assert_array_equal(hits, expected_hits[:, 1:])
-    np.testing.assert_array_equal(gains, expected_gains[:, 1:])
-    np.testing.assert_array_equal(ideals, expected_ideals)
+    for given_ranks in (ranks, ranks[:0]):
+        hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
+        ideals = np.zeros((n_slots, depth, 2))
+        ranked = (true_ptr, true_labels, given_ranks, list_ptr, list_labels)
+        leading.sum_leading_gains(*ranked, order, group_ptr, q, hits, gains, ideals)
+        np.testing.assert_array_equal(hits, expected_hits[:, 1:])
+        np.testing.assert_array_equal(gains, expected_gains[:, 1:])
+        np.testing.assert_array_equal(ideals, expected_ideals)

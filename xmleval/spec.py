@@ -176,7 +176,8 @@ def expand_metrics(
 def _named(text: str, ks: list[int]) -> list[Spec]:
     if "@" in text:
         return [parse_spec(text)]
-    cutoffs = {m.cutoff for m in TABLE if m.name == _canonical(text)}
+    name = _canonical(text)
+    cutoffs = {m.cutoff for m in TABLE if m.name == name}
     only_at_k = not cutoffs and _canonical(f"{text}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
     if cutoffs == {"required"} or only_at_k:
         return [parse_spec(f"{text}@{k}") for k in ks]

@@ -18,17 +18,18 @@ WIDTH = 8  # numbers that the sorting network takes at a time, and the deepest r
 
 
 @kernel
-def group_rows(true_ptr: Ints, slots: Ints, group_ptr: Ints, order: Ints) -> None:
-    """Write the rows of each slot together.
+def group_rows(n_relevant: Ints, following: Ints, order: Ints) -> None:
+    """Write the rows with equally many relevant labels together.
 
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
-    group_ptr : int64 (slots + 1,), rows of each slot, summed; order : int64 (n,), written
+    n_relevant : int64 (n,); following : int64 (largest R + 1,), where the rows of each number start, changed
+    order : int64 (n,), written
     """
-    following = group_ptr.copy()
-    for i in range(true_ptr.size - 1):
-        slot = slots[true_ptr[i + 1] - true_ptr[i]]
-        order[following[slot]] = i
-        following[slot] += 1
+    for i in range(n_relevant.size):
+        # unsigned: a signed index is first asked whether it counts from the end
+        n = np.uint64(n_relevant[i])
+        place = following[n]
+        order[np.uint64(place)] = i
+        following[n] = place + 1
 
 
 @kernel
@@ -90,12 +91,38 @@ def merge_lanes(held: Floats, best: Floats) -> None:
 
 
 @kernel
-def split_lanes(values: Floats, high: Floats, low: Floats) -> None:
-    """Add numbers to their sums, split as `profiles.sum_exact_gains` does; float64 (8 LANES,) each."""
-    for x in range(WIDTH * LANES):
+def split_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
+    """Add numbers to their sums, split as `profiles.sum_exact_gains` does.
+
+    values, high, low : float64 (8 LANES,); depth : how many of each lane count
+    """
+    for x in range(depth * LANES):
         whole = (values[x] + SPLIT_HIGH) - SPLIT_HIGH
         high[x] += whole
         low[x] += ((values[x] - whole) + SPLIT_LOW) - SPLIT_LOW
+
+
+@kernel
+def match_lanes(relevant: Labels, listed: Labels, found: Labels, depth: int) -> None:
+    """Mark the listed labels of each lane that are among 8 relevant ones.
+
+    relevant, listed : (8 LANES,); found : int32 (8 LANES,), 1 where they are, unchanged elsewhere
+    depth : how many of the 8 listed labels to look at
+    """
+    for r in range(depth):
+        for x in range(LANES):
+            place = np.uint64(r * LANES + x)
+            label = listed[place]
+            found[place] |= (
+                (relevant[x] == label)
+                | (relevant[LANES + x] == label)
+                | (relevant[2 * LANES + x] == label)
+                | (relevant[3 * LANES + x] == label)
+                | (relevant[4 * LANES + x] == label)
+                | (relevant[5 * LANES + x] == label)
+                | (relevant[6 * LANES + x] == label)
+                | (relevant[7 * LANES + x] == label)
+            )
 
 
 @kernel
@@ -103,6 +130,8 @@ def sum_leading_gains(
     true_ptr: Ints,
     true_labels: Labels,
     ranks: Ints,
+    list_ptr: Ints,
+    list_labels: Labels,
     order: Ints,
     group_ptr: Ints,
     propensity: Floats,
@@ -114,35 +143,57 @@ def sum_leading_gains(
 
     The terms are split as in `profiles.sum_exact_gains`, so that their sums are exact in any order.
 
-    ranks : int64 (t,), rank of each relevant label, 0 for none; at most one label of a row has a rank
-    order, group_ptr : as of `group_rows`
+    ranks : int64 (t,), rank of each relevant label, 0 for none; at most one label of a row has a rank;
+    or (0,) where ranks are places in the lists, and are found here
+    list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, read only without ranks
+    order : int64 (n,), as of `group_rows`; group_ptr : int64 (slots + 1,), rows of each slot, summed
     propensity : float64 (n_labels,), all positive
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
     added to
     """
-    depth, n_ideals = hits.shape[1], ideals.shape[1]
-    firsts = np.empty(LANES, np.int64)
+    depth, n_ideals, matching = hits.shape[1], ideals.shape[1], ranks.size == 0
+    firsts, lists, n_listed = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best = np.empty(WIDTH * LANES), np.empty(WIDTH * LANES)
     got = np.empty((1 + WIDTH) * LANES)  # what is no hit goes to rank 0, which spares a branch
-    sums = np.empty((4, WIDTH * LANES))
+    sums, counts = np.empty((4, WIDTH * LANES)), np.empty(WIDTH * LANES, np.int64)
+    relevant = np.empty(WIDTH * LANES, true_labels.dtype)
+    listed, found = np.empty_like(relevant), np.empty(WIDTH * LANES, np.int32)
     for slot in range(group_ptr.size - 1):
         begin, end = group_ptr[slot], group_ptr[slot + 1]
         n = true_ptr[order[begin] + 1] - true_ptr[order[begin]]
         if n == 0:
             continue
         sums[:] = 0.0
+        counts[:] = 0
         for start in range(begin, end, LANES):
             width = min(LANES, end - start)
             for x in range(width):
                 firsts[x] = true_ptr[order[start + x]]
-            got[:] = 0.0
+            if matching:
+                found[:] = 0
+                listed[:] = -1
+                for x in range(width):
+                    i = order[start + x]
+                    lists[x], n_listed[x] = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
+                for r in range(depth):
+                    for x in range(width):
+                        if r < n_listed[x]:
+                            listed[np.uint64(r * LANES + x)] = list_labels[np.uint64(lists[x] + r)]
+            else:
+                got[:] = 0.0
             for chunk in range(0, n, WIDTH):
                 several = min(WIDTH, n - chunk)
                 if width < LANES or several < WIDTH:
                     held[:] = 0.0
+                    relevant[:] = -2
                 for t in range(several):
+                    if matching:
+                        for x in range(width):
+                            label = true_labels[np.uint64(firsts[x] + (chunk + t))]
+                            relevant[t * LANES + x] = label
+                            held[t * LANES + x] = propensity[np.uint64(label)]
+                        continue
                     for x in range(width):
-                        # unsigned: a signed index is first asked whether it counts from the end
                         place = np.uint64(firsts[x] + (chunk + t))
                         value = propensity[np.uint64(true_labels[place])]
                         held[t * LANES + x] = value
@@ -154,15 +205,20 @@ def sum_leading_gains(
                     held, best = best, held
                 else:
                     merge_lanes(held, best)
-            split_lanes(got[LANES:], sums[0], sums[1])
-            split_lanes(best, sums[2], sums[3])
-            for r in range(depth):
-                count = 0
-                for x in range(LANES):
-                    count += got[(1 + r) * LANES + x] > 0.0
-                hits[slot, r] += count
+                if matching:
+                    match_lanes(relevant, listed, found, depth)
+            if matching:
+                for x in range(depth * LANES):
+                    place = np.uint64(x)
+                    hit = found[place]  # 0 or 1: a product spares a branch
+                    got[np.uint64(LANES + x)] = propensity[np.uint64(listed[place] * hit)] * hit
+            split_lanes(got[LANES:], depth, sums[0], sums[1])
+            split_lanes(best, n_ideals, sums[2], sums[3])
+            for x in range(depth * LANES):
+                counts[x] += got[LANES + x] > 0.0
         for x in range(LANES):
             for r in range(depth):
+                hits[slot, r] += counts[r * LANES + x]
                 gains[slot, r, 0] += sums[0, r * LANES + x]
                 gains[slot, r, 1] += sums[1, r * LANES + x]
             for r in range(n_ideals):

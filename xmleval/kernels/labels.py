@@ -26,9 +26,12 @@ def count_labels(
     """
     # tables of millions of labels are far from the processor: one loop for each, which waits for nothing
     count_entries(hits, totals[0])
-    for i in range(cut.size):
-        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
-            totals[1, list_labels[p]] += 1
+    if cut.sum() == list_labels.size:
+        count_entries(list_labels, totals[1])
+    else:
+        for i in range(cut.size):
+            for p in range(list_ptr[i], list_ptr[i] + cut[i]):
+                totals[1, list_labels[p]] += 1
     count_entries(true_labels, totals[2])
 
 
@@ -36,7 +39,8 @@ def count_labels(
 def weigh_labels(
     true_ptr: Ints,
     true_labels: Labels,
-    ranks: Ints,
+    hits: Labels,
+    n_within: Ints,
     cut: Ints,
     list_ptr: Ints,
     list_labels: Labels,
@@ -45,13 +49,15 @@ def weigh_labels(
 ) -> None:
     """Sum instance weights as `count_labels` counts instances.
 
-    ranks : int64 (t,), place of each relevant label in the list, 0 where it has none
+    hits, n_within : (h,), int64 (n,), as of `matching.find_hits`
     totals : int64 (3, n_labels, 4)
     """
+    n_hits = 0
     for i in range(true_ptr.size - 1):
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            add_term(totals[2, true_labels[t]], weight[i])
-            if 0 < ranks[t] <= cut[i]:
-                add_term(totals[0, true_labels[t]], weight[i])
+        for h in range(n_hits, n_hits + n_within[i]):
+            add_term(totals[0, hits[h]], weight[i])
+        n_hits += n_within[i]
         for p in range(list_ptr[i], list_ptr[i] + cut[i]):
             add_term(totals[1, list_labels[p]], weight[i])
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            add_term(totals[2, true_labels[t]], weight[i])

@@ -6,10 +6,11 @@ import numpy as np
 
 from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.keys import COMPARED
 from xmleval.kernels.sorting import longest_row, sort_up
 
 SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
-SHORT = 16  # lists up to this length are too short for vectors
+SHORT = 16  # rows below this length are too short for vectors
 CHUNK = 16  # listed labels that are compared at a time
 
 
@@ -56,6 +57,58 @@ def find_positions(
                 t = first + np.searchsorted(true_labels[first:last], label)
                 if t < last and true_labels[t] == label:
                     positions[t] = s + 1
+
+
+@kernel
+def search_hits(truth: Labels, row: Labels, hits: Labels) -> int:
+    """Write the listed labels of a row that are relevant, by searching; return how many there are."""
+    n_hits = 0
+    for label in row:
+        t = np.searchsorted(truth, label)
+        hits[n_hits] = label
+        n_hits += t < truth.size and truth[t] == label
+    return n_hits
+
+
+@kernel
+def find_hits(
+    true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, n_within: Ints,
+    hits: Labels,
+) -> int:  # fmt: skip
+    """Write the relevant labels among the leading entries of each list; return how many there are.
+
+    cut : int64 (n,), entries of each list that count; the others are as of `find_positions`
+    n_within : int64 (n,), written: how many of each instance, which stand together
+    hits : (t + 1,), written; each label is written before it is known to count, which spares a branch
+    """
+    n_hits = 0
+    for i in range(true_ptr.size - 1):
+        before = n_hits
+        lo, n = list_ptr[i], cut[i]
+        first, n_relevant = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
+        if n_relevant < SHORT or (n_relevant < n and n_relevant <= COMPARED):
+            row = list_labels[lo : lo + n]
+            for t in range(first, first + n_relevant):
+                label = true_labels[t]
+                found = False
+                for s in range(n):
+                    found |= row[s] == label
+                hits[n_hits] = label
+                n_hits += found
+        elif n_relevant <= COMPARED:
+            row = true_labels[first : first + n_relevant]
+            for s in range(lo, lo + n):  # the longer side innermost, so that comparing vectorises
+                label = list_labels[s]
+                found = False
+                for t in range(n_relevant):
+                    found |= row[t] == label
+                hits[n_hits] = label
+                n_hits += found
+        else:  # a kernel of its own: written here, it would slow the loops above
+            truth, row = true_labels[first : first + n_relevant], list_labels[lo : lo + n]
+            n_hits += search_hits(truth, row, hits[n_hits:])
+        n_within[i] = n_hits - before
+    return n_hits
 
 
 @kernel

@@ -123,25 +123,6 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 
 
 @kernel
-def collect_hits(
-    true_ptr: Ints, true_labels: Labels, ranks: Ints, cut: Ints, n_within: Ints, hits: Labels
-) -> int:
-    """Write the relevant labels of each instance among its first ``cut`` ranks; return how many there are.
-
-    n_within : int64 (n,), written: how many of each instance
-    hits : (t + 1,), written; each label is written before it is known to count, which spares a branch
-    """
-    n_hits = 0
-    for i in range(true_ptr.size - 1):
-        before, n = n_hits, cut[i]
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            hits[n_hits] = true_labels[t]
-            n_hits += (ranks[t] > 0) & (ranks[t] <= n)
-        n_within[i] = n_hits - before
-    return n_hits
-
-
-@kernel
 def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
     """Sum 1 / log2(1 + rank) over the relevant labels, best first; float64 (n,), written."""
     for i in range(true_ptr.size - 1):

@@ -15,13 +15,14 @@ WZ17 = "Wu & Zhou 2017 (ICML)"
 BY_ROW_AND_LABEL = ("samples", "micro", "macro", "weighted")
 BY_LABEL = ("micro", "macro", "weighted")
 CONVENTIONS = ("zero_division", "labels", "unlisted")
+LEAST = 5e-324  # no number lies between 0 and this
 
 
 def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:
-    """Divide, with the convention's value for 0/0."""
-    out = np.full_like(numerator, setting.conventions.zero_division)
-    np.divide(numerator, denominator, out=out, where=denominator != 0)
-    return out
+    """Divide, with the convention's value for 0/0; nothing but 0 is divided by 0."""
+    out: Floats = numerator / np.maximum(denominator, LEAST)  # masks are slower
+    value = setting.conventions.zero_division
+    return np.where(denominator == 0, value, out) if value else out
 
 
 def precision(c: Counts, setting: Setting) -> Floats:

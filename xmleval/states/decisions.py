@@ -76,15 +76,11 @@ class Decision:
 
 
 class Chosen(NamedTuple):
-    """Predicted sets: the leading ``cut`` entries of each row of a list.
-
-    ``ranked`` tells whether the list is the ranking itself.
-    """
+    """Predicted sets: the leading ``cut`` entries of each row of a list."""
 
     cut: Ints
     ptr: Ints
     labels: Labels
-    ranked: bool
 
 
 def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
@@ -94,11 +90,11 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
     if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
         if unlisted is None or decision.kind == "listed":
-            return Chosen(np.minimum(n_listed, k), ptr, labels, True)
+            return Chosen(np.minimum(n_listed, k), ptr, labels)
         head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
         heads = np.empty(head_ptr[-1], labels.dtype)
         fill_heads(ptr, labels, ranking.n_above, n_labels, head_ptr, heads)
-        return Chosen(np.diff(head_ptr), head_ptr, heads, False)
+        return Chosen(np.diff(head_ptr), head_ptr, heads)
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
     if decision.kind == "labels":
@@ -106,16 +102,16 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
         select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
         chosen = np.empty(chosen_ptr[-1], labels.dtype)
         select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
-        return Chosen(np.diff(chosen_ptr), chosen_ptr, chosen, False)
+        return Chosen(np.diff(chosen_ptr), chosen_ptr, chosen)
     cut = np.empty_like(n_listed)
     if decision.kind == "rows":
         values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
         own = np.empty(n_listed.size)
         apply_weights(values, decision.numbers, own)
-        return Chosen(cut_rows(ranking, own, unlisted), ptr, labels, True)
+        return Chosen(cut_rows(ranking, own, unlisted), ptr, labels)
     assert decision.kind == "threshold"
     count_leading(ptr, scores, as_score(decision.value, scores), False, cut)
-    return Chosen(cut, ptr, labels, True)
+    return Chosen(cut, ptr, labels)
 
 
 def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:

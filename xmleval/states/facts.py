@@ -13,6 +13,7 @@ from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
 from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
     count_places,
+    find_hits,
     find_positions,
     find_ties,
     place_unlisted,
@@ -22,7 +23,6 @@ from xmleval.kernels.matching import (
 )
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
-    collect_hits,
     complete_ties,
     sort_ties,
     sum_discounts,
@@ -31,19 +31,10 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
-from xmleval.states.decisions import Decision, choose
+from xmleval.states.decisions import Chosen, Decision, choose
 
 TABULATED = 1 << 16  # discounts summed one by one
 COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
-
-
-class Predicted(NamedTuple):
-    """Predicted sets: the leading ``cut`` entries of a list, and where relevant labels stand in it."""
-
-    ranks: Ints
-    cut: Ints
-    ptr: Ints
-    labels: Labels
 
 
 class Counts(NamedTuple):
@@ -126,7 +117,7 @@ class Facts:
         self.n_labels = n_labels
         self.unlisted = unlisted
         self.decision = decision
-        self._predicted: dict[Decision, Predicted] = {}
+        self._predicted: dict[Decision, Chosen] = {}
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
 
@@ -144,7 +135,10 @@ class Facts:
     @cached_property
     def positions(self) -> Ints:
         """Place of each relevant label in its list, 0 where it is not listed."""
-        return self._locate(self.ranking.ptr, self.ranking.labels)
+        ranking, truth = self.ranking, self.block.truth
+        positions = np.empty(truth.labels.size, np.int64)
+        find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
+        return positions
 
     @cached_property
     def relevant_entries(self) -> Bools:
@@ -211,6 +205,11 @@ class Facts:
     def ranks(self) -> Ints:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
         return self._places if self.unlisted is None else self.full_ranks
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether ranks are places in the list, which nobody has asked for."""
+        return self.ranking.ordered and self.unlisted is None and "positions" not in self.__dict__
 
     @cached_property
     def full_ranks(self) -> Ints:
@@ -305,21 +304,17 @@ class Facts:
         n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
         return discount_sums(n_ideal)
 
-    def predicted(self, decision: Decision) -> Predicted:
+    def predicted(self, decision: Decision) -> Chosen:
         """Predicted sets under a decision."""
         if decision not in self._predicted:
-            self._predicted[decision] = self._decide(decision)
+            pred = self.block.pred
+            if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
+                assert pred is not None
+                chosen = Chosen(np.diff(pred.ptr), *pred)
+            else:
+                chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
+            self._predicted[decision] = chosen
         return self._predicted[decision]
-
-    def _decide(self, decision: Decision) -> Predicted:
-        pred = self.block.pred
-        if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
-            assert pred is not None
-            return Predicted(self._locate(*pred), np.diff(pred.ptr), pred.ptr, pred.labels)
-        chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
-        by_rank = chosen.ranked or decision.kind == "top"
-        ranks = self.ranks if by_rank else self._locate(chosen.ptr, chosen.labels)
-        return Predicted(ranks, chosen.cut, chosen.ptr, chosen.labels)
 
     def hits(self, decision: Decision) -> tuple[Labels, Ints]:
         """Labels that are relevant and predicted under a decision, and how many each instance has."""
@@ -327,7 +322,7 @@ class Facts:
             truth, predicted = self.block.truth, self.predicted(decision)
             n_within = np.empty(self.n_rows, np.int64)
             labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
-            n_hits = collect_hits(*truth, predicted.ranks, predicted.cut, n_within, labels)
+            n_hits = find_hits(*truth, *predicted, n_within, labels)
             self._hits[decision] = labels[:n_hits], n_within
         return self._hits[decision]
 
@@ -336,14 +331,10 @@ class Facts:
         if decision not in self._counts:
             tp = self.hits(decision)[1].astype(np.float64)
             fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
-            self._counts[decision] = Counts(tp, fp, fn, self.n_labels - tp - fp - fn)
+            tn = self.n_labels - fp
+            tn -= self.n_relevant
+            self._counts[decision] = Counts(tp, fp, fn, tn)
         return self._counts[decision]
-
-    def _locate(self, list_ptr: Ints, list_labels: Labels) -> Ints:
-        truth = self.block.truth
-        positions = np.empty(truth.labels.size, np.int64)
-        find_positions(list_ptr, list_labels, truth.ptr, truth.labels, positions)
-        return positions
 
     def _sorted(self, ranks: Ints) -> Ints:
         ranks = ranks.copy()

@@ -41,16 +41,16 @@ class LabelTotals:
     def prepare(self, facts: Facts) -> Commit:
         """Count a block, in place: the totals of millions of labels are not copied."""
         truth, predicted = facts.block.truth, facts.predicted(self.decision)
-        hits, _ = facts.hits(self.decision)
+        hits, n_within = facts.hits(self.decision)
 
         def commit() -> None:
             if facts.block.weight is None:
                 self._make_room(facts.n_rows)
                 self.rows[0, 0] += facts.n_rows
-                count_labels(truth.labels, hits, *predicted[1:], self.totals)
+                count_labels(truth.labels, hits, *predicted, self.totals)
             else:
                 sum_terms(facts.block.weight, NO_WEIGHT, self.rows[0], self.rows[0])
-                weigh_labels(*truth, *predicted, facts.block.weight, self.totals)
+                weigh_labels(*truth, hits, n_within, *predicted, facts.block.weight, self.totals)
 
         return commit
 

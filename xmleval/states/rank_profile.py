@@ -20,8 +20,11 @@ from xmleval.kernels.profiles import (
     sum_hits,
     sum_ideals,
 )
+from xmleval.kernels.sorting import longest_row
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
+
+NO_RANKS: Ints = np.empty(0, np.int64)
 
 
 class Profile(NamedTuple):
@@ -45,7 +48,7 @@ class RankProfile:
     Parameters
     ----------
     depth : int
-        Deepest rank that counts; tables are only as wide as the longest list seen.
+        Deepest rank that counts; tables are only as wide as the deepest hit.
     propensity : float64 (n_labels,) or None
         Inverse propensities, where weighted gains are wanted.
     weighted : bool
@@ -82,16 +85,22 @@ class RankProfile:
         present = np.flatnonzero(per_size)
         slots = np.zeros(per_size.size, np.int64)
         slots[present] = np.arange(present.size)
-        width = min(self.depth, int(facts.ranks.max(initial=0)))
         widest = min(self.depth, int(present.max(initial=0)))
         found = {"rows": per_size[present][:, None]}
         if self._splits(facts.n_rows):
-            hits, gains, ideals = self._sum_split(facts, per_size[present], slots, width, widest)
+            hits, gains, ideals = self._sum_split(facts, per_size[present], slots, widest)
             found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            found |= self._sum_limbs(facts, present.size, slots, width, widest)
+            found |= self._sum_limbs(facts, present.size, slots, widest)
+        hits = found["hits"]
+        deepest = int(np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim)))).max(initial=-1)) + 1
+        found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
         own = [(facts.block.first_row, self._own(facts))] if self.keep and facts.n_rows else []
         return self._take(present, found, int(per_size[0]), own)
+
+    def _width(self, facts: Facts) -> int:
+        """Return the deepest rank that counts."""
+        return min(self.depth, int(facts.ranks.max(initial=0)))
 
     def _splits(self, n_rows: int) -> bool:
         """Tell whether the faster sums of gains are exact for so many rows."""
@@ -99,21 +108,23 @@ class RankProfile:
             return False
         return n_rows < MOST_TERMS and n_rows * self._q_range[1] < LARGEST_SUM
 
-    def _sum_split(
-        self, facts: Facts, n_rows: Ints, slots: Ints, width: int, widest: int
-    ) -> tuple[Ints, Floats, Floats]:
+    def _sum_split(self, facts: Facts, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals in split sums; ``n_rows`` of each slot."""
         assert self.propensity is not None
         ptr, labels = facts.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
+        width, ranks = min(self.depth, longest_row(facts.ranking.ptr)), NO_RANKS
+        if self.keep or not facts.unplaced or width > WIDTH:
+            width, ranks = self._width(facts), facts.ranks
         if max(width, widest) <= WIDTH:
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
             group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
             order = np.empty(facts.n_rows, np.int64)
-            group_rows(ptr, slots, group_ptr, order)
+            group_rows(facts.n_relevant, group_ptr[slots], order)
             sum_leading_gains(
-                ptr, labels, facts.ranks, order, group_ptr, self.propensity, hits, gains, ideals
-            )
+                ptr, labels, ranks, facts.ranking.ptr, facts.ranking.labels, order, group_ptr,
+                self.propensity, hits, gains, ideals,
+            )  # fmt: skip
             return hits, gains, ideals
         hits = np.zeros((n_rows.size, width + 1), np.int64)
         gains = np.zeros((n_rows.size, width + 1, 2))
@@ -121,9 +132,9 @@ class RankProfile:
         sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals
 
-    def _sum_limbs(self, facts: Facts, n_slots: int, slots: Ints, width: int, widest: int) -> dict[str, Ints]:
+    def _sum_limbs(self, facts: Facts, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
         """Return hits, and gains and ideals in fixed point; with weights, hits and rows as well."""
-        ptr, labels = facts.block.truth
+        (ptr, labels), width = facts.block.truth, self._width(facts)
         weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
         found: dict[str, Ints] = {}
         if self.weighted:
@@ -172,7 +183,7 @@ class RankProfile:
         ptr, labels = facts.block.truth
         n = facts.n_rows
         propensity = NO_WEIGHT if self.propensity is None else self.propensity
-        hits = np.zeros((n, min(self.depth, int(facts.ranks.max(initial=0)))))
+        hits = np.zeros((n, self._width(facts)))
         gains = np.zeros(hits.shape if propensity.size else (0, 0))
         keep_hits(ptr, labels, facts.ranks, propensity, hits, gains)
         return Profile(facts.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)

@@ -165,7 +165,7 @@ class Rule:
                 if ranking.scores is None:
                     raise InputError("y_score", "thresholds need scores; this list has none")
                 cut = cut_rows(ranking, own[start:stop], unlisted)
-                chosen = Chosen(cut, ranking.ptr, ranking.labels, True)
+                chosen = Chosen(cut, ranking.ptr, ranking.labels)
             else:
                 refuse_infinite(self.decision, ranking, self.n_labels, unlisted, start)
                 chosen = choose(self.decision, ranking, self.n_labels, unlisted)
