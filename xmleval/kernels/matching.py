@@ -6,10 +6,10 @@ import numpy as np
 
 from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.keys import COMPARED
 from xmleval.kernels.sorting import longest_row, sort_up
 
 SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
+COMPARED = 256  # relevant labels of a row up to which comparing with each of them beats searching
 SHORT = 16  # rows below this length are too short for vectors
 CHUNK = 16  # listed labels that are compared at a time
 
