@@ -92,46 +92,6 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
             assert out.tolist() == [sum(passes(s, value) for _, s in row) for row in want]
 
 
-HEADS = [*range(1, 9), ranking.SHARE * ranking.MOST_PARTS, ranking.SHARE * ranking.MOST_PARTS + 1, 40]
-WIDTHS = [0, 1, 5, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 79, 80, 81, 100, 127, 128, 129, 300]
-SHAPES: dict[str, Any] = {
-    "ties": lambda rng, n: rng.choice(LEVELS, n),
-    "level": lambda rng, n: np.full(n, 0.25),
-    "infinite": lambda rng, n: rng.choice([-math.inf, -math.inf, math.inf], n),
-    "none finite": lambda rng, n: np.full(n, -math.inf),
-    "distinct": lambda rng, n: rng.random(n),
-    "rising": lambda rng, n: np.sort(rng.random(n)),
-    "in one lane": lambda rng, n: rng.random(n) + (np.arange(n) % ranking.LANES == 3),
-    "few above many": lambda rng, n: np.where(rng.random(n) < 0.02, 2.0, rng.choice([0.0, 1.0], n)),
-}
-
-
-@given(
-    sizes=st.lists(st.sampled_from(WIDTHS), max_size=4), seed=seeds, kind=st.sampled_from([*SHAPES]),
-    depth=st.sampled_from(HEADS), float_type=float_types, int_type=int_types,
-)  # fmt: skip
-def test_heads_of_rows(
-    sizes: list[int], seed: int, kind: str, depth: int, float_type: Any, int_type: Any
-) -> None:
-    rng = np.random.default_rng(seed)
-    ptr, ids = csr([rng.permutation(400)[:size].tolist() for size in sizes], int_type)
-    scores = np.concatenate([np.empty(0), *(SHAPES[kind](rng, size) for size in sizes)]).astype(float_type)
-    head_ptr = ranking.head_pointer(ptr, depth)
-    heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
-    ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores)
-    rows_of_both = zip(cut(ptr, ids), cut(ptr, scores), strict=True)
-    want = [sorted(zip(*row, strict=True), key=lambda item: -item[1])[:depth] for row in rows_of_both]
-    assert cut(head_ptr, heads) == [[j for j, _ in row] for row in want]
-    assert cut(head_ptr, head_scores) == [[s for _, s in row] for row in want]
-    for row in cut(ptr, scores):
-        for share in range(1, min(8, depth) + 1):
-            if len(row) < ranking.LANES:
-                break
-            part, best = np.array(row, float_type), np.empty(ranking.LANES, float_type)
-            bound = ranking.bound_part(part, share, best)
-            assert sum(score >= bound for score in part) >= share
-
-
 @given(case=cases(), data=st.data())
 def test_fill_heads(case: Case, data: st.DataObject) -> None:
     wanted = [min(data.draw(st.sampled_from([0, 1, 17, 999])), case.n_labels) for _ in range(case.n)]

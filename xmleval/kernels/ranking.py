@@ -96,21 +96,6 @@ def bound_part(row: Scores, depth: int, best: Scores) -> float:
 
 
 @kernel
-def bound_row(row: Scores, depth: int, n_parts: int, best: Scores) -> float:
-    """Return a score that at least ``depth`` entries of a row reach, from as many of each part of the row."""
-    if n_parts == 1:
-        return bound_part(row, depth, best)
-    share, width = -(-depth // n_parts), row.size // n_parts
-    start = row.size - (n_parts - 1) * width
-    bound = bound_part(row[:start], share, best)
-    while start < row.size:
-        other = bound_part(row[start : start + width], share, best)
-        bound = other if other < bound else bound
-        start += width
-    return bound
-
-
-@kernel
 def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
     """Collect the places of the entries that reach a bound, without a branch for each.
 
@@ -160,6 +145,7 @@ def select_heads(
     ptr, labels, scores : int64 (n + 1,), (s,), (s,); head_ptr from `head_pointer`; the rest is written
     """
     best, values = np.empty(LANES, scores.dtype), np.empty(FEW, scores.dtype)
+    infinite = scores.dtype.type(np.inf)
     found, places, order = np.empty(FEW + PART, np.int64), np.empty(FEW, np.int64), np.empty(FEW, np.int64)
     for i in range(ptr.size - 1):
         first, n = ptr[i], ptr[i + 1] - ptr[i]
@@ -167,9 +153,13 @@ def select_heads(
         if depth == 0:
             continue
         n_parts = -(-depth // SHARE)
-        if n_parts <= MOST_PARTS and n_parts * LANES <= n and depth * n >= WORTH:
+        if n_parts <= MOST_PARTS and n_parts * (LANES + MOST_PARTS) <= n and depth * n >= WORTH:
             row = scores[first : first + n]
-            n_found = collect_reaching(row, bound_row(row, depth, n_parts, best), found)
+            share, width, bound = -(-depth // n_parts), -(-n // n_parts), infinite
+            for start in range(0, n, width):  # so many of each part reach the least bound of all
+                other = bound_part(row[start : start + width], share, best)
+                bound = other if other < bound else bound
+            n_found = collect_reaching(row, bound, found)
             if n_found <= FEW:
                 order_few(row, found, n_found, values, places, order)
                 for r in range(depth):
