@@ -15,35 +15,9 @@ from xmleval.kernels import ranking
 
 HEADS = [*range(1, 9), 12, 13, ranking.SHARE * ranking.MOST_PARTS, ranking.SHARE * ranking.MOST_PARTS + 1, 40]
 WIDTHS = [
-    0,
-    1,
-    5,
-    15,
-    16,
-    18,
-    19,
-    20,
-    31,
-    32,
-    33,
-    36,
-    37,
-    38,
-    55,
-    57,
-    58,
-    63,
-    64,
-    65,
-    79,
-    80,
-    81,
-    100,
-    127,
-    128,
-    129,
-    300,
-]
+    0, 1, 5, 15, 16, 18, 19, 20, 31, 32, 33, 36, 37, 38, 55,
+    57, 58, 63, 64, 65, 79, 80, 81, 100, 127, 128, 129, 300,
+]  # fmt: skip
 SHAPES: dict[str, Any] = {
     "ties": lambda rng, n: rng.choice(LEVELS, n),
     "level": lambda rng, n: np.full(n, 0.25),
