@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
+import numpy as np
+
 from xmleval.arrays import Block
 from xmleval.coerce import InputError
 from xmleval.plan import States
 from xmleval.states import Commit
 
 WORKERS_BYTES = 1 << 30
+KEPT_BYTES = 31 << 20  # about the most that the C library's allocator can be taught to keep
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # up to which, and for less than which, a thread costs more than it gives
 
 
@@ -61,6 +64,9 @@ def count_blocks(
     """
     if n_rows <= size:
         return states.prepare(checked(block, 0, n_rows))
+    # Freed arrays up to this size then stay with the process: what one block leaves, the next one takes, and
+    # memory from the system is far slower. An array that nobody writes to costs next to nothing.
+    np.empty(KEPT_BYTES, np.uint8)
     turn = itertools.count()
     n_blocks = -(-n_rows // size)
     refused: list[tuple[int, BaseException]] = []

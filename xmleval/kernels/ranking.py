@@ -8,6 +8,7 @@ from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
+MOST_RISES = 1 << 30  # that 32 bits count
 LANES = 16  # lanes whose maxima bound the best of a row
 SHARE, MOST_PARTS = 6, 3  # heads that one bound is for, as it gets loose towards 8, and bounds of a row
 FEW = 64  # entries up to which counting the better ones of each beats inserting
@@ -47,16 +48,20 @@ def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None
 @kernel
 def falls(ptr: Ints, scores: Scores) -> bool:
     """Tell whether no row's scores rise, and none is NaN."""
-    n_rises = 0
-    for p in range(1, scores.size):  # over all rows, which vectorises, and less where rows begin
-        n_rises += not scores[p] <= scores[p - 1]
-    for i in range(ptr.size - 1):
+    n_rises, n_unordered = 0, int(scores.size > 0 and scores[0] != scores[0])
+    for start in range(1, scores.size, MOST_RISES):  # over all rows, which vectorises
+        several, unordered = np.int32(0), np.int32(0)
+        later = scores[start : start + MOST_RISES]
+        earlier = scores[start - 1 : start - 1 + later.size]
+        for p in range(later.size):
+            several = np.int32(several + np.int32(later[p] > earlier[p]))
+            unordered = np.int32(unordered + np.int32(later[p] != later[p]))
+        n_rises, n_unordered = n_rises + int(several), n_unordered + int(unordered)
+    for i in range(1, ptr.size - 1):  # rises where rows begin are none
         start = ptr[i]
-        if ptr[i + 1] > start:
-            n_rises += np.isnan(scores[start])
-            if start > 0:
-                n_rises -= not scores[start] <= scores[start - 1]
-    return n_rises == 0
+        if 0 < start < scores.size and ptr[i + 1] > start:
+            n_rises -= scores[start] > scores[start - 1]
+    return n_rises == 0 and n_unordered == 0
 
 
 @kernel
