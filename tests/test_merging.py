@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from xmleval import Evaluator, evaluate
-from xmleval.states import curves, score_runs
+from xmleval.states import curves, piles, score_runs
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 
@@ -95,7 +96,8 @@ def test_blocks_where_all_or_no_cells_are_relevant(n_relevant: int, threads: int
 
 
 @pytest.mark.parametrize("n_labels", [4, 100])
-def test_merging_with_itself_counts_all_rows_twice(n_labels: int) -> None:
+def test_merging_with_itself_counts_all_rows_twice(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piles, "SMALL", 8)  # larger arrays stay where they are
     rng = np.random.default_rng(1)
     truth = (rng.random((3000, n_labels)) < 0.3).astype(int)
     scores = rng.integers(-2, 3, truth.shape).astype(np.float32)
@@ -105,3 +107,71 @@ def test_merging_with_itself_counts_all_rows_twice(n_labels: int) -> None:
     one.update(truth, scores)
     whole = evaluate(np.tile(truth, (3, 1)), np.tile(scores, (3, 1)), metrics=METRICS)
     assert one.compute() == whole
+
+
+def test_what_was_merged_back_is_not_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piles, "SMALL", 8)
+    rng = np.random.default_rng(2)
+    truth = (rng.random((400, 2)) < 0.4).astype(int)
+    scores = rng.integers(-9, 9, truth.shape).astype(np.float32)
+    parts = [(truth[lo:hi], scores[lo:hi]) for lo, hi in ((0, 300), (300, 310), (310, 320))]
+    one, other = (Evaluator(METRICS, n_labels=2, threads=1, block_rows=100) for _ in range(2))
+    one.update(*parts[0])
+    other.merge(one)
+    one.update(*parts[1])
+    one.merge(other)
+    one.update(*parts[2])
+    whole = Evaluator(METRICS, n_labels=2, threads=1)
+    for number in (0, 1, 0, 2):
+        whole.update(*parts[number])
+    assert one.compute() == whole.compute()
+
+
+def test_room_that_is_given_twice_is_not_shared() -> None:
+    pile = piles.Pile()
+    first = pile.room(3, np.dtype(np.float32), 100, spare=1)
+    first[:] = 1
+    second = pile.room(3, np.dtype(np.float32), 100, spare=1)
+    second[:] = 2
+    third = pile.room(2, np.dtype(np.float32), 100)
+    third[:] = 3
+    pile.add([first[:3], third])
+    assert np.concatenate(pile.held()).tolist() == [1, 1, 1, 3, 3]
+    pile = piles.Pile()
+    one, two = (pile.room(3, np.dtype(np.float32), 100) for _ in range(2))
+    one[:], two[:] = 1, 2
+    pile.add([one, two])
+    assert [keys.tolist() for keys in pile.held()] == [[1, 1, 1, 2, 2, 2]]
+
+
+def test_interrupted_computing_loses_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = make_one(3)
+    one.update(np.array([[1, 0, 0, 1]]), np.zeros((1, 4), np.float32))  # so few are not kept by label
+    want = make_one(3)
+    want.update(np.array([[1, 0, 0, 1]]), np.zeros((1, 4), np.float32))
+    turns = iter([True, False])
+    keys = piles.Grouped.keys
+
+    def fail_once(part: piles.Grouped) -> piles.Keys:
+        if not next(turns, True):
+            raise MemoryError
+        return keys(part)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(piles.Grouped, "keys", fail_once)
+        with pytest.raises(MemoryError):
+            one.compute()
+    assert one.compute() == want.compute()
+
+
+def test_spilled_blocks_without_relevant_labels_can_be_copied() -> None:
+    one = Evaluator(["auc.macro"], n_labels=4, memory=64)
+    one.update(np.zeros((40, 4), int), np.random.default_rng(0).random((40, 4)).astype(np.float32))
+    one.update(np.eye(4, dtype=int), np.eye(4, dtype=np.float32))
+    assert pickle.loads(pickle.dumps(one)).compute() == one.compute()
+
+
+def test_one_tie_group_of_millions() -> None:
+    truth = np.zeros((3000, 1000), np.int8)
+    truth[:, :300] = 1  # so many pairs that whoever looks at each does not come to an end
+    assert evaluate(truth, np.zeros(truth.shape, np.float32), metrics=["auc.micro"])["auc.micro"] == 0.5

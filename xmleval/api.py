@@ -120,6 +120,6 @@ def evaluate(
         threads=threads,
         block_rows=block_rows,
     )
-    evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
     evaluator._last = True
+    evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
     return evaluator.compute()

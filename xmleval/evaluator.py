@@ -27,7 +27,7 @@ from xmleval.report import Report
 from xmleval.results import compute_results, kept_row_values
 from xmleval.settings import KEPT, SCORED, Settings
 from xmleval.spec import DEFAULT_K
-from xmleval.states import Memory, SpillFile, Work
+from xmleval.states import Memory, Work
 from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.thresholds.rule import Rule, as_parts, from_parts
 
@@ -387,8 +387,8 @@ class Evaluator:
             self._states.runs.spill_held()
 
     def _new_states(self, plan: Plan) -> States:
-        """Return empty statistics; a quarter of the memory is left for sorting."""
-        return States(plan, Memory(self.memory * 3 // 4, SpillFile()))
+        """Return empty statistics."""
+        return States(plan, Memory.of(self.memory, self.threads, self._last))
 
     def _check_span(self, start: int, stop: int) -> None:
         """Refuse kept rows that are there already."""

@@ -201,7 +201,7 @@ class States:
 
     def __init__(self, plan: Plan, memory: Memory) -> None:
         self.plan = plan
-        self._most_held = memory.held
+        self._memory = memory
         profile = plan.reading("profile")
         gains = plan.propensity if any(spec.metric.table != "hits" for spec in profile) else None
         depth = max((spec.k or 0 for spec in profile), default=0)
@@ -235,7 +235,7 @@ class States:
     def of_workers(self, n_workers: int) -> list[States]:
         """Return empty statistics for workers, which spill to the same file."""
         file = self.runs.memory.file if self.runs else SpillFile()
-        return [States(self.plan, Memory(self._most_held, file)) for _ in range(n_workers)]
+        return [States(self.plan, self._memory._replace(file=file)) for _ in range(n_workers)]
 
     def share_memory(self, parts: list[States], n_blocks: int = 1) -> None:
         """Let parts, of which these statistics may be one, hold as many scores as there is room for.
@@ -245,7 +245,7 @@ class States:
         if self.runs is None:
             return
         own = 0 if self in parts else self.runs.held_bytes
-        share = max(self._most_held - own, self._most_held // 8) // len(parts)
+        share = max(self._memory.held - own, self._memory.held // 8) // len(parts)
         for part in parts:
             if part.runs:
                 part.runs.memory = part.runs.memory._replace(held=share)

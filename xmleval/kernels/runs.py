@@ -138,8 +138,11 @@ def count_pairs(relevant: Scores, irrelevant: Scores, pairs: Ints) -> None:
     pairs : int64 (2, 2), added to, as limbs
     """
     base, right, level = 0, 0, 0
+    low, high, last = 0, 0, np.nan
     for score in relevant:
-        base, low, high = find_from_low(irrelevant, base, score)
+        if score != last:  # a tie group, which may be long, is walked through once
+            base, low, high = find_from_low(irrelevant, base, score)
+            last = score
         right += low
         level += high - low
     add_product(pairs[0], 1, right)

@@ -15,7 +15,7 @@ WZ17 = "Wu & Zhou 2017 (ICML)"
 BY_ROW_AND_LABEL = ("samples", "micro", "macro", "weighted")
 BY_LABEL = ("micro", "macro", "weighted")
 CONVENTIONS = ("zero_division", "labels", "unlisted")
-LEAST = 5e-324  # no number lies between 0 and this
+LEAST = np.finfo(np.float64).tiny  # below every weight and every sum of weights
 
 
 def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:

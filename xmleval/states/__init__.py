@@ -19,8 +19,8 @@ from xmleval.states.label_totals import LabelTotals, totals_bytes
 from xmleval.states.limbs import Commit, exact_mean
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
-from xmleval.states.score_runs import Curve, Curves, Memory, Needs, ScoreRuns
-from xmleval.states.spill import SpillFile
+from xmleval.states.score_runs import Curve, Curves, Needs, ScoreRuns
+from xmleval.states.spill import Memory, SpillFile
 
 __all__ = [
     "MOST_BITS",

@@ -29,7 +29,7 @@ LONG = 1 << 12  # scores of a label from which NumPy sorts them faster
 
 
 class Columns(NamedTuple):
-    """Sorted scores of consecutive labels: int64 (n + 1,), (s,), rising within each label."""
+    """Scores of consecutive labels: int64 (n + 1,), (s,), those of a label together."""
 
     ptr: Ints
     scores: Scores

@@ -11,19 +11,8 @@ import numpy as np
 from xmleval.arrays import Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.keys import HALF
-from xmleval.kernels.runs import (
-    count_pairs,
-    sum_below,
-    sweep,
-    trace,
-    weigh_group,
-)
-from xmleval.states.piles import (
-    Pile,
-    Ranges,
-    common_dtype,
-    sampled_quantiles,
-)
+from xmleval.kernels.runs import count_pairs, sum_below, sweep, trace, weigh_group
+from xmleval.states.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.states.spill import Keys
 
 T = TypeVar("T")

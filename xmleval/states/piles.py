@@ -39,8 +39,8 @@ class Grouped(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the scores and of where they start."""
-        return self.ptr.nbytes + self.size * self.scores.itemsize
+        """Memory of the keys that may have to be made of the scores."""
+        return self.size * self.dtype.itemsize
 
     def keys(self) -> Keys:
         """Return a key for each score."""
@@ -57,8 +57,17 @@ def as_keys(part: Held) -> Keys:
     return part.keys() if isinstance(part, Grouped) else part
 
 
+def address(array: Keys) -> int:
+    """Return where the memory of an array starts."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
 class Pile:
-    """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
+    """A multiset of keys: arrays in any order, and sorted runs in a spill file.
+
+    The keys of an array are never changed; who reads a pile for the last time may bring them into order.
+    """
 
     def __init__(self) -> None:
         self._held: dict[np.dtype[Any], list[Held]] = {}
@@ -80,56 +89,57 @@ class Pile:
         """Return all arrays and runs."""
         return [*self.held(), *self.runs]
 
-    def room(self, size: int, dtype: np.dtype[Any], most: int) -> Keys:
-        """Return room for keys that may be added next, behind those that were added before.
+    def room(self, size: int, dtype: np.dtype[Any], most: int, spare: int = 0) -> Keys:
+        """Return room for keys that may be added, right behind those that were given room before.
 
         Memory that is touched for the first time costs as much as sorting it: large arrays have large pages,
         and need not be joined later. What nobody writes to takes no memory.
 
         size, dtype : of the keys; most : how many may come in all, these among them
+        spare : entries behind the keys that may be written now, and belong to the next ones
         """
-        if self._room.dtype != dtype or self._used + size > self._room.size:
-            self._room, self._used = np.empty(max(size, most), dtype), 0
-        return self._room[self._used : self._used + size]
+        if self._room.dtype != dtype or self._used + size + spare > self._room.size:
+            self._room, self._used = np.empty(max(size + spare, most), dtype), 0
+        start = self._used
+        self._used += size
+        return self._room[start : self._used + spare]
 
     def add(self, arrays: Iterable[Held]) -> None:
         """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
         for keys in arrays:
-            given = keys.scores if isinstance(keys, Grouped) else keys
-            in_room = self._is_next(given)
-            if in_room:
-                self._used += given.size  # also where all of them are another pile's
             if not keys.size:
                 continue
             self.n_bytes += keys.nbytes
             tail = self._held.setdefault(keys.dtype, [])
-            if isinstance(keys, Grouped):
-                tail.append(keys)
-                continue
-            if in_room and tail and getattr(tail[-1], "base", None) is self._room:
-                tail[-1] = self._room[self._used - keys.size - tail[-1].size : self._used]
+            joined = self._joined(tail[-1], keys) if tail else None
+            if joined is not None:
+                tail[-1] = joined
                 continue
             tail.append(keys)
             while (
                 len(tail) > 1
+                and not isinstance(tail[-1], Grouped)
+                and not isinstance(tail[-2], Grouped)
                 and tail[-2].size + tail[-1].size <= SMALL
                 and tail[-2].size <= 2 * tail[-1].size
-                and not isinstance(tail[-2], Grouped)
             ):
                 tail[-2:] = [np.concatenate(tail[-2:])]
 
-    def _is_next(self, keys: Keys) -> bool:
-        """Tell whether keys lie where the next ones do; those of a pile that is merged with itself do not."""
-        if keys.base is not self._room:
-            return False
-        start: int = keys.__array_interface__["data"][0]
-        room: int = self._room.__array_interface__["data"][0]
-        return start == room + self._used * keys.itemsize
+    def _joined(self, last: Held, keys: Held) -> Keys | None:
+        """Return the last keys and these as one array, where these start in the room where those end."""
+        if isinstance(last, Grouped) or isinstance(keys, Grouped):
+            return None
+        room = self._room
+        if last.base is not room or keys.base is not room or address(last) + last.nbytes != address(keys):
+            return None
+        start = (address(last) - address(room)) // room.itemsize
+        return room[start : start + last.size + keys.size]
 
     def ungroup(self) -> None:
         """Hold keys alone."""
-        held, self._held, self.n_bytes = self.held(), {}, 0
-        self.add(map(as_keys, held))
+        for tail in self._held.values():
+            for place, part in enumerate(tail):
+                tail[place] = as_keys(part)  # one by one: whatever happens, nothing is lost
 
     def put(self, old: Keys, new: Keys) -> None:
         """Take an array of the same keys in another order for one of its own."""
@@ -147,6 +157,7 @@ class Pile:
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
     """Write keys to sorted runs; the arrays are not touched."""
+    arrays = [keys for keys in arrays if keys.size]
     most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
     runs: list[Run] = []
     group: list[Held] = []

@@ -17,7 +17,7 @@ from xmleval.states.curves import Last, Unlisted, Work, count_cells, sweep_cells
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import Commit, as_floats, saved
 from xmleval.states.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
-from xmleval.states.spill import Keys, Run, SpillFile
+from xmleval.states.spill import Keys, Memory, Run
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
@@ -66,13 +66,6 @@ class Needs(NamedTuple):
     def scores(self) -> bool:
         """Whether scores are to be kept at all."""
         return self.cells or self.columns
-
-
-class Memory(NamedTuple):
-    """Bytes of keys that a state may hold before it spills them, and where to."""
-
-    held: int
-    file: SpillFile
 
 
 class ScoreRuns:
@@ -185,19 +178,18 @@ class ScoreRuns:
         n_relevant = int(np.count_nonzero(flags))
         sizes = n_relevant, flags.size - n_relevant
         room: list[Scores] = []
-        for kind, size in zip((GOOD, BAD), sizes, strict=True):
-            n = size + 1  # the kernel writes one more
+        for kind, size in zip((GOOD, BAD), sizes, strict=True):  # the kernel writes one more
             if self.needs.cells:
-                room.append(self._room(f"{CELLS}.{kind}", n, scores.dtype))
+                room.append(self._room(f"{CELLS}.{kind}", size, scores.dtype, spare=1))
             else:
-                room.append(np.empty(n, scores.dtype))
+                room.append(np.empty(size + 1, scores.dtype))
         part_scores(flags, scores, *room)
         return room[0][: sizes[0]], room[1][: sizes[1]]
 
-    def _room(self, name: str, size: int, dtype: np.dtype[Any]) -> Keys:
+    def _room(self, name: str, size: int, dtype: np.dtype[Any], spare: int = 0) -> Keys:
         """Return room for keys of a pile, where as many may come in each block."""
-        most = min(size + size * (self.n_blocks - 1) * 5 // 4, self.memory.held // dtype.itemsize)
-        return self.piles[name].room(size, dtype, most)
+        most = min(size + size * (self.n_blocks - 1) * 5 // 4, self.memory.room // dtype.itemsize)
+        return self.piles[name].room(size, dtype, most, spare)
 
     def spill_held(self) -> None:
         """Spill the keys that are held, so that they are written but once."""
@@ -338,7 +330,7 @@ class ScoreRuns:
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         for name, pile in self.piles.items():
             for number, keys in enumerate(pile.held()):
-                out[f"{name}.held{number}"] = as_keys(keys)
+                out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
         if self.needs.bounds:
@@ -380,6 +372,10 @@ class ScoreRuns:
             if not inside or np.isnan(score_of(part)).any():
                 raise ValueError(f"{pile} scores are out of range")
             yield part
+
+
+def _as_chunks(part: Grouped) -> Chunks:
+    return Chunks(part.dtype, part.size, lambda: iter([part.keys()]))
 
 
 def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run that are kept in memory, to find any other with one short read
 LEAST_STRIDE = 64  # so that the samples of many short runs stay small, too
 CHUNK_BYTES = 1 << 22
+COPIED_BYTES = 8 << 20  # of an array of keys that is copied to be sorted
 
 
 class _Temporary:
@@ -148,3 +149,20 @@ class Run:
             keys = np.empty(min(step, self.size - start), self.dtype)
             self.read(start, keys)
             yield keys
+
+
+class Memory(NamedTuple):
+    """Bytes of keys that a state may hold before it spills them, where to, and bytes of its largest array."""
+
+    held: int
+    file: SpillFile
+    room: int
+
+    @classmethod
+    def of(cls, memory: int, threads: int, last: bool) -> Memory:
+        """Leave a quarter of the memory for sorting; arrays may be large where that needs no copy of them.
+
+        last : whether who sorts them is the last to read them
+        """
+        room = memory // (4 * threads) if last else min(memory // 16, COPIED_BYTES)
+        return cls(memory * 3 // 4, SpillFile(), room)
