@@ -147,6 +147,8 @@ class Pile:
         for place, keys in enumerate(tail):
             if keys is old and new.dtype == old.dtype:
                 tail[place] = new
+                if old.base is self._room:
+                    self._room, self._used = np.empty(0, np.uint8), 0
                 return
 
     def clear(self) -> None:

@@ -17,7 +17,7 @@ from xmleval.states.curves import Last, Unlisted, Work, count_cells, sweep_cells
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import Commit, as_floats, saved
 from xmleval.states.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
-from xmleval.states.spill import Keys, Memory, Run
+from xmleval.states.spill import COPIED_BYTES, Keys, Memory, Run
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
@@ -188,7 +188,9 @@ class ScoreRuns:
 
     def _room(self, name: str, size: int, dtype: np.dtype[Any], spare: int = 0) -> Keys:
         """Return room for keys of a pile, where as many may come in each block."""
-        most = min(size + size * (self.n_blocks - 1) * 5 // 4, self.memory.room // dtype.itemsize)
+        moved = name.startswith(CELLS) and not self.needs.pairs_alone  # copied, array by array, to be cut
+        most = min(self.memory.room, COPIED_BYTES) if moved else self.memory.room
+        most = min(size + size * (self.n_blocks - 1) * 5 // 4, most // dtype.itemsize)
         return self.piles[name].room(size, dtype, most, spare)
 
     def spill_held(self) -> None:
