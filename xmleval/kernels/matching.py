@@ -97,7 +97,8 @@ def find_hits(
                 n_hits += found
         elif n_relevant <= COMPARED:
             row = true_labels[first : first + n_relevant]
-            for s in range(lo, lo + n):  # the longer side innermost, so that comparing vectorises
+            # the longer side innermost, so that comparing vectorises; one loop for both ways is twice as slow
+            for s in range(lo, lo + n):
                 label = list_labels[s]
                 found = False
                 for t in range(n_relevant):

@@ -110,8 +110,9 @@ def _over_labels(
     """
     piles = [*one, *other]
     grouped = [[part for pile in group for part in pile.parts()] for group in (one, other)]
-    if all(isinstance(part, Grouped) for parts in grouped for part in parts) and any(grouped):
-        _over_grouped(grouped[0], grouped[1], n_labels, count, work.n_ranges(piles), work, sort_other)
+    together = any(grouped) and all(isinstance(part, Grouped) for parts in grouped for part in parts)
+    if together and not sort_other:
+        _over_grouped(grouped[0], grouped[1], n_labels, count, work.n_ranges(piles), work)
         return
     for pile in piles:
         pile.ungroup()
@@ -142,9 +143,11 @@ def _over_grouped(
     count: Callable[[int, int, Columns, Columns], None],
     n_ranges: int,
     work: Work,
-    sort_other: bool,
 ) -> None:
-    """Do what `_over_labels` does where all scores lie together by label in several arrays."""
+    """Do what `_over_labels` does where all scores lie together by label in several arrays.
+
+    Those of the other group are in any order within each label.
+    """
     reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n_ranges) / n_ranges)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
@@ -152,10 +155,8 @@ def _over_grouped(
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
         good, bad = (_gathered(parts, start, stop) for parts in (one, other))
-        for columns in (good, bad) if sort_other else (good,):
-            sort_columns(*columns, LONG)
-            for label in np.flatnonzero(np.diff(columns.ptr) > LONG):
-                columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
+        sort_columns(*good, LONG)
+        _sort_labels(good, np.diff(good.ptr) > LONG)
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
@@ -178,9 +179,14 @@ def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:
     """Sort the scores of labels for which counting through them for each relevant one would cost more."""
     n_good, n_bad = n_listed.T
     in_order: Bools = n_good * n_bad > SORTED_FROM + SORTED_PER_SCORE * n_bad
-    for label in np.flatnonzero(in_order):
-        bad.scores[bad.ptr[label] : bad.ptr[label + 1]].sort()
+    _sort_labels(bad, in_order)
     return in_order
+
+
+def _sort_labels(columns: Columns, flags: Bools) -> None:
+    """Sort the scores of each flagged label, in place."""
+    for label in np.flatnonzero(flags):
+        columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
 
 
 def _grouped(keys: Keys, start: int, stop: int) -> Columns:

@@ -65,7 +65,7 @@ class Work(NamedTuple):
         return max(self._n_parts(piles), 1 if self._is_small(piles) else 2 * self.threads)
 
     def n_groups(self, piles: Sequence[Pile]) -> int:
-        """Return into how many groups of any scores piles are cut, of one size: as many for each thread."""
+        """Return into how many groups of any scores piles are cut: as many for each thread."""
         n_parts = self._n_parts(piles)
         return n_parts if self._is_small(piles) else -(-n_parts // self.threads) * self.threads
 

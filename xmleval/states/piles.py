@@ -141,6 +141,9 @@ class Pile:
             for place, part in enumerate(tail):
                 tail[place] = as_keys(part)  # one by one: whatever happens, nothing is lost
 
+    def _drop_room(self) -> None:
+        self._room, self._used = np.empty(0, np.uint8), 0
+
     def put(self, old: Keys, new: Keys) -> None:
         """Take an array of the same keys in another order for one of its own."""
         tail = self._held.get(old.dtype, [])
@@ -148,13 +151,13 @@ class Pile:
             if keys is old and new.dtype == old.dtype:
                 tail[place] = new
                 if old.base is self._room:
-                    self._room, self._used = np.empty(0, np.uint8), 0
+                    self._drop_room()
                 return
 
     def clear(self) -> None:
         """Drop the arrays."""
         self._held, self.n_bytes = {}, 0
-        self._room, self._used = np.empty(0, np.uint8), 0
+        self._drop_room()
 
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
