@@ -16,7 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import csr, exact, seeds
-from xmleval.arrays import Block, Ranking, Truth
+from xmleval.arrays import Block, Propensity, Ranking, Truth
+from xmleval.coerce import check_propensity
 from xmleval.kernels.profiles import LARGEST_SUM, MOST_TERMS
 from xmleval.states import Decision, Facts, LabelSets, LabelTotals, RankProfile, RowSums
 from xmleval.states.facts import TABULATED, discount_sums
@@ -26,6 +27,11 @@ N_LABELS = 40
 PRED, TOP = Decision("pred"), Decision("top", 3.0)
 KEYS = ["short", "wide", "empty"]
 Q = np.random.default_rng(5).choice([1.0, 1.1, 2.5, 9.649, 1.0 + 2.0**-52], N_LABELS)
+
+
+def checked(q: Any) -> Propensity:
+    return check_propensity(q, N_LABELS)
+
 
 law = settings(max_examples=25)
 
@@ -85,13 +91,13 @@ KINDS: dict[str, tuple[bool, Make]] = {
     "hits": (False, lambda: RankProfile(5)),
     "deep hits": (False, lambda: RankProfile(10**9)),
     "weighted hits": (True, lambda: RankProfile(5, weighted=True)),
-    "gains": (False, lambda: RankProfile(3, Q)),
-    "deep gains": (False, lambda: RankProfile(100, Q)),
-    "weighted gains": (True, lambda: RankProfile(3, Q, weighted=True)),
-    "small gains": (False, lambda: RankProfile(4, Q / 10)),
-    "large gains": (False, lambda: RankProfile(4, Q * 2.0**26)),
+    "gains": (False, lambda: RankProfile(3, checked(Q))),
+    "deep gains": (False, lambda: RankProfile(100, checked(Q))),
+    "weighted gains": (True, lambda: RankProfile(3, checked(Q), weighted=True)),
+    "small gains": (False, lambda: RankProfile(4, checked(Q / 10))),
+    "large gains": (False, lambda: RankProfile(4, checked(Q * 2.0**26))),
     "kept hits": (False, lambda: RankProfile(5, keep=True)),
-    "kept gains": (True, lambda: RankProfile(5, Q, weighted=True, keep=True)),
+    "kept gains": (True, lambda: RankProfile(5, checked(Q), weighted=True, keep=True)),
     "rows": (False, lambda: RowSums(KEYS)),
     "weighted rows": (True, lambda: RowSums(KEYS)),
     "kept rows": (False, lambda: RowSums(KEYS, keep=True)),
@@ -227,24 +233,24 @@ def test_fast_and_slow_sums_of_gains_mix(seed: int, cuts: list[int]) -> None:
     q = np.random.default_rng(seed).choice(LARGEST_Q, N_LABELS)
     q[0] = 2.0**30  # eight rows of it reach the largest sum
     assert 8 * q[0] == LARGEST_SUM
-    fast = RankProfile(6, q)
+    fast = RankProfile(6, checked(q))
     assert [fast._splits(n) for n in (7, 8)] == [True, False]
     ends = list(itertools.accumulate(cuts, initial=0))
     rows = random_data(seed, ends[-1])
     for span in itertools.pairwise(ends):
         add(fast, rows, *span)
-    slow, alone = add(Slow(6, q), rows, 0, rows.n), RankProfile(6, q)
+    slow, alone = add(Slow(6, checked(q)), rows, 0, rows.n), RankProfile(6, checked(q))
     assert frozen(fast) == frozen(slow)
     for i in range(rows.n):
-        alone.prepare_merge(add(RankProfile(6, q), rows, i, i + 1))()
+        alone.prepare_merge(add(RankProfile(6, checked(q)), rows, i, i + 1))()
     assert frozen(fast) == frozen(alone)
 
 
 def test_fast_sums_keep_to_their_limits() -> None:
-    assert RankProfile(3, Q)._splits(MOST_TERMS - 1)
-    assert not RankProfile(3, Q)._splits(MOST_TERMS)
-    assert not RankProfile(3, Q, weighted=True)._splits(1)
-    assert not RankProfile(3, Q / 2)._splits(1)
+    assert RankProfile(3, checked(Q))._splits(MOST_TERMS - 1)
+    assert not RankProfile(3, checked(Q))._splits(MOST_TERMS)
+    assert not RankProfile(3, checked(Q), weighted=True)._splits(1)
+    assert not RankProfile(3, checked(Q / 2))._splits(1)
     assert not RankProfile(3)._splits(1)
 
 
@@ -252,7 +258,7 @@ def test_fast_and_slow_sums_agree_on_a_large_block() -> None:
     n = 4000
     q = 1.0 + np.random.default_rng(1).random(N_LABELS) * 10
     rows = random_data(2, n)
-    slow, fast = add(Slow(6, q), rows, 0, n), add(RankProfile(6, q), rows, 0, n)
+    slow, fast = add(Slow(6, checked(q)), rows, 0, n), add(RankProfile(6, checked(q)), rows, 0, n)
     assert fast._splits(n)
     assert frozen(fast) == frozen(slow)
 
@@ -260,7 +266,7 @@ def test_fast_and_slow_sums_agree_on_a_large_block() -> None:
 @given(seed=seeds, n=st.integers(0, 12), weighted=st.booleans(), depth=st.sampled_from([1, 4, 99]))
 def test_profile_holds_exact_sums(seed: int, n: int, weighted: bool, depth: int) -> None:
     rows = random_data(seed, n, weighted)
-    state = add(RankProfile(depth, Q, weighted), rows, 0, n)
+    state = add(RankProfile(depth, checked(Q), weighted), rows, 0, n)
     sizes = sorted({len(y) for y in rows.truth})
     assert state.n_relevant.tolist() == sizes
 
@@ -297,7 +303,7 @@ def test_profile_holds_exact_sums(seed: int, n: int, weighted: bool, depth: int)
 def test_tables_grow_in_both_directions() -> None:
     rows = random_data(0, 3)
     rows.truth, rows.listed = [[0], [0, 1, 2], [1, 2]], [[0], [9, 8, 7, 0, 1], [5, 2]]
-    state = RankProfile(4, Q)
+    state = RankProfile(4, checked(Q))
     shapes = []
     for i in (0, 1, 2):
         add(state, rows, i, i + 1)

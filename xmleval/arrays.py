@@ -44,6 +44,14 @@ class Ranking(NamedTuple):
     ordered: bool = True
 
 
+class Propensity(NamedTuple):
+    """Inverse propensities of all labels, float64 (n_labels,), and the least and the largest of them."""
+
+    values: Floats
+    least: float
+    most: float
+
+
 class Block(NamedTuple):
     """Canonical input of consecutive instances; ``weight`` is float64 (n,) or None.
 

@@ -314,7 +314,7 @@ class Evaluator:
         """Return everything that a file is to hold."""
         arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
         if self._settings.propensity is not None:
-            arrays["propensity"] = self._settings.propensity
+            arrays["propensity"] = self._settings.propensities
         rule = None
         if self._settings.decision is not None and self._settings.decision.fitted:
             rule, arrays["decision"] = as_parts(self._settings.decision)

@@ -84,6 +84,8 @@ def join_inputs(
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
     """Refuse rows without a score for every label where a measure that was asked for by name needs them."""
     insisted = [spec for spec in plan.gapless if str(spec) in plan.insisted]
+    if not insisted:
+        return
     n_listed, n_relevant = np.diff(ranking.ptr), np.diff(truth.ptr)
     for spec in insisted:
         gap = n_listed < plan.n_labels

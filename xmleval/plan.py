@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Block, Floats, Ints
+from xmleval.arrays import Block, Floats, Ints, Propensity
 from xmleval.conventions import Conventions
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
@@ -58,7 +58,7 @@ class Plan:
     specs: tuple[Spec, ...]
     n_labels: int
     conventions: Conventions
-    propensity: Floats | None
+    propensity: Propensity | None
     decision: Decision | None
     weighted: bool
     keep_rows: bool
@@ -99,9 +99,16 @@ class Plan:
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
         return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
 
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Spec]]:
+        found: dict[str, list[Spec]] = {}
+        for spec in self.every:
+            found.setdefault(self.reads(spec), []).append(spec)
+        return found
+
     def reading(self, kind: str) -> list[Spec]:
         """Return the specs that read one kind of statistic."""
-        return [spec for spec in self.every if self.reads(spec) == kind]
+        return self._by_kind.get(kind, [])
 
     @property
     def decisions(self) -> list[Decision]:
@@ -124,7 +131,7 @@ class Plan:
         """Numbers of leading bits that scores are counted by."""
         return list(dict.fromkeys(int(dict(spec.params)["bits"]) for spec in self.reading("keys")))
 
-    @property
+    @cached_property
     def curves(self) -> Needs:
         """What is asked of pooled scores."""
         specs = self.reading("runs")

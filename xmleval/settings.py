@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats
+from xmleval.arrays import Floats, Propensity
 from xmleval.coerce import InputError, check_propensity, positive_integer
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.plan import Plan, missing_input
@@ -32,7 +32,7 @@ class Settings:
         Measures, and whether each was asked for by its own name.
     conventions : Conventions
         Readings of the formulas.
-    propensity : float64 (n_labels,) or None
+    propensity : Propensity or None
         Inverse propensities, and the constants they were made with, where they are known.
     decision : Decision or None
         How scores become sets.
@@ -41,7 +41,7 @@ class Settings:
     n_labels: int
     asked: list[tuple[Spec, bool]]
     conventions: Conventions
-    propensity: Floats | None
+    propensity: Propensity | None
     constants: dict[str, float] = field(default_factory=dict)
     decision: Decision | None
     keep_rows: bool
@@ -68,7 +68,7 @@ class Settings:
         n_labels = positive_integer("n_labels", n_labels)
         asked = expand_metrics(metrics, k)
         resolved = resolve_conventions(conventions, unlisted)
-        q = None if propensity is None else check_propensity(propensity, n_labels).copy()
+        q = None if propensity is None else check_propensity(propensity, n_labels)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
@@ -108,13 +108,13 @@ class Settings:
     @property
     def propensities(self) -> Floats:
         """Inverse propensities, none where they were not given."""
-        return np.empty(0) if self.propensity is None else self.propensity
+        return np.empty(0) if self.propensity is None else self.propensity.values
 
     def describe_propensity(self) -> str | None:
         """Say what is to be said of the propensities beside their constants."""
         if self.propensity is None:
             return None
-        return "given" if self.propensity.min() >= 1 else "given, some below 1: not inverse?"
+        return "given" if self.propensity.least >= 1 else "given, some below 1: not inverse?"
 
     def left_out(self, given: frozenset[str]) -> dict[str, str]:
         """Return the measures that the input does not allow, and what they need."""

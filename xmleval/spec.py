@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from xmleval.coerce import positive_integer
@@ -31,6 +32,10 @@ class Spec:
 
     def __str__(self) -> str:
         """Return the name that parses to this spec."""
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         average = f".{self.average}" if self.average else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
         return f"{self.metric.name}{average}{f'({shown})' if shown else ''}{self._cutoff}"
@@ -56,6 +61,7 @@ def _number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
+@lru_cache(maxsize=1024)
 def parse_spec(text: str) -> Spec:
     """Parse the name of one measure.
 

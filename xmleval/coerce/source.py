@@ -21,7 +21,7 @@ from xmleval.kernels.checking import (
 )
 
 T = TypeVar("T")
-BLOCK_BYTES, MOST_ROWS = 16 << 20, 49152
+BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
 MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 

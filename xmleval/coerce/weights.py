@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats
+from xmleval.arrays import Floats, Propensity
 from xmleval.coerce.errors import InputError
 from xmleval.coerce.source import as_array
 
@@ -31,15 +31,16 @@ def check_weight(value: Any, n_rows: int) -> Floats:
     return weight / HEAVIEST
 
 
-def check_propensity(value: Any, n_labels: int | None) -> Floats:
-    """Return inverse propensities as float64 (n_labels,), or refuse them."""
-    weights = as_array("propensity", value).astype(np.float64, copy=False)
+def check_propensity(value: Any, n_labels: int | None) -> Propensity:
+    """Return a copy of inverse propensities, or refuse them."""
+    weights = np.array(as_array("propensity", value), np.float64)
     if weights.ndim != 1 or (n_labels is not None and weights.size != n_labels):
         expected = "a vector" if n_labels is None else f"({n_labels},)"
         raise InputError("propensity", f"shape {weights.shape} is not {expected}: one per label")
-    bad = np.flatnonzero(~((weights > 0) & (weights <= MOST_PROPENSITY)))
-    if bad.size:
+    least, most = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
+    if not (least > 0 and most <= MOST_PROPENSITY):  # both are NaN where any is
+        bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
         raise InputError(
-            "propensity", f"label {bad[0]}: inverse propensity {weights[bad[0]]} is not within 0..2^30"
+            "propensity", f"label {bad}: inverse propensity {weights[bad]} is not within 0..2^30"
         )
-    return np.ascontiguousarray(weights)
+    return Propensity(weights, least, most)

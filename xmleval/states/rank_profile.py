@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
+from xmleval.arrays import Floats, Ints, Propensity
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.profiles import (
@@ -49,7 +49,7 @@ class RankProfile:
     ----------
     depth : int
         Deepest rank that counts; tables are only as wide as the deepest hit.
-    propensity : float64 (n_labels,) or None
+    propensity : Propensity or None
         Inverse propensities, where weighted gains are wanted.
     weighted : bool
         Whether instances have weights: then hits and rows are fixed-point sums as well.
@@ -58,7 +58,7 @@ class RankProfile:
     """
 
     def __init__(
-        self, depth: int, propensity: Floats | None = None, weighted: bool = False, keep: bool = False
+        self, depth: int, propensity: Propensity | None = None, weighted: bool = False, keep: bool = False
     ) -> None:
         self.depth = depth
         self.propensity = propensity
@@ -75,9 +75,6 @@ class RankProfile:
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
         self.n_empty = 0  # rows without relevant labels, whatever they weigh
         self.kept: list[tuple[int, Profile]] = []
-        self._q_range = (
-            (0.0, 0.0) if propensity is None else (float(propensity.min()), float(propensity.max()))
-        )
 
     def prepare(self, facts: Facts) -> Commit:
         """Count a block."""
@@ -104,9 +101,9 @@ class RankProfile:
 
     def _splits(self, n_rows: int) -> bool:
         """Tell whether the faster sums of gains are exact for so many rows."""
-        if self.weighted or self.propensity is None or self._q_range[0] < 1.0:
+        if self.weighted or self.propensity is None or self.propensity.least < 1.0:
             return False
-        return n_rows < MOST_TERMS and n_rows * self._q_range[1] < LARGEST_SUM
+        return n_rows < MOST_TERMS and n_rows * self.propensity.most < LARGEST_SUM
 
     def _sum_split(self, facts: Facts, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals in split sums; ``n_rows`` of each slot."""
@@ -123,13 +120,13 @@ class RankProfile:
             group_rows(facts.n_relevant, group_ptr[slots], order)
             sum_leading_gains(
                 ptr, labels, ranks, facts.ranking.ptr, facts.ranking.labels, order, group_ptr,
-                self.propensity, hits, gains, ideals,
+                self.propensity.values, hits, gains, ideals,
             )  # fmt: skip
             return hits, gains, ideals
         hits = np.zeros((n_rows.size, width + 1), np.int64)
         gains = np.zeros((n_rows.size, width + 1, 2))
         count_hits(ptr, facts.ranks, slots, hits)
-        sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity, gains, ideals)
+        sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity.values, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals
 
     def _sum_limbs(self, facts: Facts, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
@@ -148,8 +145,8 @@ class RankProfile:
         if self.propensity is not None:
             found["gains"] = np.zeros((n_slots, width, LIMBS), np.int64)
             found["ideals"] = np.zeros((n_slots, widest, LIMBS), np.int64)
-            sum_gains(ptr, labels, facts.ranks, slots, self.propensity, weight, found["gains"])
-            sum_ideals(ptr, labels, slots, self.propensity, weight, found["ideals"])
+            sum_gains(ptr, labels, facts.ranks, slots, self.propensity.values, weight, found["gains"])
+            sum_ideals(ptr, labels, slots, self.propensity.values, weight, found["ideals"])
         return found
 
     def prepare_merge(self, other: RankProfile) -> Commit:
@@ -182,7 +179,7 @@ class RankProfile:
         """Return the profile of every single instance of a block."""
         ptr, labels = facts.block.truth
         n = facts.n_rows
-        propensity = NO_WEIGHT if self.propensity is None else self.propensity
+        propensity = NO_WEIGHT if self.propensity is None else self.propensity.values
         hits = np.zeros((n, self._width(facts)))
         gains = np.zeros(hits.shape if propensity.size else (0, 0))
         keep_hits(ptr, labels, facts.ranks, propensity, hits, gains)
