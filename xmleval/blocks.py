@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import FrameType
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from xmleval.arrays import Block
 from xmleval.coerce import InputError
 from xmleval.plan import States
-from xmleval.states import Commit
+from xmleval.states import Commit, in_turns
 
 WORKERS_BYTES = 1 << 30
 KEPT_BYTES = 31 << 20  # about the most that the C library's allocator can be taught to keep
@@ -67,40 +66,20 @@ def count_blocks(
     # Freed arrays up to this size then stay with the process: what one block leaves, the next one takes, and
     # memory from the system is far slower. An array that nobody writes to costs next to nothing.
     np.empty(KEPT_BYTES, np.uint8)
-    turn = itertools.count()
     n_blocks = -(-n_rows // size)
-    refused: list[tuple[int, BaseException]] = []
-    stop = threading.Event()
 
-    def work(found: States) -> None:
-        while not stop.is_set() and (number := next(turn)) < n_blocks:
-            try:
-                rows = checked(block, number * size, min((number + 1) * size, n_rows))
-                for commit in found.prepare(rows):
-                    commit()
-            except BaseException as error:
-                refused.append((number, error))
-                stop.set()
+    def count(part: States, number: int) -> None:
+        rows = checked(block, number * size, min((number + 1) * size, n_rows))
+        for commit in part.prepare(rows):
+            commit()
 
     # each worker holds statistics of its own: not more of them than memory is meant to bear
     n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
     parts = [states] if fresh else []
     parts += states.of_workers(n_workers - len(parts))
     states.share_memory(parts, n_blocks)
-    if n_workers == 1:
-        work(parts[0])
-    else:
-        with ThreadPoolExecutor(n_workers - 1) as pool:  # this thread works, too
-            try:
-                others = [pool.submit(work, part) for part in parts[1:]]
-                work(parts[0])
-                for other in others:
-                    other.result()
-            finally:
-                stop.set()
-    if refused:
-        # blocks are taken in order, so the earliest refusal is that of the first offending row
-        raise min(refused, key=lambda item: item[0])[1]
+    # the failure that comes first by number is that of the first offending row
+    in_turns(n_blocks, [partial(count, part) for part in parts])
     states.share_memory(parts[:1])
     for part in parts[1:]:
         for commit in parts[0].prepare_merge(part):

@@ -140,7 +140,8 @@ class Plan:
             cells="micro" in averages or self.curve_points > 0,
             columns=self.keep_curves or bool(averages - {"micro"}),
             bounds=any(map(self.bounded, specs)),
-            pairs_alone=not any(spec.average == "micro" and not spec.metric.pairs_alone for spec in specs),
+            pairs_alone=not (self.curve_points or any(map(self.bounded, specs)))
+            and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
         )
 
     def bounded(self, spec: Spec) -> bool:
@@ -256,7 +257,7 @@ class States:
         for part in parts:
             if part.runs:
                 part.runs.memory = part.runs.memory._replace(held=share)
-                part.runs.n_blocks = -(-n_blocks // len(parts))
+                part.runs.n_blocks, part.runs.n_workers = -(-n_blocks // len(parts)), len(parts)
 
     def prepare(self, block: Block) -> list[Commit]:
         """Count a block as far as anything may fail; what is returned changes the states when called."""

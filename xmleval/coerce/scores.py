@@ -23,7 +23,7 @@ from xmleval.coerce.source import (
     stored_csr,
     stored_lists,
 )
-from xmleval.kernels.checking import FINE, find_duplicate
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -260,18 +260,7 @@ def _list_rows(
         ids = labels[start:stop]
         ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
         values = None if scores is None else scores[start:stop].reshape(-1)
-        flat = ids.reshape(-1)
-        if flat.size and not (flat.min() >= 0 and flat.max() < n_labels):
-            bad = np.flatnonzero((flat < -1) | (flat >= n_labels))
-            if bad.size:
-                row, label = start + int(bad[0]) // width, int(flat[bad[0]])
-                raise InputError(
-                    argument,
-                    f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)",
-                )
-            kept = keep_entries(Entries(ptr, flat, values), flat >= 0)
-            ptr, flat, values = kept.ptr, kept.labels, kept.data
-        return _ranked_list(argument, ptr, flat, values, start, n_labels, unlisted, depth)
+        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
 
     return Rows(n_rows, n_labels, 24.0 * width, block)
 
@@ -286,11 +275,23 @@ def _ranked_list(
     unlisted: float | None,
     depth: int | None,
 ) -> Ranking:
-    """Check ids in range that are given best first, and order them where their scores do not fall."""
-    labels = np.ascontiguousarray(ids.astype(label_dtype(n_labels), copy=False))
-    code, row, position = find_duplicate(ptr, labels)
+    """Check ids that are given best first, and order them where their scores do not fall."""
+    given = ids
+    if ids.dtype not in (np.int32, np.int64):
+        ids = ids.astype(np.int64)
+    code, row, position = check_list(ptr, ids, n_labels)
+    if code == BAD_LABEL:
+        bad = np.flatnonzero((ids < -1) | (ids >= n_labels))
+        if bad.size:
+            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
+            raise InputError(
+                argument, f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
+            )
+        ptr, ids, values = keep_entries(Entries(ptr, ids, values), ids >= 0)
+        code, row, position = check_list(ptr, ids, n_labels)
     if code != FINE:
-        refuse_code(argument, code, start + row, int(labels[position]), n_labels)
+        refuse_code(argument, code, start + row, int(ids[position]), n_labels)
+    labels = np.ascontiguousarray(ids.astype(label_dtype(n_labels), copy=False))
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start)

@@ -11,7 +11,8 @@ from xmleval.kernels.sorting import longest_row, sort_down
 FEW, MANY = 8, 2048  # ids of a row up to which two words tell most apart, and up to which buckets do
 BUCKET_BITS = 15  # buckets that a level-1 cache holds; more where rows are long
 MOST_FALLS = 1 << 30  # that 32 bits count
-LAST_TAG = np.uint8(255)
+NEAR = 1 << 13  # ids that are looked at twice before they leave the level-1 cache
+LAST_TAG = np.uint8(254)  # a row takes up to two
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
@@ -108,52 +109,70 @@ def find_twin(labels: Labels, scratch: Labels) -> int:
 
 
 @kernel
-def find_met(labels: Labels, tags: Labels, shift: np.uint64) -> int:
+def find_met(labels: Labels, tags: Labels, tag: np.uint8, shift: np.uint64) -> int:
     """Find the first id that occurred before, comparing those that share a bucket; -1 where there is none.
 
-    tags : uint8 (buckets,), overwritten where the row is not short; shift : of a hash to its bucket
+    tags : uint8 (buckets,), the tag of the last row that used each, changed where the row is not short
+    tag : uint8, that of no row before; shift : of a hash to its bucket
     """
     few = labels.size <= FEW
-    if not few:
-        tags[:] = 0
     for p in range(labels.size):
         bucket = (np.uint64(labels[p]) * HASH) >> shift
-        if not few and tags[bucket] == 0:
-            tags[bucket] = 1
+        if not few and tags[bucket] != tag:
+            tags[bucket] = tag
             continue
-        twice = False
-        for other in range(p):
-            twice |= labels[other] == labels[p]
-        if twice:
+        if contains(labels[:p], labels[p]):
             return p
     return -1
 
 
 @kernel
-def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
-    """Find an id that a row of an unsorted list holds twice.
+def exceeds(labels: Labels, n_labels: int) -> bool:
+    """Tell whether any id is out of range; all are looked at, which vectorises."""
+    if labels.size == 0:
+        return False
+    lowest, highest = labels[0], labels[0]
+    for p in range(labels.size):
+        lowest, highest = min(lowest, labels[p]), max(highest, labels[p])
+    return bool(lowest < 0 or highest >= n_labels)
+
+
+@kernel
+def contains(labels: Labels, label: int) -> bool:
+    """Tell whether an id is among others; all are looked at, which vectorises."""
+    found = False
+    for p in range(labels.size):
+        found |= labels[p] == label
+    return found
+
+
+@kernel
+def find_duplicate(
+    ptr: Ints, labels: Labels, tags: Labels, tag: np.uint8, shift: np.uint64, scratch: Labels
+) -> tuple[int, int, np.uint8]:
+    """Find an id that a row holds twice; return the row, the position or -1, and the last tag.
 
     Ids of a row are thrown into buckets, those of a short row into the bits of two words, without a branch
     for each; rows where two met there, or too long for it, are looked at again.
+
+    tags, tag, shift : as of `find_met`; scratch : as long as the longest row where it is too long for buckets
     """
-    longest = longest_row(ptr)
-    bits = BUCKET_BITS
-    while (1 << bits) < 32 * min(longest, MANY):
-        bits += 1
-    shift, tag = np.uint64(64 - bits), np.uint8(0)
-    tags = np.zeros(1 << bits, np.uint8)
-    scratch = np.empty(longest if longest > MANY else 0, labels.dtype)
     for i in range(ptr.size - 1):
         lo, hi = ptr[i], ptr[i + 1]
-        met, position = np.uint64(0), -1
+        met, last, position = np.uint64(0), np.uint64(0), -1
         if hi - lo > MANY:
             position = find_twin(labels[lo:hi], scratch[: hi - lo])
         elif hi - lo > FEW:
+            row = labels[lo:hi]
             tag = np.uint8(tag + 1)
-            for p in range(lo, hi):
-                bucket = (np.uint64(labels[p]) * HASH) >> shift
-                met |= np.uint64(tags[bucket] == tag)
+            for p in range(row.size):
+                bucket = (np.uint64(row[p]) * HASH) >> shift
+                meets = tags[bucket] == tag
+                last = np.uint64(p) if meets else last
+                met += np.uint64(meets)
                 tags[bucket] = tag
+            if met == 1:  # nothing but this one can be there twice
+                met = np.uint64(contains(row[:last], row[last]))
         else:
             one, six = np.uint64(1), np.uint64(63)
             seen = also = np.uint64(0)
@@ -164,10 +183,35 @@ def find_duplicate(ptr: Ints, labels: Labels) -> tuple[int, int, int]:
                 seen |= one << bit
                 also |= one << other_bit
         if met:
-            position = find_met(labels[lo:hi], tags, shift)
+            tag = np.uint8(tag + 1)
+            position = find_met(labels[lo:hi], tags, tag, shift)
         if position >= 0:
-            return DUPLICATE, i, lo + position
-        if tag == LAST_TAG or (met and hi - lo > FEW):
+            return i, lo + position, tag
+        if tag >= LAST_TAG:
             tags[:] = 0
             tag = np.uint8(0)
+    return -1, -1, tag
+
+
+@kernel
+def check_list(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
+    """Verify that ids of unsorted lists lie in range, and that no row holds one twice."""
+    longest = longest_row(ptr)
+    step = max(1, NEAR // max(1, longest))
+    bits = BUCKET_BITS
+    while (1 << bits) < 32 * min(longest, MANY):
+        bits += 1
+    tags = np.zeros(1 << bits, np.uint8)
+    scratch = np.empty(longest if longest > MANY else 0, labels.dtype)
+    tag = np.uint8(0)
+    for start in range(0, ptr.size - 1, step):
+        rows = ptr[start : start + step + 1]
+        if exceeds(labels[rows[0] : rows[-1]], n_labels):
+            for i in range(rows.size - 1):
+                for p in range(rows[i], rows[i + 1]):
+                    if labels[p] < 0 or labels[p] >= n_labels:
+                        return BAD_LABEL, start + i, p
+        i, position, tag = find_duplicate(rows, labels, tags, tag, np.uint64(64 - bits), scratch)
+        if position >= 0:
+            return DUPLICATE, start + i, position
     return FINE, -1, -1

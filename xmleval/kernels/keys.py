@@ -12,9 +12,18 @@ HALF = 32
 LOW = (1 << HALF) - 1
 BIAS = 1 << (HALF - 1)
 SCANNED = 16  # splitters up to which comparing with each of them beats searching
-COMPARED = 12  # relevant labels of a row up to which comparing with each of them beats looking them up
+COMPARED = 16  # relevant labels of a row up to which comparing with each of them beats looking them up
 TABLE_BITS = 12
 TABLED = 1 << (TABLE_BITS - 2)  # up to which looking them up in a table beats searching
+
+
+@kernel
+def rank_of(bits: int) -> int:
+    """Return the place of a float32, free of -0.0, among all of them: 0..2^32 - 1.
+
+    bits : int32, those of the number
+    """
+    return int(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1))) + BIAS
 
 
 @kernel
@@ -28,6 +37,24 @@ def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Boo
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if positions[t]:
                 relevant[list_ptr[i] + positions[t] - 1] = True
+
+
+@kernel
+def flag_few(row: Labels, truth: Labels, flags: Bools) -> None:
+    """Flag the entries of a row that are among a few labels, comparing with four of them at a time."""
+    n = truth.size
+    if n == 0:
+        flags[:] = False
+    for t in range(0, n, 4):
+        a, b, c, d = truth[t], truth[min(t + 1, n - 1)], truth[min(t + 2, n - 1)], truth[min(t + 3, n - 1)]
+        if t == 0:
+            for s in range(row.size):
+                label = row[s]
+                flags[s] = (label == a) | (label == b) | (label == c) | (label == d)
+        else:
+            for s in range(row.size):
+                label = row[s]
+                flags[s] |= (label == a) | (label == b) | (label == c) | (label == d)
 
 
 @kernel
@@ -47,11 +74,7 @@ def flag_listed(
         flags = relevant[list_ptr[i] : list_ptr[i + 1]]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
         if truth.size <= COMPARED:
-            for s in range(row.size):
-                flags[s] = False
-            for label in truth:  # outermost, so that comparing vectorises
-                for s in range(row.size):
-                    flags[s] |= row[s] == label
+            flag_few(row, truth, flags)
         elif truth.size <= TABLED:
             n_met = 0
             for label in truth:
@@ -106,9 +129,7 @@ def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
     labels : int32 (n,); scores : int32 (n,), bits of float32 without -0.0 and NaN; keys : int64 (n,)
     """
     for p in range(labels.size):
-        bits = scores[p]
-        rank = np.int64(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1)))
-        keys[p] = (np.int64(labels[p]) << HALF) + (rank + BIAS)
+        keys[p] = (np.int64(labels[p]) << HALF) + rank_of(scores[p])
 
 
 @kernel
@@ -165,8 +186,7 @@ def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -
         bits = scores[p]
         if bits == -BIAS:  # -0.0 equals 0.0
             bits = np.int32(0)
-        rank = np.int64(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1))) + BIAS
-        counts[0 if flags[p] else 1, rank >> shift] += 1
+        counts[0 if flags[p] else 1, rank_of(bits) >> shift] += 1
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.states.curves import Work
+from xmleval.states.curves import Curve, Curves, Work
 from xmleval.states.decisions import (
     Decision,
     choose,
@@ -19,8 +19,9 @@ from xmleval.states.label_totals import LabelTotals, totals_bytes
 from xmleval.states.limbs import Commit, exact_mean
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
-from xmleval.states.score_runs import Curve, Curves, Needs, ScoreRuns
+from xmleval.states.score_runs import Needs, ScoreRuns
 from xmleval.states.spill import Memory, SpillFile
+from xmleval.states.turns import in_turns
 
 __all__ = [
     "MOST_BITS",
@@ -49,6 +50,7 @@ __all__ = [
     "choose",
     "cut_rows",
     "exact_mean",
+    "in_turns",
     "leading_scores",
     "refuse_infinite",
     "refuse_infinite_leading",

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.arrays import Floats, Ints, Scores
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.keys import HALF
-from xmleval.kernels.runs import count_pairs, sum_below, sweep, trace, weigh_group
+from xmleval.kernels.runs import sum_below, sweep, trace, weigh_group
 from xmleval.states.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.states.spill import Keys
+from xmleval.states.turns import in_turns
 
 T = TypeVar("T")
 LARGE = 1 << 20  # keys from which sorting ranges side by side pays
@@ -33,6 +34,33 @@ class Last(NamedTuple):
 
     scores: Scores
     n_left: Ints
+
+
+class Curve(NamedTuple):
+    """What curves of pooled scores say: of all cells together, or of each label, float64 (n,).
+
+    Of all cells together, where counts may be of any size, they are arrays of integers of Python.
+
+    n_relevant, n_irrelevant : cells; right, level : (relevant, irrelevant) pairs in the right order, and
+    with equal scores; precision : sum over relevant cells of the precision at the end of their tie group;
+    peak, threshold : largest F1 of a cut between tie groups, and the least score above the cut.
+    """
+
+    n_relevant: NDArray[Any]
+    n_irrelevant: NDArray[Any]
+    right: NDArray[Any]
+    level: NDArray[Any]
+    precision: Floats
+    peak: Floats
+    threshold: Floats
+
+
+class Curves(NamedTuple):
+    """Curves as the scores stand, and where unlisted labels take the worst and the best scores they may."""
+
+    value: Curve
+    worst: Curve | None
+    best: Curve | None
 
 
 class Found(NamedTuple):
@@ -80,8 +108,13 @@ class Work(NamedTuple):
         """Return what a task gives for each number, in order."""
         if self.threads == 1 or len(numbers) < 2:
             return [task(number) for number in numbers]
-        with ThreadPoolExecutor(self.threads) as pool:
-            return list(pool.map(task, numbers))
+        found: list[T | None] = [None] * len(numbers)
+
+        def work(place: int) -> None:
+            found[place] = task(numbers[place])
+
+        in_turns(len(numbers), [work] * min(self.threads, len(numbers)))
+        return cast(list[T], found)
 
 
 def sweep_cells(
@@ -149,60 +182,6 @@ def sweep_cells(
     return _total(found)
 
 
-def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work) -> Found | None:
-    """Count pairs of all cells where nothing else is asked and all scores are held; None where they are not.
-
-    Pairs add up over any parts of the irrelevant scores, so that these need not be brought into ranges.
-    """
-    dtype = common_dtype([relevant, irrelevant], np.float64)
-    mixed = any(keys.dtype != dtype for pile in (relevant, irrelevant) for keys in pile.held())
-    many = relevant.n_bytes > work.memory // 4 or irrelevant.size >= 1 << 31
-    if relevant.runs or irrelevant.runs or mixed or many:
-        return None
-
-    def in_order(arrays: list[Keys]) -> Scores:
-        keys = arrays[0] if work.last and len(arrays) == 1 else np.concatenate(arrays)
-        keys.sort()
-        return keys
-
-    good_groups = _in_groups(relevant, work.threads)
-    good = work.map(lambda number: in_order(good_groups[number]), range(len(good_groups)))
-    bad_groups = _in_groups(irrelevant, work.n_groups([relevant, irrelevant]))
-
-    def count(number: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        bad = in_order(bad_groups[number])
-        pairs = np.zeros((2, 2), np.int64)
-        for scores in good:
-            count_pairs(scores, bad, pairs)
-        return as_integers(pairs), _around(bad, unlisted.level)
-
-    counted = work.map(count, range(len(bad_groups)))
-    right, level = _added(pairs for pairs, _ in counted)
-    # pairs of a cell with a score and one without, and of two without
-    bad_below, bad_level = _added(around for _, around in counted)
-    good_below, good_level = _added(_around(scores, unlisted.level) for scores in good)
-    good_above = relevant.size - good_below - good_level
-    right += unlisted.relevant * bad_below + unlisted.irrelevant * good_above
-    level += unlisted.relevant * bad_level + unlisted.irrelevant * good_level
-    level += unlisted.relevant * unlisted.irrelevant
-    nothing = np.zeros(LIMBS, np.int64), np.full(2, np.nan), np.empty((0, 3))
-    return Found((right, level), *nothing, (0, 0))
-
-
-def _in_groups(pile: Pile, n_groups: int) -> list[list[Keys]]:
-    """Return the arrays of a pile in so many groups, or in fewer."""
-    held = pile.held()
-    return [held[number::n_groups] for number in range(min(len(held), n_groups))]
-
-
-def _around(scores: Scores, level: float | None) -> tuple[int, int]:
-    """Return how many rising scores are below the unlisted cells, and level with them."""
-    if level is None:
-        return 0, 0
-    low, high = (int(np.searchsorted(scores, scores.dtype.type(level), s)) for s in ("left", "right"))
-    return low, high - low
-
-
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
     """Return scores to cut piles at, and the number of the range that is the unlisted cells' score."""
     dtype = common_dtype(piles, np.float64)
@@ -250,15 +229,16 @@ def _total(found: Sequence[Found]) -> Found:
         if part.peak[0] > peak[0]:
             peak = part.peak
     return Found(
-        _added(part.pairs for part in found),
+        added(part.pairs for part in found),
         precision,
         peak,
         np.concatenate([np.empty((0, 3)), *(part.points for part in found)]),
-        _added(part.open_pairs for part in found),
+        added(part.open_pairs for part in found),
     )
 
 
-def _added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Add pairs up, side by side."""
     one, other = 0, 0
     for a, b in pairs:
         one, other = one + a, other + b

@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.arrays import Floats, Ints, Labels, Scores, label_dtype
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
+from xmleval.states.bands import Banded
 from xmleval.states.spill import Keys, Run, SpillFile
 
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
@@ -49,18 +50,23 @@ class Grouped(NamedTuple):
         return make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)
 
 
-Held = Keys | Grouped
+Held = Keys | Grouped | Banded
 
 
 def as_keys(part: Held) -> Keys:
     """Return what a pile holds as an array of keys."""
-    return part.keys() if isinstance(part, Grouped) else part
+    return part if isinstance(part, np.ndarray) else part.keys()
 
 
 def address(array: Keys) -> int:
     """Return where the memory of an array starts."""
     place: int = array.__array_interface__["data"][0]
     return place
+
+
+def offset_in(whole: Keys, part: Keys) -> int:
+    """Return how many entries of an array stand before a part of it."""
+    return (address(part) - address(whole)) // whole.itemsize
 
 
 class Pile:
@@ -82,7 +88,7 @@ class Pile:
         return sum(part.size for part in self.parts())
 
     def held(self) -> list[Any]:
-        """Return the arrays, of keys or grouped."""
+        """Return what is in memory: arrays of keys, or what `as_keys` makes one."""
         return [part for parts in self._held.values() for part in parts]
 
     def parts(self) -> list[Any]:
@@ -118,8 +124,8 @@ class Pile:
             tail.append(keys)
             while (
                 len(tail) > 1
-                and not isinstance(tail[-1], Grouped)
-                and not isinstance(tail[-2], Grouped)
+                and isinstance(tail[-1], np.ndarray)
+                and isinstance(tail[-2], np.ndarray)
                 and tail[-2].size + tail[-1].size <= SMALL
                 and tail[-2].size <= 2 * tail[-1].size
             ):
@@ -127,12 +133,12 @@ class Pile:
 
     def _joined(self, last: Held, keys: Held) -> Keys | None:
         """Return the last keys and these as one array, where these start in the room where those end."""
-        if isinstance(last, Grouped) or isinstance(keys, Grouped):
+        if not isinstance(last, np.ndarray) or not isinstance(keys, np.ndarray):
             return None
         room = self._room
         if last.base is not room or keys.base is not room or address(last) + last.nbytes != address(keys):
             return None
-        start = (address(last) - address(room)) // room.itemsize
+        start = offset_in(room, last)
         return room[start : start + last.size + keys.size]
 
     def ungroup(self) -> None:
@@ -144,7 +150,7 @@ class Pile:
     def _drop_room(self) -> None:
         self._room, self._used = np.empty(0, np.uint8), 0
 
-    def put(self, old: Keys, new: Keys) -> None:
+    def put(self, old: Keys, new: Held) -> None:
         """Take an array of the same keys in another order for one of its own."""
         tail = self._held.get(old.dtype, [])
         for place, keys in enumerate(tail):

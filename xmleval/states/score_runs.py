@@ -12,8 +12,10 @@ from xmleval.arrays import Bools, Chunks, Floats, Ints, Scores, as_score
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
+from xmleval.states.bands import Banded
+from xmleval.states.cells import count_cells
 from xmleval.states.columns import open_columns, sweep_columns
-from xmleval.states.curves import Last, Unlisted, Work, count_cells, sweep_cells
+from xmleval.states.curves import Curve, Curves, Last, Unlisted, Work, sweep_cells
 from xmleval.states.facts import Facts
 from xmleval.states.limbs import Commit, as_floats, saved
 from xmleval.states.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
@@ -21,40 +23,14 @@ from xmleval.states.spill import COPIED_BYTES, Keys, Memory, Run
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
+SPREAD = 1 << 20  # scores from which bands pay
 GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
-
-
-class Curve(NamedTuple):
-    """What curves of pooled scores say: of all cells together, or of each label, float64 (n,).
-
-    Of all cells together, where counts may be of any size, they are arrays of integers of Python.
-
-    n_relevant, n_irrelevant : cells; right, level : (relevant, irrelevant) pairs in the right order, and
-    with equal scores; precision : sum over relevant cells of the precision at the end of their tie group;
-    peak, threshold : largest F1 of a cut between tie groups, and the least score above the cut.
-    """
-
-    n_relevant: NDArray[Any]
-    n_irrelevant: NDArray[Any]
-    right: NDArray[Any]
-    level: NDArray[Any]
-    precision: Floats
-    peak: Floats
-    threshold: Floats
-
-
-class Curves(NamedTuple):
-    """Curves as the scores stand, and where unlisted labels take the worst and the best scores they may."""
-
-    value: Curve
-    worst: Curve | None
-    best: Curve | None
 
 
 class Needs(NamedTuple):
     """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
 
-    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak.
+    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak, points nor bounds.
     """
 
     cells: bool
@@ -90,7 +66,7 @@ class ScoreRuns:
         self.memory = memory
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
-        self.n_blocks = 1  # that may come one after another
+        self.n_blocks, self.n_workers = 1, 1  # that may come one after another, and side by side
         self.n_true: Ints = np.zeros(n_labels if needs.columns else 1, np.int64)
         open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
         wanted = [CELLS] * needs.cells + [COLUMNS] * needs.columns
@@ -152,7 +128,10 @@ class ScoreRuns:
         assert scores is not None
         found: dict[str, Held] = {}
         grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
-        if self.needs.cells or not grouped:
+        banded = self._in_bands(flags, scores)
+        if banded:
+            found |= {f"{CELLS}.{kind}": part for kind, part in zip((GOOD, BAD), banded, strict=True)}
+        elif self.needs.cells or not grouped:
             good, bad = self._parted(flags, scores)
             found |= {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
         if self.needs.columns and grouped:
@@ -172,6 +151,15 @@ class ScoreRuns:
                 each = np.repeat(facts.last_scores, np.diff(facts.ranking.ptr))
                 found[f"{COLUMNS}.{TAKEN}"] = make_keys(facts.ranking.labels, each, self.n_labels)
         return {name: found[name] for name in self.piles}
+
+    def _in_bands(self, flags: Bools, scores: Scores) -> tuple[Banded, Banded] | None:
+        """Return relevant and irrelevant scores in bands, where only pairs of many are asked; else None."""
+        needs, shared = self.needs, self.memory.shared
+        if shared is None or not needs.pairs_alone or needs.columns or scores.dtype != np.float32:
+            return None
+        n_scores = scores.size * self.n_blocks  # that this worker may take
+        fits = n_scores >= SPREAD and n_scores * scores.itemsize * 3 // 2 <= self.memory.held
+        return shared.part(flags, scores, 2 * n_scores * self.n_workers if fits else 0)
 
     def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
         """Return the scores of relevant and of irrelevant entries, in the room of their piles."""
@@ -246,6 +234,8 @@ class ScoreRuns:
         }
 
         def replace() -> None:
+            if self.memory.shared:
+                self.memory.shared.close()
             for name, pile in self.piles.items():
                 pile.clear()
                 pile.runs += runs[name]
@@ -263,7 +253,7 @@ class ScoreRuns:
             strides = np.array([max(1, -(-2 * pile.size // n_points)) for pile in (good, bad)])
         last = self._last() if self.needs.bounds else None
         found = None
-        if self.needs.pairs_alone and strides is None and last is None:
+        if self.needs.pairs_alone:
             found = count_cells(good, bad, unlisted, work)
         if found is None:
             found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
@@ -376,7 +366,7 @@ class ScoreRuns:
             yield part
 
 
-def _as_chunks(part: Grouped) -> Chunks:
+def _as_chunks(part: Grouped | Banded) -> Chunks:
     return Chunks(part.dtype, part.size, lambda: iter([part.keys()]))
 
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.states.bands import Shared
+
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run that are kept in memory, to find any other with one short read
 LEAST_STRIDE = 64  # so that the samples of many short runs stay small, too
@@ -152,11 +154,15 @@ class Run:
 
 
 class Memory(NamedTuple):
-    """Bytes of keys that a state may hold before it spills them, where to, and bytes of its largest array."""
+    """Bytes of keys that a state may hold before it spills them, where to, and bytes of its largest array.
+
+    ``shared`` brings scores into bands as they come, where nobody reads them twice.
+    """
 
     held: int
     file: SpillFile
     room: int
+    shared: Shared | None = None
 
     @classmethod
     def of(cls, memory: int, threads: int, last: bool) -> Memory:
@@ -165,4 +171,4 @@ class Memory(NamedTuple):
         last : whether who sorts them is the last to read them
         """
         room = memory // (4 * threads) if last else min(memory // 16, COPIED_BYTES)
-        return cls(memory * 3 // 4, SpillFile(), room)
+        return cls(memory * 3 // 4, SpillFile(), room, Shared() if last else None)

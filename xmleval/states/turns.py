@@ -1,0 +1,45 @@
+"""Work that is taken in turns, by this thread and by others beside it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+
+def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
+    """Let workers take the numbers 0 to n - 1 in turns, the first of them in this thread.
+
+    A thread that only waits for the others would take the processor from them each time it looks.
+
+    Raises
+    ------
+    BaseException
+        What failed first by number: numbers are taken in order. No further ones are then taken.
+    """
+    turn = itertools.count()
+    failed: list[tuple[int, BaseException]] = []
+    stop = threading.Event()
+
+    def work(worker: Callable[[int], None]) -> None:
+        while not stop.is_set() and (number := next(turn)) < n:
+            try:
+                worker(number)
+            except BaseException as error:
+                failed.append((number, error))
+                stop.set()
+
+    if len(workers) == 1:
+        work(workers[0])
+    else:
+        with ThreadPoolExecutor(len(workers) - 1) as pool:
+            try:
+                others = [pool.submit(work, worker) for worker in workers[1:]]
+                work(workers[0])
+                for other in others:
+                    other.result()
+            finally:
+                stop.set()
+    if failed:
+        raise min(failed, key=lambda item: item[0])[1]
