@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import seeds
@@ -41,7 +41,9 @@ def counted(relevant: Any, irrelevant: Any) -> float:
     return (below + up_to) / (2 * int(relevant.size) * int(irrelevant.size))
 
 
-@given(seed=seeds, n=st.sampled_from([1, 2, 3, 5, 1000, CHUNK - 1, CHUNK, CHUNK + 6]))
+@example(seed=0, n=CHUNK)
+@example(seed=1, n=CHUNK + 6)
+@given(seed=seeds, n=st.sampled_from([1, 2, 3, 5, 1000, 5001]))
 def test_scores_are_brought_into_bands(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     scores, flags = some_scores(rng, n), rng.random(n) < rng.random()
@@ -133,6 +135,22 @@ def test_more_scores_than_the_first_block_tells(memory: str) -> None:
     stream.update(truth, sparse)
     report = evaluate(truth, sparse, metrics=AUC, block_rows=20, threads=2, memory=memory)
     assert report.to_json() == stream.compute().to_json()
+
+
+@pytest.mark.usefixtures("bands_pay_always")
+def test_what_is_spilled_is_not_held_as_well() -> None:
+    rng = np.random.default_rng(2)
+    evaluator = Evaluator(AUC, n_labels=50, memory="50kB", threads=1, block_rows=10)
+    evaluator._last = True
+    for rows in (20, 400):
+        truth = (rng.random((rows, 50)) < 0.2).astype(int)
+        evaluator.update(truth, some_scores(rng, truth.size).reshape(truth.shape))
+    states = evaluator._states
+    assert states is not None
+    assert states.runs is not None
+    assert states.runs.memory.shared is not None
+    assert states.runs.piles["cells.irrelevant"].runs
+    assert states.runs.memory.shared._room.size == 0
 
 
 @pytest.mark.usefixtures("bands_pay_always")

@@ -14,11 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
-from xmleval.kernels import checking, fixed, jit, labels, matching, ranking, rows, sorting
+from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.kernels.keys import COMPARED
-from xmleval.kernels.matching import SCAN
+from xmleval.kernels.matching import COMPARED, SCAN
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
@@ -327,6 +326,24 @@ def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: A
         first, second = sorted(int(ptr[row]) + rng.permutation(sizes[row])[:2])
         ids[second] = ids[first]
         assert checking.check_list(ptr, ids, base + 3000) == (DUPLICATE, row, second)
+
+
+@given(
+    sizes=st.lists(
+        st.sampled_from([*range(10), keys.COMPARED, keys.COMPARED + 1, keys.TABLED, keys.TABLED + 1])
+    ),
+    seed=seeds,
+    dtype=int_types,
+)
+def test_relevant_entries_are_flagged(sizes: list[int], seed: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    truth = [sorted(rng.choice(3000, size, replace=False).tolist()) for size in sizes]
+    listed = [rng.permutation([*y, *range(3000, 3000 + int(rng.integers(70)))]).tolist() for y in truth]
+    listed = [row[int(rng.integers(3)) :] for row in listed]
+    list_ptr, labels = csr(listed, dtype)
+    flags = rng.random(labels.size) < 0.5
+    keys.flag_listed(list_ptr, labels, *csr(truth, dtype), flags)
+    assert cut(list_ptr, flags) == [[j in y for j in row] for row, y in zip(listed, truth, strict=True)]
 
 
 @given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))

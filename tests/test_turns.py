@@ -1,0 +1,62 @@
+"""Work in turns: everything once, the first failure by number, and nothing after it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from xmleval.states import in_turns
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_every_number_is_taken_once(n_workers: int) -> None:
+    taken: list[list[int]] = [[] for _ in range(n_workers)]
+    in_turns(1000, [own.append for own in taken])
+    assert sorted(itertools.chain(*taken)) == list(range(1000))
+
+
+def test_the_first_worker_is_this_thread() -> None:
+    seen: list[threading.Thread] = []
+
+    def worker(number: int) -> None:
+        seen.append(threading.current_thread())
+
+    in_turns(3, [worker])
+    assert set(seen) == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_the_failure_of_the_lowest_number_is_raised(slow: int) -> None:
+    both = threading.Barrier(2)
+    taken: list[int] = []
+
+    def worker(number: int) -> None:
+        taken.append(number)
+        both.wait(10)
+        if number == slow:
+            time.sleep(0.05)
+        raise ValueError(f"number {number}")
+
+    with pytest.raises(ValueError, match="number 0"):
+        in_turns(100, [worker, worker])
+    assert sorted(taken) == [0, 1]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_no_number_is_taken_after_a_failure(n_workers: int) -> None:
+    taken: list[int] = []
+
+    def failing(number: int) -> None:
+        taken.append(number)
+        if number == 7:
+            raise KeyboardInterrupt
+        time.sleep(0.001)
+
+    workers: list[Callable[[int], None]] = [failing] * n_workers
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(1000, workers)
+    assert max(taken) < 7 + 2 * n_workers
