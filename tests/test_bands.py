@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from tests.conftest import seeds
 from xmleval import Evaluator, evaluate
 from xmleval.kernels.bands import CHUNK
-from xmleval.states import cells, score_runs
-from xmleval.states.bands import Shared, choose_bands
+from xmleval.states import ScoreRuns, cells, score_runs
+from xmleval.states.bands import Banded, Shared, choose_bands
+from xmleval.states.piles import Pile
 
 AUC = ["auc.micro"]
 ODD = [0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 1e-38, 3.4e38, 0.5, np.nextafter(np.float32(0.5), 1), 1.0]
@@ -53,7 +55,7 @@ def test_scores_are_brought_into_bands(seed: int, n: int) -> None:
     assert scores.tobytes() == given_scores.tobytes()
     for part, want in zip(found, (scores[flags], scores[~flags]), strict=True):
         assert part.size == want.size
-        keys = part.keys()
+        keys = np.concatenate(part.keys())
         assert np.sort(keys).tolist() == np.sort(want).tolist()
         assert not (np.signbit(keys) & (keys == 0)).any()
         assert part.starts.shape == (-(-n // CHUNK), part.bands.first.size)
@@ -77,12 +79,13 @@ def test_bands_hold_about_as_many_scores_each() -> None:
 @pytest.fixture
 def bands_pay_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_runs, "SPREAD", 0)
+    monkeypatch.setattr(score_runs, "SPREAD_IN_BLOCK", 0)
 
 
 @pytest.mark.usefixtures("bands_pay_always")
 @pytest.mark.parametrize("unlisted", ["below", 0.5, -0.0])
 @pytest.mark.parametrize("seed", range(40))
-def test_auc_does_not_depend_on_bands(seed: int, unlisted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auc_does_not_depend_on_bands(seed: int, unlisted: Any) -> None:
     rng = np.random.default_rng(seed)
     shape = int(rng.integers(2, 60)), int(rng.integers(1, 9))
     truth = (rng.random(shape) < rng.choice([0.1, 0.4])).astype(int)
@@ -138,19 +141,96 @@ def test_more_scores_than_the_first_block_tells(memory: str) -> None:
 
 
 @pytest.mark.usefixtures("bands_pay_always")
-def test_what_is_spilled_is_not_held_as_well() -> None:
+@pytest.mark.parametrize(
+    "later", [lambda rng, n: rng.random(n) * 0.05 + 0.56, lambda rng, n: rng.random(n) ** 60]
+)
+def test_memory_is_bounded_where_the_first_block_tells_nothing(
+    later: Callable[[Any, int], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    labels = np.tile(np.arange(100, dtype=np.int32), (4000, 1))
+    scores = later(rng, labels.size).reshape(labels.shape).astype(np.float32)
+    scores[:200] = np.where(labels[:200] % 2, 0.55, 0.62)
+    hits = rng.random(labels.shape) < 0.05
+    sizes: list[int] = []
+    in_order = cells._sorted
+
+    def noting(*args: Any) -> Any:
+        found = in_order(*args)
+        sizes.append(found.nbytes)
+        return found
+
+    count_bands, memory = getattr(cells, "count_bands"), 4 << 20  # noqa: B009
+
+    def refusing_large_tables(*args: Any) -> None:
+        first, dense = args[5:7]
+        assert 4 * np.diff(first)[dense].max(initial=0) <= memory // 8
+        count_bands(*args)
+
+    monkeypatch.setattr(cells, "_sorted", noting)
+    monkeypatch.setattr(cells, "count_bands", refusing_large_tables)
+    settings: dict[str, Any] = {"metrics": AUC, "threads": 2, "block_rows": 200, "memory": memory}
+    found = evaluate(sp.csr_array(hits.astype(np.float32)), (labels, scores), **settings)["auc.micro"]
+    assert found == pytest.approx(counted(scores[hits], scores[~hits]), rel=1e-15)
+    assert max(sizes) <= memory // 8 + 4 * 200 * 100  # and the scores of a block
+
+
+def test_scores_leave_bands_without_a_copy() -> None:
+    scores = np.random.default_rng(6).random(CHUNK + 10).astype(np.float32)
+    found = Shared().part(scores > 0.5, scores, 2 * scores.size)
+    assert found is not None
+    pile = Pile()
+    pile.add(found)
+    pile.ungroup()
+    assert pile.size == scores.size
+    assert all(np.shares_memory(keys, found[0].scores) for keys in pile.held())
+
+
+def last_runs(memory: str, *sizes: int) -> list[ScoreRuns]:
+    """Return the scores of an evaluator whose compute is the last to read them, after updates of rows."""
     rng = np.random.default_rng(2)
-    evaluator = Evaluator(AUC, n_labels=50, memory="50kB", threads=1, block_rows=10)
+    evaluator = Evaluator(AUC, n_labels=50, memory=memory, threads=1, block_rows=10)
     evaluator._last = True
-    for rows in (20, 400):
+    found = []
+    for rows in sizes:
         truth = (rng.random((rows, 50)) < 0.2).astype(int)
         evaluator.update(truth, some_scores(rng, truth.size).reshape(truth.shape))
-    states = evaluator._states
-    assert states is not None
-    assert states.runs is not None
-    assert states.runs.memory.shared is not None
-    assert states.runs.piles["cells.irrelevant"].runs
-    assert states.runs.memory.shared._room.size == 0
+        assert evaluator._states is not None
+        assert evaluator._states.runs is not None
+        found.append(evaluator._states.runs)
+    return found
+
+
+def held_in_bands(runs: ScoreRuns) -> list[bool]:
+    return [isinstance(part, Banded) for part in runs.piles["cells.irrelevant"].held()]
+
+
+def test_bands_do_not_pay_for_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_runs, "SPREAD", 0)
+    assert not any(held_in_bands(last_runs("1GiB", 900)[0]))
+    monkeypatch.setattr(score_runs, "SPREAD_IN_BLOCK", 0)
+    assert all(held_in_bands(last_runs("1GiB", 900)[0]))
+
+
+@pytest.mark.usefixtures("bands_pay_always")
+def test_what_is_spilled_is_not_held_as_well() -> None:
+    runs = last_runs("50kB", 20, 400)[-1]
+    assert runs.memory.shared is not None
+    assert runs.piles["cells.irrelevant"].runs
+    assert runs.memory.shared._room.size == 0
+
+
+@pytest.mark.usefixtures("bands_pay_always")
+def test_a_worker_spills_where_another_did() -> None:
+    (runs,) = last_runs("1GiB", 100)
+    assert runs.memory.shared is not None
+    assert all(held_in_bands(runs))
+    runs.prepare_merge(runs)()
+    assert not runs.piles["cells.irrelevant"].runs
+    runs.memory.shared.close()  # as the other does
+    runs.prepare_merge(runs)()
+    assert not held_in_bands(runs)
+    assert runs.piles["cells.irrelevant"].runs
 
 
 @pytest.mark.usefixtures("bands_pay_always")

@@ -221,8 +221,7 @@ def test_labels_beyond_int32() -> None:
     csr = sp.csr_array((np.ones(3), np.array([5, big, n - 1]), [0, 2, 3]), shape=(2, n))
     scores = np.array([[3.0, 2, 1], [1, np.nan, np.nan]])
     stored = sp.csr_array((np.array([1.0, 2, 3, 1]), np.array([5, 7, big, 3]), [0, 3, 4]), shape=(2, n))
-    expected = {
-        "p@1": 0.5, "p@3": 1 / 3, "ndcg@3": 1.5 / (1 + 1 / math.log2(3)) / 2,
+    expected = {"p@1": 0.5, "p@3": 1 / 3, "ndcg@3": 1.5 / (1 + 1 / math.log2(3)) / 2,
         "coverage": (2 + n - 1) / 2, "ranking_loss": (1 / (2 * (n - 2)) + 1) / 2,
     }  # fmt: skip
     ragged: list[Any] = [[big, 7, 5], [3]]
@@ -318,6 +317,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "large in csr": bad("row 1: label id 6 is not in 0..5", y_score=with_ids(0, 2, 1, 6, 0, 1, 3, 4)),
     "huge in csr": bad(f"row 1: label id {2**64 - 1} is", y_true=with_ids(0, 2, 1, 2**64 - 1, 0, 1, 3, 4)),
     "large in list": bad("row 2: label id 6 is not in 0..5", y_score=([[1], [0], [6], [7]], None)),
+    "huge list": bad(f"row 1: label id {2**64 - 1} is", y_score=(np.array([[1], [-1]] * 2).view("u8"), None)),
     "-2 in list": bad("row 3: label id -2 is not in 0..5", y_score=([[1], [-1], [-1], [-2]], None)),
     "large in ids": bad_ids("row 2: label id 6 is not in 0..5", [0], [], [6], []),
     "-1 in ids": bad_ids("row 3: label id -1 is not in 0..5", [0], [], [], [-1]),

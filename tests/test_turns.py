@@ -60,3 +60,14 @@ def test_no_number_is_taken_after_a_failure(n_workers: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         in_turns(1000, workers)
     assert max(taken) < 7 + 2 * n_workers
+
+
+def test_an_interrupt_comes_before_any_failure() -> None:
+    both = threading.Barrier(2)
+
+    def worker(number: int) -> None:
+        both.wait(10)
+        raise KeyboardInterrupt if number else ValueError
+
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(2, [worker, worker])

@@ -100,15 +100,16 @@ class Plan:
         return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
 
     @cached_property
-    def _by_kind(self) -> dict[str, list[Spec]]:
-        found: dict[str, list[Spec]] = {}
+    def _by_kind(self) -> dict[str, tuple[Spec, ...]]:
+        found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
-            found.setdefault(self.reads(spec), []).append(spec)
+            kind = self.reads(spec)
+            found[kind] = (*found.get(kind, ()), spec)
         return found
 
-    def reading(self, kind: str) -> list[Spec]:
+    def reading(self, kind: str) -> tuple[Spec, ...]:
         """Return the specs that read one kind of statistic."""
-        return self._by_kind.get(kind, [])
+        return self._by_kind.get(kind, ())
 
     @property
     def decisions(self) -> list[Decision]:

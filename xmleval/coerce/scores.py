@@ -279,9 +279,10 @@ def _ranked_list(
     given = ids
     if ids.dtype not in (np.int32, np.int64):
         ids = ids.astype(np.int64)
+    ids = np.ascontiguousarray(ids)
     code, row, position = check_list(ptr, ids, n_labels)
     if code == BAD_LABEL:
-        bad = np.flatnonzero((ids < -1) | (ids >= n_labels))
+        bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
         if bad.size:
             row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
             raise InputError(
@@ -291,7 +292,7 @@ def _ranked_list(
         code, row, position = check_list(ptr, ids, n_labels)
     if code != FINE:
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
-    labels = np.ascontiguousarray(ids.astype(label_dtype(n_labels), copy=False))
+    labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start)

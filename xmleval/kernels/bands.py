@@ -10,7 +10,8 @@ from xmleval.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import rank_of
 
-BUCKET_BITS = 16  # a bucket is what shares all but so many of its trailing bits; bands are made of them
+TRAILING_BITS = 16  # a bucket is what shares all but so many of its trailing bits; bands are made of them
+MINUS_ZERO = np.uint32(1 << 31)
 CHUNK = 1 << 17  # scores that are brought into order at a time, within a level-2 cache
 WAYS = 4  # places of a chunk that are worked on in turns, so that no step waits for the one before
 
@@ -19,45 +20,48 @@ WAYS = 4  # places of a chunk that are worked on in turns, so that no step waits
 def count_cell(flag: int, bits: int, cell_of: Labels, way: int, following: Labels) -> Any:
     """Count a score, given by its bits (uint32), in the cell of its band, kind and way; return the cell."""
     kinds = np.uint64(flag) * np.uint64(WAYS)
-    cell = np.uint64(cell_of[np.uint64(bits) >> np.uint64(BUCKET_BITS)]) + kinds + np.uint64(way)
+    cell = np.uint64(cell_of[np.uint64(bits) >> np.uint64(TRAILING_BITS)]) + kinds + np.uint64(way)
     following[cell] += np.uint32(1)
     return cell
 
 
 @kernel
-def place_score(score: float, cell: int, following: Labels, out: Scores) -> None:
-    """Write a score, -0.0 as 0.0, where its cell goes on."""
+def place_score(bits: int, cell: int, following: Labels, out: Labels) -> None:
+    """Write a score's bits, those of 0.0 for -0.0, where its cell goes on.
+
+    Floats are left alone here: a processor that takes denormals for 0.0 would move them to another band.
+    """
     place = following[np.uint64(cell)]
     following[np.uint64(cell)] = place + np.uint32(1)
-    out[np.uint64(place)] = score + np.float32(0)
+    out[np.uint64(place)] = bits if bits != MINUS_ZERO else np.uint32(0)
 
 
 @kernel
 def order_by_band(
-    flags: Bools, scores: Scores, cell_of: Labels, first: int, ordered: Scores, starts: Ints
+    flags: Bools, scores: Labels, cell_of: Labels, first: int, ordered: Labels, starts: Ints
 ) -> None:
     """Write scores chunk by chunk: the flagged ones in the order of their bands, then the others in theirs.
 
-    scores : float32 (n,), without NaN; ordered : float32 (n,), written
+    scores : uint32 (n,), bits of float32 without NaN; ordered : uint32 (n,), written
     cell_of : uint16 (2^16,), 8 times the band of each bucket, by the leading bits of its numbers
     first : the first place of ``ordered`` as it is to be counted
     starts : int64 (2, chunks, bands + 1), written: where each band starts in each chunk, and its end, of
     flagged ones and of others; at most 2^13 bands
     """
-    n_bands, bits = starts.shape[2] - 1, scores.view(np.uint32)
+    n_bands = starts.shape[2] - 1
     following, cells = np.empty(2 * n_bands * WAYS, np.uint32), np.empty(CHUNK, np.uint16)
-    near = np.empty(CHUNK, np.float32)  # in the cache, where writing here and there costs little
+    near = np.empty(CHUNK, np.uint32)  # in the cache, where writing here and there costs little
     for c in range(starts.shape[1]):
         at = c * CHUNK
-        some, own, kinds = scores[at : at + CHUNK], bits[at : at + CHUNK], flags[at : at + CHUNK]
+        some, kinds = scores[at : at + CHUNK], flags[at : at + CHUNK]
         step = some.size // WAYS
         following[:] = 0
         for p in range(step):
             for way in range(WAYS):
                 q = np.uint64(p + way * step)
-                cells[q] = count_cell(kinds[q], own[q], cell_of, way, following)
+                cells[q] = count_cell(kinds[q], some[q], cell_of, way, following)
         for p in range(WAYS * step, some.size):
-            cells[p] = count_cell(kinds[p], own[p], cell_of, 0, following)
+            cells[p] = count_cell(kinds[p], some[p], cell_of, 0, following)
         total = np.uint32(0)
         for other in range(2):
             for band in range(n_bands):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.arrays import Bools, Ints, Scores
-from xmleval.kernels.bands import BUCKET_BITS, CHUNK, WAYS, order_by_band
+from xmleval.kernels.bands import CHUNK, TRAILING_BITS, WAYS, order_by_band
 from xmleval.kernels.keys import HALF, count_leading_bits
 
 ZERO = np.zeros(1, np.float32)
@@ -53,17 +54,13 @@ class Banded(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the scores."""
-        return self.size * self.scores.itemsize
+        """Memory of the scores and of where they start."""
+        return self.size * self.scores.itemsize + self.starts.nbytes
 
-    def pieces(self) -> list[Scores]:
-        """Return the scores chunk by chunk."""
+    def keys(self) -> list[Scores]:
+        """Return the scores chunk by chunk, where they are."""
         ends = zip(self.starts[:, 0].tolist(), self.starts[:, -1].tolist(), strict=True)
         return [self.scores[start:end] for start, end in ends]
-
-    def keys(self) -> Scores:
-        """Return a copy of the scores as one array."""
-        return np.concatenate(self.pieces())
 
 
 class Shared:
@@ -76,6 +73,7 @@ class Shared:
         self._bands: Bands | None = None
         self._room: Scores = np.empty(0, np.float32)
         self._used = 0
+        self.closed = False
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -85,7 +83,7 @@ class Shared:
     def close(self) -> None:
         """Take no more scores."""
         with self._lock:
-            self._room = self._room[:0].copy()
+            self._room, self.closed = np.empty(0, np.float32), True
 
     def part(self, flags: Bools, scores: Scores, most: int) -> tuple[Banded, Banded] | None:
         """Return flagged scores and others; None where there is no room for them.
@@ -97,26 +95,28 @@ class Shared:
         scores : float32 (n,)
             Scores.
         most : int
-            For how many scores to make room. What nobody writes to takes no memory.
+            For how many scores to make room.
         """
         with self._lock:
             if self._bands is None:
                 self._bands = choose_bands(scores if most else ZERO)
-                self._room = np.empty(most, np.float32)
+                with contextlib.suppress(MemoryError):  # of room that may not even be needed
+                    self._room = np.empty(most, np.float32)
             bands, room, start = self._bands, self._room, self._used
             if start + scores.size > room.size:
                 return None
             self._used += scores.size
         starts = np.empty((2, -(-scores.size // CHUNK), bands.first.size), np.int64)
-        order_by_band(flags, scores, bands.cell_of, start, room[start : start + scores.size], starts)
+        ordered = room[start : start + scores.size].view(np.uint32)
+        order_by_band(flags, scores.view(np.uint32), bands.cell_of, start, ordered, starts)
         return Banded(bands, starts[0], room), Banded(bands, starts[1], room)
 
 
 def choose_bands(scores: Scores) -> Bands:
     """Choose bands by some of the scores; a bucket with more than its share stands alone."""
-    counts = np.zeros((2, 1 << (HALF - BUCKET_BITS)), np.int64)
+    counts = np.zeros((2, 1 << (HALF - TRAILING_BITS)), np.int64)
     places = (np.arange(SAMPLED) * GOLDEN % 1.0 * scores.size).astype(np.int64)
-    count_leading_bits(np.ones(SAMPLED, np.bool_), scores[places].view(np.int32), BUCKET_BITS, counts)
+    count_leading_bits(np.ones(SAMPLED, np.bool_), scores[places].view(np.int32), TRAILING_BITS, counts)
     buckets = np.flatnonzero(counts[0])
     found, share = counts[0, buckets], SAMPLED // N_BANDS
     large = buckets[found > share // 2]
@@ -130,4 +130,4 @@ def choose_bands(scores: Scores) -> Bands:
     band_of = np.cumsum(band_of, dtype=np.uint16)
     # by leading bits numbers from 0.0 on come first, and then those below, downwards
     cell_of = 2 * WAYS * np.concatenate([band_of[half:], band_of[half - 1 :: -1]])
-    return Bands(np.append(first << BUCKET_BITS, 1 << HALF), cell_of)
+    return Bands(np.append(first << TRAILING_BITS, 1 << HALF), cell_of)

@@ -12,7 +12,7 @@ from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.runs import count_pairs
 from xmleval.states.bands import Banded
 from xmleval.states.curves import Found, Unlisted, Work, added, as_integers
-from xmleval.states.piles import Pile, common_dtype
+from xmleval.states.piles import Pile, as_keys, common_dtype
 from xmleval.states.spill import Keys
 
 MOST = 1 << 31  # scores that kernels count pairs of
@@ -21,7 +21,9 @@ SPARSE = 4  # numbers for each score from which sorting beats a table of the num
 
 
 def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work) -> Found | None:
-    """Count pairs of all cells where nothing else is asked and all scores are held; None where they are not.
+    """Count pairs of all cells where nothing else is asked; None where a sweep is to count them.
+
+    That is where scores are spilled, of several types, or too many, or the relevant ones take much memory.
 
     Parameters
     ----------
@@ -33,7 +35,8 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
         Memory and threads to use.
     """
     held = [part for pile in (relevant, irrelevant) for part in pile.held()]
-    all_held = not (relevant.runs or irrelevant.runs) and max(relevant.size, irrelevant.size) < MOST
+    few = max(relevant.size, irrelevant.size) < MOST and relevant.n_bytes <= work.memory // 4
+    all_held = few and not (relevant.runs or irrelevant.runs)
     arrays = {id(part.scores) if isinstance(part, Banded) else None for part in held}
     in_bands = all_held and len(arrays) == 1 and arrays != {None}
     if not in_bands:
@@ -46,10 +49,8 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
         pairs = 0, 0
     elif in_bands:
         pairs = _count_in_bands(relevant.held(), irrelevant.held(), work)
-    elif relevant.n_bytes <= work.memory // 4:
-        pairs = _count_in_order(relevant, irrelevant, work)
     else:
-        return None
+        pairs = _count_in_order(relevant, irrelevant, work)
     right, level = pairs
     # pairs of a cell with a score and one without, and of two without
     good_below, good_level = _around(relevant, unlisted.level, work)
@@ -70,8 +71,8 @@ def _around(pile: Pile, level: float | None, work: Work) -> tuple[int, int]:
 
     def count(number: int) -> tuple[int, int]:
         part = held[number]
-        score, pieces = part.dtype.type(level), part.pieces() if isinstance(part, Banded) else [part]
-        return added((int((keys < score).sum()), int((keys == score).sum())) for keys in pieces)
+        score = part.dtype.type(level)
+        return added((int((keys < score).sum()), int((keys == score).sum())) for keys in as_keys(part))
 
     return added(work.map(count, range(len(held))))
 
@@ -110,18 +111,20 @@ def _count_in_bands(relevant: Sequence[Banded], irrelevant: Sequence[Banded], wo
     good, bad = (np.concatenate([part.starts for part in parts]) for parts in (relevant, irrelevant))
     n_good, n_bad = (np.diff(starts, axis=1).sum(axis=0) for starts in (good, bad))
     both = (n_good > 0) & (n_bad > 0)
-    dense = np.diff(bands.first) <= SPARSE * (n_good + n_bad)
+    n_numbers, most = np.diff(bands.first), work.memory // (16 * work.threads)  # scores at a time
+    dense = (n_numbers <= SPARSE * (n_good + n_bad)) & (n_numbers <= most)
     reached = np.cumsum(n_good + n_bad)
     shares = reached[-1] * np.arange(1, TASKS * work.threads) // (TASKS * work.threads)
     ends = [0, *np.searchsorted(reached, shares).tolist(), both.size]
-
     sparse = np.flatnonzero(both & ~dense).tolist()
 
     def count(task: int) -> tuple[int, int]:
         if task < len(sparse):
-            pairs = np.zeros((2, 2), np.int64)
-            one, other = (_sorted(scores, starts, sparse[task]) for starts in (good, bad))
-            count_pairs(one, other, pairs)
+            band, pairs = sparse[task], np.zeros((2, 2), np.int64)
+            ordered = _sorted(scores, good, band)
+            groups = (bad[:, band + 1] - bad[:, band]).cumsum() // most
+            for starts in np.split(bad, np.flatnonzero(np.diff(groups)) + 1):
+                count_pairs(ordered, _sorted(scores, starts, band), pairs)
             return as_integers(pairs)
         begin, end = ends[task - len(sparse) :][:2]
         sums = np.zeros(2, np.int64)

@@ -43,30 +43,25 @@ class Grouped(NamedTuple):
         """Memory of the keys that may have to be made of the scores."""
         return self.size * self.dtype.itemsize
 
-    def keys(self) -> Keys:
-        """Return a key for each score."""
+    def keys(self) -> list[Keys]:
+        """Return an array with a key for each score."""
         n_labels = self.ptr.size - 1
         labels = np.repeat(np.arange(n_labels, dtype=label_dtype(n_labels)), np.diff(self.ptr))
-        return make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)
+        return [make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)]
 
 
 Held = Keys | Grouped | Banded
 
 
-def as_keys(part: Held) -> Keys:
-    """Return what a pile holds as an array of keys."""
-    return part if isinstance(part, np.ndarray) else part.keys()
+def as_keys(part: Held) -> list[Keys]:
+    """Return what a pile holds as arrays of keys."""
+    return [part] if isinstance(part, np.ndarray) else part.keys()
 
 
 def address(array: Keys) -> int:
     """Return where the memory of an array starts."""
     place: int = array.__array_interface__["data"][0]
     return place
-
-
-def offset_in(whole: Keys, part: Keys) -> int:
-    """Return how many entries of an array stand before a part of it."""
-    return (address(part) - address(whole)) // whole.itemsize
 
 
 class Pile:
@@ -138,19 +133,22 @@ class Pile:
         room = self._room
         if last.base is not room or keys.base is not room or address(last) + last.nbytes != address(keys):
             return None
-        start = offset_in(room, last)
+        start = (address(last) - address(room)) // room.itemsize
         return room[start : start + last.size + keys.size]
 
     def ungroup(self) -> None:
         """Hold keys alone."""
         for tail in self._held.values():
-            for place, part in enumerate(tail):
-                tail[place] = as_keys(part)  # one by one: whatever happens, nothing is lost
+            place = 0
+            while place < len(tail):  # one by one: whatever happens, nothing is lost
+                keys = as_keys(tail[place])
+                tail[place : place + 1] = keys
+                place += len(keys)
 
     def _drop_room(self) -> None:
         self._room, self._used = np.empty(0, np.uint8), 0
 
-    def put(self, old: Keys, new: Held) -> None:
+    def put(self, old: Keys, new: Keys) -> None:
         """Take an array of the same keys in another order for one of its own."""
         tail = self._held.get(old.dtype, [])
         for place, keys in enumerate(tail):
@@ -178,7 +176,7 @@ def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
         n_bytes += keys.nbytes
         last = number + 1 == len(arrays)
         if n_bytes and (last or n_bytes >= most or arrays[number + 1].dtype != keys.dtype):
-            joined = np.concatenate([as_keys(part) for part in group])
+            joined = np.concatenate([keys for part in group for keys in as_keys(part)])
             joined.sort()
             runs.append(file.write(iter([joined]), joined.size, joined.dtype))
             group, n_bytes = [], 0

@@ -23,7 +23,7 @@ from xmleval.states.spill import COPIED_BYTES, Keys, Memory, Run
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
-SPREAD = 1 << 20  # scores from which bands pay
+SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in all and in a block
 GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
 
 
@@ -158,7 +158,8 @@ class ScoreRuns:
         if shared is None or not needs.pairs_alone or needs.columns or scores.dtype != np.float32:
             return None
         n_scores = scores.size * self.n_blocks  # that this worker may take
-        fits = n_scores >= SPREAD and n_scores * scores.itemsize * 3 // 2 <= self.memory.held
+        fits = scores.size >= SPREAD_IN_BLOCK and n_scores >= SPREAD
+        fits &= n_scores * scores.itemsize * 3 // 2 <= self.memory.held
         return shared.part(flags, scores, 2 * n_scores * self.n_workers if fits else 0)
 
     def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
@@ -180,6 +181,12 @@ class ScoreRuns:
         most = min(self.memory.room, COPIED_BYTES) if moved else self.memory.room
         most = min(size + size * (self.n_blocks - 1) * 5 // 4, most // dtype.itemsize)
         return self.piles[name].room(size, dtype, most, spare)
+
+    def _crowding(self) -> bool:
+        """Tell whether another worker has spilled, but frees no memory before this one does so, too."""
+        if self.memory.shared is None or not self.memory.shared.closed:
+            return False
+        return any(isinstance(part, Banded) for pile in self.piles.values() for part in pile.held())
 
     def spill_held(self) -> None:
         """Spill the keys that are held, so that they are written but once."""
@@ -206,7 +213,10 @@ class ScoreRuns:
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
         return {
             **self.__dict__,
-            "piles": {n: (list(map(as_keys, p.held())), runs[n]) for n, p in self.piles.items()},
+            "piles": {
+                n: ([keys for part in p.held() for keys in as_keys(part)], runs[n])
+                for n, p in self.piles.items()
+            },
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -222,7 +232,7 @@ class ScoreRuns:
     def _prepare_keys(self, arrays: dict[str, list[Any]], most: int | None = None) -> Commit:
         """Take keys over, or spill them with those that are held where they would be too many."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
-        if self.held_bytes + n_bytes <= (self.memory.held if most is None else most):
+        if self.held_bytes + n_bytes <= (self.memory.held if most is None else most) and not self._crowding():
 
             def hold() -> None:
                 for name, several in arrays.items():
@@ -367,7 +377,7 @@ class ScoreRuns:
 
 
 def _as_chunks(part: Grouped | Banded) -> Chunks:
-    return Chunks(part.dtype, part.size, lambda: iter([part.keys()]))
+    return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
 
 
 def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:

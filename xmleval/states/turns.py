@@ -16,7 +16,8 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     Raises
     ------
     BaseException
-        What failed first by number: numbers are taken in order. No further ones are then taken.
+        What failed first by number, for numbers are taken in order; but an interrupt before any failure. No
+        further numbers are then taken.
     """
     turn = itertools.count()
     failed: list[tuple[int, BaseException]] = []
@@ -42,4 +43,4 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
             finally:
                 stop.set()
     if failed:
-        raise min(failed, key=lambda item: item[0])[1]
+        raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
