@@ -16,6 +16,7 @@ FLOORS = {
     "version": 0,
     "arrays": 0,
     "conventions": 0,
+    "lazy": 0,
     "kernels": 1,
     "coerce": 2,
     "propensity": 2,

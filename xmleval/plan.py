@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from xmleval.arrays import Block, Floats, Ints, Propensity
 from xmleval.conventions import Conventions
+from xmleval.lazy import lazy
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
 from xmleval.spec import Spec, parse_spec
@@ -93,13 +93,13 @@ class Plan:
         assert decision is not None
         return decision
 
-    @cached_property
+    @lazy
     def every(self) -> list[Spec]:
         """The specs and the parts that others are combined from, without repeats."""
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
         return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
 
-    @cached_property
+    @lazy
     def _by_kind(self) -> dict[str, tuple[Spec, ...]]:
         found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
@@ -132,7 +132,7 @@ class Plan:
         """Numbers of leading bits that scores are counted by."""
         return list(dict.fromkeys(int(dict(spec.params)["bits"]) for spec in self.reading("keys")))
 
-    @cached_property
+    @lazy
     def curves(self) -> Needs:
         """What is asked of pooled scores."""
         specs = self.reading("runs")

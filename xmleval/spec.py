@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from xmleval.coerce import positive_integer
 from xmleval.conventions import Conventions
+from xmleval.lazy import lazy
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.states import Decision
 
@@ -34,7 +35,7 @@ class Spec:
         """Return the name that parses to this spec."""
         return self._name
 
-    @cached_property
+    @lazy
     def _name(self) -> str:
         average = f".{self.average}" if self.average else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)

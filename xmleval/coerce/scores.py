@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from xmleval.kernels.ranking import (
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
-PICKED_BYTES = 8.0  # of an entry in a matrix that is only read for the best of its rows
+PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
 
@@ -96,14 +97,18 @@ def ranking_rows(
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
 
+    @lru_cache(maxsize=2)  # blocks are of one size, but for the last
+    def every_cell(n: int) -> tuple[Ints, Labels]:
+        labels = np.empty((n, width), label_dtype(width))
+        labels[:] = np.arange(width)  # unlike tile, this lets other threads work
+        return np.arange(n + 1) * width, labels.reshape(-1)
+
     def block(start: int, stop: int) -> Ranking:
-        n = stop - start
-        ptr = np.arange(n + 1, dtype=np.int64) * width
+        ptr, labels = every_cell(stop - start)
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
-        labels = np.tile(np.arange(width, dtype=label_dtype(width)), n)
         return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
-    return Rows(n_rows, width, 24.0 * width, block)
+    return Rows(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score, as_scores
 from xmleval.coerce import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
+from xmleval.lazy import lazy
 
 NONE: Floats = np.empty(0)
 
@@ -53,7 +53,7 @@ class Decision:
         """Whether it comes from data, so that its name alone does not tell it."""
         return self.kind not in ("pred", "top", "threshold")
 
-    @cached_property
+    @lazy
     def _name(self) -> str:
         if self.kind == "pred":
             return self.kind

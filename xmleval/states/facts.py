@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
+from xmleval.lazy import lazy
 from xmleval.states.decisions import Chosen, Decision, choose
 
 TABULATED = 1 << 16  # discounts summed one by one
@@ -132,7 +133,7 @@ class Facts:
         assert self.block.ranking is not None
         return self.block.ranking
 
-    @cached_property
+    @lazy
     def positions(self) -> Ints:
         """Place of each relevant label in its list, 0 where it is not listed."""
         ranking, truth = self.ranking, self.block.truth
@@ -140,7 +141,7 @@ class Facts:
         find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
         return positions
 
-    @cached_property
+    @lazy
     def relevant_entries(self) -> Bools:
         """Which listed entries are relevant."""
         ranking, truth = self.ranking, self.block.truth
@@ -152,7 +153,7 @@ class Facts:
         flag_relevant(ranking.ptr, truth.ptr, self.positions, flags)
         return flags
 
-    @cached_property
+    @lazy
     def last_scores(self) -> Scores:
         """Least score of each instance, infinite where it lists nothing."""
         assert self.ranking.scores is not None
@@ -160,7 +161,7 @@ class Facts:
         find_last(self.ranking.ptr, self.ranking.scores, last)
         return last
 
-    @cached_property
+    @lazy
     def extremes(self) -> Extremes:
         """Extremes of each instance, NaN also where a label of an instance with pairs has no score."""
         ranking = self.ranking
@@ -171,14 +172,14 @@ class Facts:
         find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, level, *found)
         return found
 
-    @cached_property
+    @lazy
     def missing(self) -> tuple[Ints, Labels]:
         """Instances and labels of the relevant labels that are not listed."""
         unlisted = self.positions == 0
         rows = np.repeat(np.arange(self.n_rows), self.n_relevant)[unlisted]
         return rows, self.block.truth.labels[unlisted]
 
-    @cached_property
+    @lazy
     def n_left(self) -> Ints:
         """Irrelevant labels of each instance that are not listed."""
         n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
@@ -186,7 +187,7 @@ class Facts:
         found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
         return found
 
-    @cached_property
+    @lazy
     def _counted(self) -> tuple[Ints, Ints, Ints]:
         """Entries above each listed relevant label and level with it, and its place; of unordered rows."""
         scores = self.ranking.scores
@@ -201,7 +202,7 @@ class Facts:
         """Place of each relevant label among the listed ones, best first; 0 where it is not listed."""
         return self.positions if self.ranking.ordered else self._counted[2]
 
-    @cached_property
+    @lazy
     def ranks(self) -> Ints:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
         return self._places if self.unlisted is None else self.full_ranks
@@ -211,7 +212,7 @@ class Facts:
         """Whether ranks are places in the list, which nobody has asked for."""
         return self.ranking.ordered and self.unlisted is None and "positions" not in self.__dict__
 
-    @cached_property
+    @lazy
     def full_ranks(self) -> Ints:
         """Rank of each relevant label among all labels."""
         truth, ranking = self.block.truth, self.ranking
@@ -223,12 +224,12 @@ class Facts:
         )
         return ranks
 
-    @cached_property
+    @lazy
     def sorted_ranks(self) -> Ints:
         """Credited ranks, rising within each instance."""
         return self._sorted(self.ranks)
 
-    @cached_property
+    @lazy
     def standing(self) -> tuple[Ints, Ints]:
         """Labels above each relevant label and level with it."""
         truth, ranking = self.block.truth, self.ranking
@@ -252,14 +253,14 @@ class Facts:
         )  # fmt: skip
         return above, tied
 
-    @cached_property
+    @lazy
     def placed(self) -> tuple[Ints, Ints]:
         """What `standing` tells, worst first within an instance."""
         above, tied = (array.copy() for array in self.standing)
         sort_ties(self.block.truth.ptr, above, tied)
         return above, tied
 
-    @cached_property
+    @lazy
     def ties(self) -> TieFacts:
         """Summaries over tie groups."""
         n, ints, floats = self.n_rows, np.int64, np.float64
@@ -268,7 +269,7 @@ class Facts:
         summarise_ties(self.block.truth.ptr, *self.placed, worst, n_reversed, n_tied, precision, peak)
         return TieFacts(worst, n_reversed, n_tied, precision, peak)
 
-    @cached_property
+    @lazy
     def best_ranks(self) -> tuple[Ints, Ints]:
         """First credited rank of each instance (0 for none), and hits within its first R ranks."""
         first, n_within = np.empty(self.n_rows, np.int64), np.empty(self.n_rows, np.int64)
@@ -354,7 +355,7 @@ class Completion(Facts):
         self._facts = facts
         self._best = best
 
-    @cached_property
+    @lazy
     def standing(self) -> tuple[Ints, Ints]:
         """Labels above each relevant label and level with it."""
         truth, ranking = self.block.truth, self.ranking
