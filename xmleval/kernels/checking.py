@@ -35,6 +35,16 @@ def check_pointer(ptr: Labels, n_stored: int) -> tuple[int, int, int]:
 
 
 @kernel
+def find_outside(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
+    """Find the first id that is out of range."""
+    for i in range(ptr.size - 1):
+        for p in range(ptr[i], ptr[i + 1]):
+            if labels[p] < 0 or labels[p] >= n_labels:
+                return BAD_LABEL, i, p
+    return FINE, -1, -1
+
+
+@kernel
 def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
     """Verify that ids lie in range and rise strictly within each row.
 
@@ -64,11 +74,11 @@ def check_labels(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, in
             worst = BAD_LABEL
     if worst == FINE:
         return FINE, -1, -1
+    if worst == BAD_LABEL:
+        return find_outside(ptr, labels, n_labels)
     for i in range(ptr.size - 1):
         for p in range(ptr[i], ptr[i + 1]):
-            if worst == BAD_LABEL and (labels[p] < 0 or labels[p] >= n_labels):
-                return BAD_LABEL, i, p
-            if worst == UNSORTED and p > ptr[i] and labels[p] == labels[p - 1]:
+            if p > ptr[i] and labels[p] == labels[p - 1]:
                 return DUPLICATE, i, p
     return UNSORTED, -1, -1
 
@@ -207,10 +217,8 @@ def check_list(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]
     for start in range(0, ptr.size - 1, step):
         rows = ptr[start : start + step + 1]
         if exceeds(labels[rows[0] : rows[-1]], n_labels):
-            for i in range(rows.size - 1):
-                for p in range(rows[i], rows[i + 1]):
-                    if labels[p] < 0 or labels[p] >= n_labels:
-                        return BAD_LABEL, start + i, p
+            code, i, position = find_outside(rows, labels, n_labels)
+            return code, start + i, position
         i, position, tag = find_duplicate(rows, labels, tags, tag, np.uint64(64 - bits), scratch)
         if position >= 0:
             return DUPLICATE, start + i, position

@@ -13,7 +13,6 @@ from xmleval.arrays import Bools, Ints, Scores
 from xmleval.kernels.bands import CHUNK, TRAILING_BITS, WAYS, order_by_band
 from xmleval.kernels.keys import HALF, count_leading_bits
 
-ZERO = np.zeros(1, np.float32)
 N_BANDS = 128  # about
 SAMPLED = 1 << 13  # scores that bands are chosen by
 GOLDEN = 0.6180339887498949  # multiples of it, without their integers, are spread evenly and keep no period
@@ -95,15 +94,16 @@ class Shared:
         scores : float32 (n,)
             Scores.
         most : int
-            For how many scores to make room.
+            For how many scores to make room, where this is the first block; 0 for none, ever.
         """
         with self._lock:
-            if self._bands is None:
-                self._bands = choose_bands(scores if most else ZERO)
+            if self._bands is None and most and not self.closed:
+                self._bands = choose_bands(scores)
                 with contextlib.suppress(MemoryError):  # of room that may not even be needed
                     self._room = np.empty(most, np.float32)
             bands, room, start = self._bands, self._room, self._used
-            if start + scores.size > room.size:
+            if bands is None or start + scores.size > room.size:
+                self.closed |= bands is None
                 return None
             self._used += scores.size
         starts = np.empty((2, -(-scores.size // CHUNK), bands.first.size), np.int64)

@@ -83,7 +83,7 @@ class Pile:
         return sum(part.size for part in self.parts())
 
     def held(self) -> list[Any]:
-        """Return what is in memory: arrays of keys, or what `as_keys` makes one."""
+        """Return what is in memory: arrays of keys, or what `as_keys` makes such of."""
         return [part for parts in self._held.values() for part in parts]
 
     def parts(self) -> list[Any]:
