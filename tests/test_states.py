@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -331,54 +330,6 @@ def test_row_sums_hold_exact_means(seed: int, n: int, weighted: bool) -> None:
         mean = state.mean(key, weighted)
         assert mean == float(Fraction(total, 2**156) / weight) if weight else math.isnan(mean)
         assert state.rows(key).tobytes() == column.tobytes()
-    assert state.n_rows == n
-
-
-@pytest.mark.parametrize("decision", [PRED, TOP])
-@given(seed=seeds, n=st.integers(0, 12), weighted=st.booleans())
-def test_label_totals_hold_exact_tables(decision: Decision, seed: int, n: int, weighted: bool) -> None:
-    rows = random_data(seed, n, weighted)
-    counts = add(LabelTotals(decision, N_LABELS, weighted), rows, 0, n).counts()
-    cells = [[Fraction(0)] * N_LABELS for _ in range(4)]
-    for i, relevant in enumerate(rows.truth):
-        predicted = rows.pred[i] if decision is PRED else rows.listed[i][:3]
-        for j in range(N_LABELS):
-            cell = {(True, True): 0, (False, True): 1, (True, False): 2}.get(
-                (j in relevant, j in predicted), 3
-            )
-            cells[cell][j] += Fraction(float(rows.weight[i])) if weighted else 1
-    for found, want in zip(counts, cells, strict=True):
-        # limbs are rounded one by one: what is nothing is 0, all else within a unit or two
-        np.testing.assert_allclose(found, np.array(want, np.float64), rtol=1e-15, atol=0)
-
-
-def test_label_totals_count_more_rows_than_32_bits() -> None:
-    rows = random_data(3, 9)
-    few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 9)
-    times = 2**31 // 9
-    many = LabelTotals(TOP, N_LABELS, False)
-    many.restore({name: array * times for name, array in few.arrays().items()})
-    assert many.totals.dtype == np.int32
-    assert many.rows[0, 0] == 9 * times
-    before = many.totals.astype(np.int64)
-    wide = add(copy.deepcopy(many), rows, 0, 9)
-    wide.prepare_merge(many)()
-    assert wide.totals.dtype == np.int64
-    assert wide.totals.tolist() == (2 * before + few.totals).tolist()
-    many.prepare_merge(wide)()
-    assert many.totals.tolist() == (3 * before + few.totals).tolist()
-    again = LabelTotals(TOP, N_LABELS, False)
-    again.restore(wide.arrays())
-    assert again.totals.dtype == np.int64
-    assert again.counts().tp.tolist() == wide.counts().tp.tolist()
-
-
-@given(seed=seeds, n=st.integers(0, 30))
-def test_label_sets_count_distinct_sets(seed: int, n: int) -> None:
-    rows = random_data(seed, n)
-    rows.truth = [row[:1] if i % 3 else row for i, row in enumerate(rows.truth)]
-    state = add(LabelSets(), rows, 0, n)
-    assert len(state.fingerprints) == len({tuple(row) for row in rows.truth})
     assert state.n_rows == n
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 where there are more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 

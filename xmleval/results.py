@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats
+from xmleval.arrays import Floats, Ints
 from xmleval.coerce.weights import HEAVIEST
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
@@ -20,7 +20,6 @@ from xmleval.spec import Spec
 from xmleval.states import Counts, Curve, LabelTotals, Profile, Work, exact_mean
 
 Columns = dict[str, Any]
-LABELS_AT_A_TIME = 1 << 14
 
 
 @dataclass
@@ -69,11 +68,12 @@ def compute_results(states: States, work: Work) -> Results:
             ends = spec.metric.bracket(states.keys[int(setting.params["bits"])].bracket(), setting)
             found[name], results.intervals[name] = sum(ends) / 2, ends
         elif states.sets and spec.metric.distinct:
-            found[name] = spec.metric.distinct(len(states.sets.fingerprints), states.sets.n_rows)
+            n_distinct = len(states.sets.fingerprints(work.threads))
+            found[name] = spec.metric.distinct(n_distinct, states.sets.n_rows)
     for spec in states.bounded_specs:
         means = [states.row_bounds.mean(f"{spec} {end}", plan.weighted) for end in ENDS]
         results.intervals[str(spec)] = _interval(found[str(spec)], *means)
-    _add_label_values(results, states)
+    _add_label_values(results, states, work)
     _add_curve_values(results, states, work)
     _add_margins(results, states)
     for spec in plan.specs:
@@ -85,14 +85,14 @@ def compute_results(states: States, work: Work) -> Results:
     return results
 
 
-def _add_label_values(results: Results, states: States) -> None:
+def _add_label_values(results: Results, states: States, work: Work) -> None:
     """Add measures over labels, one decision at a time: counts are as large as the labels."""
     plan = states.plan
     for decision, totals in states.totals.items():
         specs = [spec for spec in plan.reading("labels") if plan.decide(spec) == decision]
-        results.values |= label_values(specs, totals, plan)
+        results.values |= label_values(specs, totals, plan, work)
         if plan.keep_labels:
-            counts = totals.counts()
+            counts = totals.counts(work)
             at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
             unit = HEAVIEST if plan.weighted else 1.0  # weights are counted in parts of the heaviest one
             results.labels["support"] = unit * (counts.tp + counts.fn)
@@ -204,44 +204,37 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
     return min(total / over, 1.0) if spec.metric.table == "gains/ideals" else total / over
 
 
-def label_values(specs: Sequence[Spec], totals: LabelTotals, plan: Plan) -> dict[str, float]:
-    """Average formulas over labels, or apply them to the totals of all labels.
-
-    Labels are taken some at a time: millions of them are far from the processor.
-    """
-    parts: dict[Spec, list[tuple[float, ...]]] = {spec: [] for spec in specs if not spec.metric.labels}
-    if parts:
-        for start in range(0, plan.n_labels, LABELS_AT_A_TIME):
-            counts = totals.counts(start, start + LABELS_AT_A_TIME)
-            for spec, sums in parts.items():
-                sums.append(_label_sums(spec, counts, plan.setting(spec)))
+def label_values(specs: Sequence[Spec], totals: LabelTotals, plan: Plan, work: Work) -> dict[str, float]:
+    """Average formulas over labels, or apply them to the totals of all labels."""
+    parts: dict[Spec, list[tuple[float, ...]]] = {spec: [] for spec in specs}
+    for counts, times in totals.tables(work) if specs else ():
+        for spec, sums in parts.items():
+            sums.append(_label_sums(spec, counts, times, plan.setting(spec)))
     found = {}
-    for spec in specs:
-        setting = plan.setting(spec)
-        if spec.metric.labels:
-            found[str(spec)] = spec.metric.labels(totals.counts(), setting)
-            continue
-        whole = [math.fsum(column) for column in zip(*parts[spec], strict=True)]
+    for spec, sums in parts.items():
+        whole = [math.fsum(column) for column in zip(*sums, strict=True)]
         if spec.average == "micro":
             assert spec.metric.counts
-            found[str(spec)] = float(spec.metric.counts(Counts(*map(np.atleast_1d, whole)), setting)[0])
+            counts = Counts(*map(np.atleast_1d, whole))
+            found[str(spec)] = float(spec.metric.counts(counts, plan.setting(spec))[0])
         else:
             found[str(spec)] = _mean_of(whole)
     return found
 
 
-def _label_sums(spec: Spec, counts: Counts, setting: Setting) -> tuple[float, ...]:
-    """Return what is summed over labels, for the value of a spec."""
+def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[float, ...]:
+    """Return what is summed over labels, for the value of a spec; so many of them have each table."""
     if spec.average == "micro":
-        return tuple(float(column.sum()) for column in counts)
-    assert spec.metric.counts
-    values, support = spec.metric.counts(counts, setting), counts.tp + counts.fn
+        return tuple(float((column if times is None else column * times).sum()) for column in counts)
+    formula = spec.metric.labels or spec.metric.counts
+    assert formula
+    values, support = formula(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
-        return _mean_sums(values, support)
+        return _mean_sums(values, support, times)
     rule = setting.conventions.labels
-    if rule != "all":
+    if rule != "all" and not spec.metric.labels:
         values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return _mean_sums(values)
+    return _mean_sums(values, times=times)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
@@ -249,14 +242,21 @@ def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
     return _mean_of(_mean_sums(values, support))
 
 
-def _mean_sums(values: Floats, support: Floats | None = None) -> tuple[float, float, float, float]:
-    """Return the sums of values by support and of support, and of values and ones, where defined."""
+def _mean_sums(
+    values: Floats, support: Floats | None = None, times: Ints | None = None
+) -> tuple[float, float, float, float]:
+    """Return the sums of values by support and of support, and of values and ones, where defined.
+
+    times : how often each of them counts; None where all do once
+    """
     defined = ~np.isnan(values)
-    values = values[defined]
+    n = np.ones(values.size) if times is None else times
+    values, n = values[defined], n[defined]
+    each = values if times is None else values * n
     if support is None:
-        return 0.0, 0.0, float(values.sum()), float(values.size)
+        return 0.0, 0.0, float(each.sum()), float(n.sum())
     support = support[defined]
-    return float((values * support).sum()), float(support.sum()), float(values.sum()), float(values.size)
+    return float((each * support).sum()), float((support * n).sum()), float(each.sum()), float(n.sum())
 
 
 def _mean_of(sums: Sequence[float]) -> float:

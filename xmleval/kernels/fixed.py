@@ -84,3 +84,12 @@ def carry(limbs: Ints) -> None:
         for limb in range(LIMBS - 1, 0, -1):
             limbs[i, limb - 1] += limbs[i, limb] >> BITS
             limbs[i, limb] &= MASK
+
+
+@kernel
+def as_float(limbs: Ints) -> float:
+    """Return one sum, int64 (4,), as float64: limbs are added from the last one."""
+    total = 0.0
+    for limb in range(LIMBS - 1, -1, -1):
+        total = total / ONE + limbs[limb]
+    return total

@@ -2,62 +2,101 @@
 
 from __future__ import annotations
 
-from xmleval.arrays import Floats, Ints, Labels
-from xmleval.kernels.fixed import add_term
+import numpy as np
+
+from xmleval.arrays import Bools, Bytes, Floats, Ints, Labels
+from xmleval.kernels.fixed import LIMBS, add_term, as_float, carry
 from xmleval.kernels.jit import kernel
+
+SMALL_BITS = 5  # of totals that are small
+SMALL = 1 << SMALL_BITS
+N_TALLIES = 1 << 3 * SMALL_BITS
 
 
 @kernel
 def count_entries(labels: Labels, counts: Ints) -> None:
-    """Count how often each label occurs; counts : int32 or int64 (n_labels,), added to."""
+    """Count how often each label occurs; counts : int64 (n_labels,), added to."""
     for label in labels:
         counts[label] += 1
 
 
 @kernel
-def count_labels(
-    true_labels: Labels, hits: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, totals: Ints
-) -> None:
-    """Count per label where it is both relevant and predicted, predicted, and relevant.
+def count_in_bytes(labels: Labels, first: int, counts: Bytes, carried: Ints) -> int:
+    """Count how often each label occurs, in single bytes, which stay near the processor.
 
-    hits : (h,), labels of the instances' relevant and predicted labels
-    cut : int64 (n,), leading entries of the list that are predicted
-    totals : int32 or int64 (3, n_labels), added to: tp, n_pred, n_true
+    first : place of label 0 in ``counts``
+    counts : uint8 (c,), added to, up to 255, then from 0 again
+    carried : int64 (n,), written: places that were counted from 255 to 0
+
+    Returns how many were.
     """
-    # tables of millions of labels are far from the processor: one loop for each, which waits for nothing
-    count_entries(hits, totals[0])
-    if cut.sum() == list_labels.size:
-        count_entries(list_labels, totals[1])
-    else:
-        for i in range(cut.size):
-            for p in range(list_ptr[i], list_ptr[i] + cut[i]):
-                totals[1, list_labels[p]] += 1
-    count_entries(true_labels, totals[2])
+    n_carried = 0
+    for label in labels:
+        place = np.uint64(first + label)
+        count = (np.int64(counts[place]) + 1) & 255
+        counts[place] = count
+        if count == 0:
+            carried[n_carried] = place
+            n_carried += 1
+    return n_carried
 
 
 @kernel
-def weigh_labels(
-    true_ptr: Ints,
-    true_labels: Labels,
-    hits: Labels,
-    n_within: Ints,
-    cut: Ints,
-    list_ptr: Ints,
-    list_labels: Labels,
-    weight: Floats,
-    totals: Ints,
-) -> None:
-    """Sum instance weights as `count_labels` counts instances.
+def add_weights(labels: Labels, weights: Floats, sums: Ints) -> None:
+    """Sum weights by label.
 
-    hits, n_within : (h,), int64 (n,), as of `matching.find_hits`
-    totals : int64 (3, n_labels, 4)
+    weights : float64 (n,), one for each entry; sums : int64 (n_labels, 4), added to
     """
-    n_hits = 0
-    for i in range(true_ptr.size - 1):
-        for h in range(n_hits, n_hits + n_within[i]):
-            add_term(totals[0, hits[h]], weight[i])
-        n_hits += n_within[i]
-        for p in range(list_ptr[i], list_ptr[i] + cut[i]):
-            add_term(totals[1, list_labels[p]], weight[i])
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            add_term(totals[2, true_labels[t]], weight[i])
+    for i in range(labels.size):
+        add_term(sums[labels[i]], weights[i])
+
+
+@kernel
+def subtract_sums(sums: Ints, rows: Ints, cells: Floats) -> None:
+    """Turn sums of weights into contingency tables.
+
+    sums : int64 (3, n, 4), tp, n_pred, n_true, in limbs as of `fixed.add_term`; rows : int64 (4,), sum of all
+    cells : float64 (4, n), written: tp, fp, fn, tn; rounded last: what is nothing must come out as 0
+    """
+    limbs = np.empty((4, LIMBS), np.int64)
+    for j in range(cells.shape[1]):
+        for limb in range(LIMBS):
+            tp, n_pred, n_true = sums[0, j, limb], sums[1, j, limb], sums[2, j, limb]
+            limbs[0, limb] = tp
+            limbs[1, limb] = n_pred - tp
+            limbs[2, limb] = n_true - tp
+            limbs[3, limb] = rows[limb] - n_pred - n_true + tp
+        carry(limbs)
+        for cell in range(4):
+            cells[cell, j] = as_float(limbs[cell])
+
+
+@kernel
+def take_leading(cut: Ints, ptr: Ints, labels: Labels, taken: Labels) -> None:
+    """Write the leading entries of each row; cut : int64 (n,), how many; taken : (cut.sum(),)."""
+    n_taken = 0
+    for i in range(cut.size):
+        for p in range(ptr[i], ptr[i] + cut[i]):
+            taken[n_taken] = labels[p]
+            n_taken += 1
+
+
+@kernel
+def tally_labels(counts: Bytes, skipped: Bools, tallies: Ints, others: Ints) -> int:
+    """Count how many labels share their counts, where all three are small; return how many others there are.
+
+    counts : uint8 (3, n_labels), tp, n_pred, n_true
+    skipped : bool (n_labels,), labels to leave out
+    tallies : int64 (N_TALLIES + 1,), added to, by tp, n_pred and n_true as digits; the last one is no result
+    others : int64 (n_labels + 1,), written: labels with larger counts
+    """
+    n_others = 0
+    for label in range(counts.shape[1]):
+        tp, n_pred = np.int64(counts[0, label]), np.int64(counts[1, label])
+        n_true = np.int64(counts[2, label])
+        large = (tp | n_pred | n_true) >= SMALL
+        others[n_others] = label
+        n_others += bool(large and not skipped[label])
+        place = (((tp << SMALL_BITS) | n_pred) << SMALL_BITS) | n_true
+        tallies[N_TALLIES if large or skipped[label] else place] += 1  # which spares a branch
+    return n_others

@@ -10,6 +10,9 @@ from xmleval.arrays import Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 
+HASH_BITS = 5
+HASH_GROUPS = 1 << HASH_BITS
+
 
 @kernel
 def sort_ties(true_ptr: Ints, above: Ints, tied: Ints) -> None:
@@ -169,3 +172,46 @@ def hash_rows(ptr: Ints, labels: Labels, fingerprint: Ints) -> None:
             b ^= b >> np.uint64(31)
         fingerprint[i, 0] = np.int64(a)
         fingerprint[i, 1] = np.int64(b)
+
+
+@kernel
+def group_by_hash(fingerprint: Ints, starts: Ints, grouped: Ints) -> None:
+    """Write fingerprints in groups, by the leading bits of the first hash.
+
+    fingerprint, grouped : int64 (n, 2)
+    starts : int64 (HASH_GROUPS + 1,), written: where each group starts, and the end
+    """
+    following = np.zeros(HASH_GROUPS, np.int64)
+    for i in range(len(fingerprint)):
+        following[(fingerprint[i, 0] >> 64 - HASH_BITS) + HASH_GROUPS // 2] += 1
+    starts[0] = 0
+    for group in range(HASH_GROUPS):
+        starts[group + 1] = starts[group] + following[group]
+        following[group] = starts[group]
+    for i in range(len(fingerprint)):
+        group = (fingerprint[i, 0] >> 64 - HASH_BITS) + HASH_GROUPS // 2
+        grouped[following[group], 0] = fingerprint[i, 0]
+        grouped[following[group], 1] = fingerprint[i, 1]
+        following[group] += 1
+
+
+@kernel
+def drop_repeats(fingerprint: Ints, distinct: Ints) -> int:
+    """Write each fingerprint once, where it comes first; both int64 (n, 2). Return how many there are."""
+    n_slots = 1
+    while n_slots < 2 * len(fingerprint):
+        n_slots *= 2
+    slots, n_distinct = np.zeros(n_slots, np.int64), 0  # one more than the place of what is there
+    for i in range(len(fingerprint)):
+        first, second = fingerprint[i, 0], fingerprint[i, 1]
+        slot = second & (n_slots - 1)
+        while slots[slot]:
+            place = slots[slot] - 1
+            if distinct[place, 0] == first and distinct[place, 1] == second:
+                break
+            slot = (slot + 1) & (n_slots - 1)
+        if not slots[slot]:
+            distinct[n_distinct, 0], distinct[n_distinct, 1] = first, second
+            n_distinct += 1
+            slots[slot] = n_distinct
+    return n_distinct

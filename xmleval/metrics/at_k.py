@@ -101,10 +101,9 @@ def r_precision(facts: Facts, setting: Setting) -> Floats:
     return ratio(n_within.astype(np.float64), facts.n_relevant.astype(np.float64))
 
 
-def label_coverage(counts: Counts, setting: Setting) -> float:
-    """Labels that are hit somewhere over labels that occur."""
-    n_present = np.count_nonzero(counts.tp + counts.fn > 0)
-    return float(np.count_nonzero(counts.tp > 0) / n_present) if n_present else float("nan")
+def label_coverage(counts: Counts, setting: Setting) -> Floats:
+    """Whether a label is hit somewhere, NaN where it does not occur."""
+    return np.where(counts.tp + counts.fn > 0, counts.tp > 0, np.nan)
 
 
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:

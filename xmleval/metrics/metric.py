@@ -65,7 +65,7 @@ class Metric:
     counts : callable, optional
         Value of a contingency table, for rows, labels and totals alike.
     labels : callable, optional
-        Value from the contingency tables of all labels.
+        Value of a label's contingency table, NaN where it is left out of the mean over labels.
     curve : callable, optional
         Value from curves of pooled scores, of all cells together and of labels alike.
     bracket : callable, optional
@@ -118,7 +118,7 @@ class Metric:
     table: str = "hits"
     rows: Rows | None = None
     counts: CountsValue | None = None
-    labels: Callable[[Counts, Setting], float] | None = None
+    labels: CountsValue | None = None
     curve: CurveValue | None = None
     bracket: Interval | None = None
     extremes: ExtremesValue | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from xmleval.kernels.keys import HALF
 from xmleval.kernels.runs import sum_below, sweep, trace, weigh_group
 from xmleval.states.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.states.spill import Keys
-from xmleval.states.turns import in_turns
+from xmleval.states.turns import map_in_turns
 
 T = TypeVar("T")
 LARGE = 1 << 20  # keys from which sorting ranges side by side pays
@@ -106,15 +106,7 @@ class Work(NamedTuple):
 
     def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Return what a task gives for each number, in order."""
-        if self.threads == 1 or len(numbers) < 2:
-            return [task(number) for number in numbers]
-        found: list[T | None] = [None] * len(numbers)
-
-        def work(place: int) -> None:
-            found[place] = task(numbers[place])
-
-        in_turns(len(numbers), [work] * min(self.threads, len(numbers)))
-        return cast(list[T], found)
+        return map_in_turns(task, numbers, self.threads)
 
 
 def sweep_cells(

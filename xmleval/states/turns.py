@@ -6,6 +6,9 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar, cast
+
+T = TypeVar("T")
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
@@ -44,3 +47,16 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
                 stop.set()
     if failed:
         raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
+
+
+def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int) -> list[T]:
+    """Return what a task gives for each number, in order."""
+    if threads == 1 or len(numbers) < 2:
+        return [task(number) for number in numbers]
+    found: list[T | None] = [None] * len(numbers)
+
+    def work(place: int) -> None:
+        found[place] = task(numbers[place])
+
+    in_turns(len(numbers), [work] * min(threads, len(numbers)))
+    return cast(list[T], found)

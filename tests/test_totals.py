@@ -1,0 +1,189 @@
+"""Totals of labels and distinct label sets: kernels and states against plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import csr, exact, int_types, seeds
+from tests.test_states import N_LABELS, PRED, TOP, add, random_data
+from xmleval.kernels import fixed, labels, rows
+from xmleval.kernels.fixed import LIMBS
+from xmleval.kernels.labels import N_TALLIES, SMALL
+from xmleval.states import Decision, LabelSets, LabelTotals, Work
+from xmleval.states import label_sets as label_sets_module
+from xmleval.states import label_totals as label_totals_module
+
+Table = tuple[float, ...]
+works = st.builds(Work, st.just(1 << 20), st.integers(1, 3))
+
+
+def all_tables(totals: LabelTotals, work: Work) -> Counter[Table]:
+    """How many labels have each contingency table, as `tables` yields them."""
+    found: Counter[Table] = Counter()
+    for counts, times in totals.tables(work):
+        each = [1] * counts.tp.size if times is None else times.tolist()
+        for table, n in zip(zip(*counts, strict=True), each, strict=True):
+            found[tuple(map(float, table))] += n
+    return found
+
+
+@given(seed=seeds, n=st.integers(0, 600), first=st.integers(0, 4), dtype=int_types)
+def test_bytes_carry(seed: int, n: int, first: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    before = rng.choice([0, 1, 254, 255], 9).astype(np.uint8)
+    entries = rng.choice(9 - first, n).astype(dtype)
+    counts, carried = before.copy(), np.full(n, -9, np.int64)
+    n_carried = labels.count_in_bytes(entries, first, counts, carried)
+    found = counts.astype(np.int64) + 256 * np.bincount(carried[:n_carried], minlength=9)
+    assert found.tolist() == (before + np.bincount(entries + first, minlength=9)).tolist()
+
+
+@given(seed=seeds, n=st.integers(0, 200))
+def test_weights_add_up_by_label(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    entries, weights = rng.choice(7, n).astype(np.int32), 2.0 ** rng.integers(-50, 1, n) * rng.random(n)
+    sums = np.zeros((7, LIMBS), np.int64)
+    labels.add_weights(entries, weights, sums)
+    want = [sum(map(Fraction, weights[entries == j].tolist()), Fraction(0)) for j in range(7)]
+    assert [exact(limbs) for limbs in sums] == want
+
+
+@given(seed=seeds, n=st.integers(1, 20))
+def test_sums_of_weights_become_contingency_tables(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    sums, want = np.zeros((3, n, LIMBS), np.int64), np.zeros((4, n))
+    rows_sum = np.zeros(LIMBS, np.int64)
+    parts = 2.0 ** rng.integers(-50, 1, (4, n)) * rng.random((4, n)) * (rng.random((4, n)) < 0.7)
+    for j, (tp, fp, fn, _) in enumerate(parts.T.tolist()):
+        for kind, terms in enumerate(((tp,), (tp, fp), (tp, fn))):
+            for term in terms:
+                fixed.add_term(sums[kind, j], term)
+    whole = [2.0**50, *parts.ravel().tolist()]
+    for term in whole:
+        fixed.add_term(rows_sum, term)
+    cells = np.full((4, n), -9.0)
+    labels.subtract_sums(sums, rows_sum, cells)
+    want[:3] = parts[:3]
+    others = sum(map(Fraction, whole), Fraction(0))
+    want[3] = [float(others - sum(map(Fraction, column[:3]), Fraction(0))) for column in parts.T.tolist()]
+    np.testing.assert_allclose(cells, want, rtol=1e-15, atol=0)
+
+
+@given(seed=seeds, n=st.integers(1, 300))
+def test_labels_with_small_counts_are_tallied(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.choice([0, 1, 2, SMALL - 1, SMALL, 255], (3, n), p=[0.4, 0.3, 0.15, 0.05, 0.05, 0.05])
+    skipped = rng.random(n) < 0.1
+    tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.full(n + 1, -9, np.int64)
+    n_others = labels.tally_labels(counts.astype(np.uint8), skipped, tallies, others)
+    large = (counts >= SMALL).any(axis=0)
+    assert others[:n_others].tolist() == np.flatnonzero(large & ~skipped).tolist()
+    want = Counter(map(tuple, counts[:, ~large & ~skipped].T.tolist()))
+    places = np.flatnonzero(tallies[:N_TALLIES])
+    digits = zip(*(axis.tolist() for axis in np.unravel_index(places, (SMALL,) * 3)), strict=True)
+    assert dict(zip(digits, tallies[places].tolist(), strict=True)) == want
+
+
+@pytest.mark.parametrize("decision", [PRED, TOP])
+@given(seed=seeds, n=st.integers(0, 12), weighted=st.booleans(), work=works)
+def test_label_totals_hold_exact_tables(
+    decision: Decision, seed: int, n: int, weighted: bool, work: Work
+) -> None:
+    rows = random_data(seed, n, weighted)
+    totals = add(LabelTotals(decision, N_LABELS, weighted), rows, 0, n)
+    counts = totals.counts(work)
+    cells = [[Fraction(0)] * N_LABELS for _ in range(4)]
+    for i, relevant in enumerate(rows.truth):
+        predicted = rows.pred[i] if decision is PRED else rows.listed[i][:3]
+        for j in range(N_LABELS):
+            cell = {(True, True): 0, (False, True): 1, (True, False): 2}.get(
+                (j in relevant, j in predicted), 3
+            )
+            cells[cell][j] += Fraction(float(rows.weight[i])) if weighted else 1
+    for found, want in zip(counts, cells, strict=True):
+        # limbs are rounded one by one: what is nothing is 0, all else within a unit or two
+        np.testing.assert_allclose(found, np.array(want, np.float64), rtol=1e-15, atol=0)
+    assert all_tables(totals, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
+
+
+@pytest.mark.parametrize("enough", [0, 1 << 16])
+@given(seed=seeds, doublings=st.integers(0, 36), work=works)
+def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Work) -> None:
+    rows = random_data(seed, 12)
+    few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_totals_module, "ENOUGH", enough)
+        patch.setattr(label_totals_module, "LABELS_AT_A_TIME", 16)
+        patch.setattr(label_totals_module, "PIECE", 3)
+        many = LabelTotals(TOP, N_LABELS, False)
+        many.prepare_merge(few)()
+        for _ in range(doublings):
+            many.prepare_merge(many)()
+        for _ in range(3):
+            add(many, rows, 0, 12)
+        want = few.totals * (2**doublings + 3)
+        assert many.rows[0, 0] == 12 * (2**doublings + 3)
+        counts = many.counts(work)
+        assert all_tables(many, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
+        again = LabelTotals(TOP, N_LABELS, False)
+        again.restore(many.arrays())
+        again.prepare_merge(few)()
+    assert many.totals.tolist() == want.tolist()
+    tp, n_pred, n_true = want
+    n_rows = 12 * (2**doublings + 3)
+    assert [cell.tolist() for cell in counts] == [
+        cell.tolist() for cell in (tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
+    ]
+    assert again.totals.tolist() == (want + few.totals).tolist()
+
+
+@given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))
+def test_fingerprints_tell_sets_apart(lists: list[list[int]]) -> None:
+    found = []
+    for dtype in (np.int32, np.int64):
+        ptr, ids = csr([*lists, *lists, [], [0], [1], [0, 1]], dtype)
+        found.append(np.zeros((ptr.size - 1, 2), np.int64))
+        rows.hash_rows(ptr, ids, found[-1])
+    assert found[0].tobytes() == found[1].tobytes()
+    distinct = len({tuple(row) for row in [*lists, [], [0], [1], [0, 1]]})
+    assert [len(np.unique(column)) for column in found[0].T] == [distinct, distinct]
+
+
+@given(seed=seeds, n=st.integers(0, 60))
+def test_repeats_are_dropped_where_hashes_share_halves(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(-(2**63), 2**63 - 1, 4)
+    given_rows = hashes[rng.integers(0, 4, (n, 2))]  # most share one half with others, or both
+    starts = np.full(rows.HASH_GROUPS + 1, -9, np.int64)
+    grouped = np.empty_like(given_rows)
+    rows.group_by_hash(given_rows, starts, grouped)
+    assert starts[0] == 0
+    assert sorted(map(tuple, grouped.tolist())) == sorted(map(tuple, given_rows.tolist()))
+    ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    for group, (start, end) in enumerate(ends):
+        leading = (grouped[start:end, 0] >> 64 - rows.HASH_BITS) + rows.HASH_GROUPS // 2
+        assert (leading == group).all()
+    distinct = np.empty_like(given_rows)
+    found = distinct[: rows.drop_repeats(given_rows, distinct)]
+    assert [*map(tuple, found.tolist())] == list(dict.fromkeys(map(tuple, given_rows.tolist())))
+
+
+@pytest.mark.parametrize("enough", [0, 1 << 20])
+@given(seed=seeds, n=st.integers(0, 30), threads=st.integers(1, 3))
+def test_label_sets_count_distinct_sets(enough: int, seed: int, n: int, threads: int) -> None:
+    rows = random_data(seed, n)
+    rows.truth = [row[:1] if i % 3 else row for i, row in enumerate(rows.truth)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_sets_module, "ENOUGH", enough)
+        state = LabelSets()
+        for start in range(0, n, 7):
+            add(state, rows, start, min(start + 7, n))
+        assert len(state.fingerprints(threads)) == len({tuple(row) for row in rows.truth})
+    assert state.n_rows == n
