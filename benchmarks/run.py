@@ -22,9 +22,10 @@ from benchmarks.machine import Machine
 from benchmarks.side_by_side import ROOT, compare_all
 from benchmarks.startup import measure_startup
 from benchmarks.tables import over_memory, write_report
+from benchmarks.threads import measure_threads
 from benchmarks.workloads import SIZES
 
-PARTS = ("comparison", "growth", "startup")
+PARTS = ("comparison", "threads", "growth", "startup")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,6 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             over = over_memory(records)
             crashed = [r for r in records if r.get("crashed")]
             wrong = [r for r in records if not r.get("difference", 0.0) <= tolerance_of(r["library"])]
+        elif part == "threads":
+            found |= measure_threads(args.scale)
         elif part == "growth":
             found |= measure_growth(args.scale)
         else:

@@ -42,7 +42,7 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
     """Read the results of every part that ran."""
     return {
         name: json.loads((folder / f"{name}.json").read_text())
-        for name in ("comparison", "growth", "startup")
+        for name in ("comparison", "threads", "growth", "startup")
         if (folder / f"{name}.json").is_file()
     }
 
@@ -52,11 +52,30 @@ def report(found: dict[str, dict[str, Any]]) -> str:
     parts = []
     if "comparison" in found:
         parts += [machine_line(found["comparison"]), *comparison_tables(found["comparison"])]
+    if "threads" in found:
+        parts.append(threads_table(found["threads"]))
     if "startup" in found:
         parts.append(startup_table(found["startup"]))
     if "growth" in found:
         parts.append(growth_table(found["growth"]))
     return "\n\n".join(parts) + "\n"
+
+
+def threads_table(found: dict[str, Any]) -> str:
+    """Lay out what every statistic takes on one thread and on all."""
+    first = found["cases"][0]["seconds"]
+    columns = [f"{threads} thread{'s' if threads != '1' else ''}, s" for threads in first]
+    rows = [f"| statistic | data | {' | '.join(columns)} | |", f"|---|---|{'---:|' * (len(first) + 1)}"]
+    for case in found["cases"]:
+        spent = list(case["seconds"].values())
+        cells = [
+            case["case"],
+            case["workload"],
+            *(f"{one:.3g}" for one in spent),
+            times(spent[0] / spent[-1]),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def growth_table(found: dict[str, Any]) -> str:

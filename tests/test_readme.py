@@ -27,7 +27,7 @@ def test_python_examples_run() -> None:
 
 def test_speed_is_that_of_the_last_full_run() -> None:
     found = read_results(RESULTS)
-    assert set(found) == {"comparison", "growth", "startup"}
+    assert set(found) == {"comparison", "threads", "growth", "startup"}
     assert all(part["scale"] == 1 for part in found.values())
     cases = {(record["family"], record["workload"]) for record in found["comparison"]["records"]}
     assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}

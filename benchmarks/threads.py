@@ -1,0 +1,82 @@
+"""What threads give: every mergeable statistic on one thread and on all, in turns, on one workload each."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from benchmarks import ours
+from benchmarks.workloads import Workload, generate
+from xmleval.blocks import available_processors
+
+MOST_ROUNDS = 25
+BUDGET = 8.0  # seconds for each case, from which no further round begins
+
+
+class Case(NamedTuple):
+    """Measures that read one statistic, what they are given, and the workload and its depth."""
+
+    metrics: list[str]
+    given: Callable[[Workload], dict[str, Any]]
+    workload: str
+    depth: int
+
+
+def truth_alone(workload: Workload) -> dict[str, Any]:
+    """Label sets, without predictions."""
+    return {"y_true": workload.truth}
+
+
+CASES = {
+    "RankProfile, top-5 arrays": Case(ours.AT_K, ours.lists_of_five, "W4", 5),
+    "LabelTotals and RowSums, sparse sets": Case(ours.SETS, ours.predicted_sets, "W4", 5),
+    "LabelSets": Case(["label_diversity"], truth_alone, "W4", 5),
+    "RankProfile, CSR scores": Case(ours.AT_K, ours.matrix_of_scores, "W4", 100),
+    "RowSums, top-100 arrays": Case(ours.RANKING, ours.stored_scores, "W4", 100),
+    "ScoreRuns, micro-AUC of top-100 arrays": Case(["auc.micro"], ours.stored_scores, "W4", 100),
+    "ScoreRuns, micro-AP of top-100 arrays": Case(["ap.micro"], ours.stored_scores, "W4", 100),
+    "KeyCounts, top-100 arrays": Case(["auc.micro(bits=16)"], ours.stored_scores, "W4", 100),
+    "RowSums, full scores": Case(ours.RANKING, ours.cell_scores, "W1d", 0),
+    "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.cell_scores, "W1d", 0),
+    "LabelExtremes, full scores": Case(["margin.macro"], ours.cell_scores, "W1d", 0),
+}
+
+
+def measure_threads(scale: float) -> dict[str, Any]:
+    """Return median seconds of every case by number of threads.
+
+    Raises
+    ------
+    AssertionError
+        If values differ in a single bit.
+    """
+    cases = []
+    known: tuple[str, int] | None = None
+    for title, case in CASES.items():
+        if known != (case.workload, case.depth):
+            known, workload = (case.workload, case.depth), generate(case.workload, case.depth, scale)
+        calls = {
+            threads: ours.evaluated(workload, case.given, case.metrics, threads).steps["all"]
+            for threads in (1, available_processors())
+        }
+        values = {threads: call() for threads, call in calls.items()}  # compiles, or loads compiled kernels
+        assert len({tuple(found.items()) for found in values.values()}) == 1, values
+        seconds = in_rounds(calls)
+        cases.append({"case": title, "workload": case.workload, "seconds": seconds})
+    return {"cases": cases}
+
+
+def in_rounds(calls: dict[int, Callable[[], Any]]) -> dict[str, float]:
+    """Time the calls in turns, and return the medians."""
+    spent: dict[int, list[float]] = {threads: [] for threads in calls}
+    until = time.perf_counter() + BUDGET
+    for number in range(MOST_ROUNDS):
+        for threads, call in calls.items():
+            start = time.perf_counter()
+            call()
+            spent[threads].append(time.perf_counter() - start)
+        if number and time.perf_counter() > until:
+            break
+    return {str(threads): statistics.median(each) for threads, each in spent.items()}
