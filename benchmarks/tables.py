@@ -65,7 +65,7 @@ def threads_table(found: dict[str, Any]) -> str:
     """Lay out what every statistic takes on one thread and on all."""
     first = found["cases"][0]["seconds"]
     columns = [f"{threads} thread{'s' if threads != '1' else ''}, s" for threads in first]
-    rows = [f"| statistic | data | {' | '.join(columns)} | |", f"|---|---|{'---:|' * (len(first) + 1)}"]
+    rows = [f"| statistic | data | {' | '.join(columns)} | ratio |", f"|---|---|{'---:|' * (len(first) + 1)}"]
     for case in found["cases"]:
         spent = list(case["seconds"].values())
         cells = [

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from benchmarks import growth, machine, run, side_by_side, spilling, startup, streaming, tables, threads
 from benchmarks.comparisons import FAMILIES
 from benchmarks.workloads import SIZES, generate
+from xmleval import Evaluator
 from xmleval import states as mergeable
 
 
@@ -82,15 +83,24 @@ def test_threads_are_measured(tmp_path: Path) -> None:
         assert list(case["seconds"]) == ["1", "2"]
         assert all(value > 0 for value in case["seconds"].values())
     written = (tmp_path / "tables.md").read_text()
-    assert "| statistic | data | 1 thread, s | 2 threads, s | |" in written
+    assert "| statistic | data | 1 thread, s | 2 threads, s | ratio |" in written
     assert "\n| LabelSets | W4 | " in written
 
 
 def test_every_statistic_is_timed_on_threads() -> None:
-    states = {name for name in vars(mergeable) if hasattr(getattr(mergeable, name), "prepare_merge")}
-    assert len(states) == 7
-    titles = " ".join(threads.CASES)
-    assert [name for name in states if name not in titles] == []
+    states = {name for name in dir(mergeable) if hasattr(getattr(mergeable, name), "prepare_merge")}
+    timed = set()
+    for title, case in threads.CASES.items():
+        given = case.given(generate(case.workload, case.depth, 0.001))
+        n_labels, propensity = given["y_true"].shape[1], given.pop("propensity", None)
+        evaluator = Evaluator(case.metrics, n_labels=n_labels, propensity=propensity)
+        evaluator.update(**given)
+        assert evaluator._states
+        counted = [state for _, state in evaluator._states._named() if getattr(state, "keys", True)]
+        names = {type(state).__name__ for state in counted}
+        assert {name for name in states if name in title} == names
+        timed |= names
+    assert timed == states
 
 
 def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,9 +48,10 @@ def test_bytes_carry(seed: int, n: int, first: int, dtype: Any) -> None:
 @given(seed=seeds, n=st.integers(0, 200))
 def test_weights_add_up_by_label(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    entries, weights = rng.choice(7, n).astype(np.int32), 2.0 ** rng.integers(-50, 1, n) * rng.random(n)
-    sums = np.zeros((7, LIMBS), np.int64)
-    labels.add_weights(entries, weights, sums)
+    entries, n_within = rng.choice(7, n).astype(np.int32), np.bincount(rng.choice(5, n), minlength=5)
+    weight = 2.0 ** rng.integers(-50, 1, 5) * rng.random(5)
+    sums, weights = np.zeros((7, LIMBS), np.int64), np.repeat(weight, n_within)
+    labels.add_weights(entries, n_within, weight, sums)
     want = [sum(map(Fraction, weights[entries == j].tolist()), Fraction(0)) for j in range(7)]
     assert [exact(limbs) for limbs in sums] == want
 
@@ -69,7 +70,8 @@ def test_sums_of_weights_become_contingency_tables(seed: int, n: int) -> None:
     for term in whole:
         fixed.add_term(rows_sum, term)
     cells = np.full((4, n), -9.0)
-    labels.subtract_sums(sums, rows_sum, cells)
+    for start, stop in ((0, n // 2), (n // 2, n)):
+        labels.subtract_sums(sums, 0, start, stop, rows_sum, cells)
     want[:3] = parts[:3]
     others = sum(map(Fraction, whole), Fraction(0))
     want[3] = [float(others - sum(map(Fraction, column[:3]), Fraction(0))) for column in parts.T.tolist()]
@@ -82,7 +84,7 @@ def test_labels_with_small_counts_are_tallied(seed: int, n: int) -> None:
     counts = rng.choice([0, 1, 2, SMALL - 1, SMALL, 255], (3, n), p=[0.4, 0.3, 0.15, 0.05, 0.05, 0.05])
     skipped = rng.random(n) < 0.1
     tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.full(n + 1, -9, np.int64)
-    n_others = labels.tally_labels(counts.astype(np.uint8), skipped, tallies, others)
+    n_others = labels.tally_labels(counts.astype(np.uint8), skipped, 0, n, tallies, others)
     large = (counts >= SMALL).any(axis=0)
     assert others[:n_others].tolist() == np.flatnonzero(large & ~skipped).tolist()
     want = Counter(map(tuple, counts[:, ~large & ~skipped].T.tolist()))
@@ -120,6 +122,7 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
     few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 12)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_totals_module, "ENOUGH", enough)
+        patch.setattr(label_totals_module, "MANY", enough)
         patch.setattr(label_totals_module, "LABELS_AT_A_TIME", 16)
         patch.setattr(label_totals_module, "PIECE", 3)
         many = LabelTotals(TOP, N_LABELS, False)
@@ -175,9 +178,9 @@ def test_repeats_are_dropped_where_hashes_share_halves(seed: int, n: int) -> Non
     assert [*map(tuple, found.tolist())] == list(dict.fromkeys(map(tuple, given_rows.tolist())))
 
 
-@pytest.mark.parametrize("enough", [0, 1 << 20])
-@given(seed=seeds, n=st.integers(0, 30), threads=st.integers(1, 3))
-def test_label_sets_count_distinct_sets(enough: int, seed: int, n: int, threads: int) -> None:
+@pytest.mark.parametrize("enough", [0, 5, 1 << 16])
+@given(seed=seeds, n=st.integers(0, 30), threads=st.integers(1, 3), doublings=st.integers(0, 12))
+def test_label_sets_count_distinct_sets(enough: int, seed: int, n: int, threads: int, doublings: int) -> None:
     rows = random_data(seed, n)
     rows.truth = [row[:1] if i % 3 else row for i, row in enumerate(rows.truth)]
     with pytest.MonkeyPatch.context() as patch:
@@ -185,5 +188,35 @@ def test_label_sets_count_distinct_sets(enough: int, seed: int, n: int, threads:
         state = LabelSets()
         for start in range(0, n, 7):
             add(state, rows, start, min(start + 7, n))
+        for _ in range(doublings):
+            state.prepare_merge(state)()
+        add(state, rows, 0, n)
+        assert len(state._recent) + len(state._distinct) <= n + label_sets_module.MOST_PARTS + 1
         assert len(state.fingerprints(threads)) == len({tuple(row) for row in rows.truth})
-    assert state.n_rows == n
+    assert state.n_rows == n * (2**doublings + 1)
+
+
+@pytest.mark.parametrize("merging", [False, True])
+def test_what_may_fail_fails_before_anything_is_counted(
+    merging: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = random_data(2, 12)
+    state = LabelTotals(TOP, N_LABELS, False)
+    state.restore({"totals": np.full((3, N_LABELS), 255), "rows": np.full((1, LIMBS), 255)})
+    monkeypatch.setattr(label_totals_module, "ENOUGH", 0)
+    monkeypatch.setattr(label_totals_module, "MANY", 0)
+    for _ in range(2):
+        add(state, rows, 0, 12)
+    before = {name: array.tolist() for name, array in state.arrays().items()}
+    assert state._carried
+
+    def fail(*arguments: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(label_totals_module, "_added", fail)
+        if merging:
+            state.prepare_merge(state)()
+        else:
+            add(state, rows, 0, 12)
+    assert {name: array.tolist() for name, array in state.arrays().items()} == before

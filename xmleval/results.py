@@ -250,13 +250,16 @@ def _mean_sums(
     times : how often each of them counts; None where all do once
     """
     defined = ~np.isnan(values)
-    n = np.ones(values.size) if times is None else times
-    values, n = values[defined], n[defined]
-    each = values if times is None else values * n
+    values = values[defined]
+    n = float(values.size)
+    if times is not None:
+        times = times[defined]
+        values, n = values * times, float(times.sum())
     if support is None:
-        return 0.0, 0.0, float(each.sum()), float(n.sum())
+        return 0.0, 0.0, float(values.sum()), n
     support = support[defined]
-    return float((each * support).sum()), float((support * n).sum()), float(each.sum()), float(n.sum())
+    weight = support if times is None else support * times
+    return float((values * support).sum()), float(weight.sum()), float(values.sum()), n
 
 
 def _mean_of(sums: Sequence[float]) -> float:

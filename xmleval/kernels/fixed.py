@@ -88,7 +88,7 @@ def carry(limbs: Ints) -> None:
 
 @kernel
 def as_float(limbs: Ints) -> float:
-    """Return one sum, int64 (4,), as float64: limbs are added from the last one."""
+    """Return one sum, int64 (4,), as float64, to the bit as `states.limbs.as_floats` does for arrays."""
     total = 0.0
     for limb in range(LIMBS - 1, -1, -1):
         total = total / ONE + limbs[limb]

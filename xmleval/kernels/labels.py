@@ -42,24 +42,30 @@ def count_in_bytes(labels: Labels, first: int, counts: Bytes, carried: Ints) -> 
 
 
 @kernel
-def add_weights(labels: Labels, weights: Floats, sums: Ints) -> None:
-    """Sum weights by label.
+def add_weights(labels: Labels, n_within: Ints, weight: Floats, sums: Ints) -> None:
+    """Sum the weights of instances by label.
 
-    weights : float64 (n,), one for each entry; sums : int64 (n_labels, 4), added to
+    n_within : int64 (n,), how many of the labels are each instance's, which stand together
+    weight : float64 (n,); sums : int64 (n_labels, 4), added to
     """
-    for i in range(labels.size):
-        add_term(sums[labels[i]], weights[i])
+    p = 0
+    for i in range(n_within.size):
+        for _ in range(n_within[i]):
+            add_term(sums[labels[p]], weight[i])
+            p += 1
 
 
 @kernel
-def subtract_sums(sums: Ints, rows: Ints, cells: Floats) -> None:
-    """Turn sums of weights into contingency tables.
+def subtract_sums(sums: Ints, first: int, start: int, stop: int, rows: Ints, cells: Floats) -> None:
+    """Turn sums of weights of the labels start..stop-1 into contingency tables.
 
-    sums : int64 (3, n, 4), tp, n_pred, n_true, in limbs as of `fixed.add_term`; rows : int64 (4,), sum of all
-    cells : float64 (4, n), written: tp, fp, fn, tn; rounded last: what is nothing must come out as 0
+    sums : int64 (3, n_labels, 4), tp, n_pred, n_true, in limbs as of `fixed.add_term`
+    rows : int64 (4,), sum of all weights
+    cells : float64 (4, n), written, from label ``first`` on: tp, fp, fn, tn; rounded last: what is nothing
+    must come out as 0
     """
     limbs = np.empty((4, LIMBS), np.int64)
-    for j in range(cells.shape[1]):
+    for j in range(start, stop):
         for limb in range(LIMBS):
             tp, n_pred, n_true = sums[0, j, limb], sums[1, j, limb], sums[2, j, limb]
             limbs[0, limb] = tp
@@ -68,7 +74,7 @@ def subtract_sums(sums: Ints, rows: Ints, cells: Floats) -> None:
             limbs[3, limb] = rows[limb] - n_pred - n_true + tp
         carry(limbs)
         for cell in range(4):
-            cells[cell, j] = as_float(limbs[cell])
+            cells[cell, j - first] = as_float(limbs[cell])
 
 
 @kernel
@@ -82,16 +88,18 @@ def take_leading(cut: Ints, ptr: Ints, labels: Labels, taken: Labels) -> None:
 
 
 @kernel
-def tally_labels(counts: Bytes, skipped: Bools, tallies: Ints, others: Ints) -> int:
-    """Count how many labels share their counts, where all three are small; return how many others there are.
+def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, others: Ints) -> int:
+    """Count how many of the labels start..stop-1 share their counts, where all three are small.
 
     counts : uint8 (3, n_labels), tp, n_pred, n_true
     skipped : bool (n_labels,), labels to leave out
     tallies : int64 (N_TALLIES + 1,), added to, by tp, n_pred and n_true as digits; the last one is no result
-    others : int64 (n_labels + 1,), written: labels with larger counts
+    others : int64 (stop - start + 1,), written: labels with larger counts
+
+    Returns how many others there are.
     """
     n_others = 0
-    for label in range(counts.shape[1]):
+    for label in range(start, stop):
         tp, n_pred = np.int64(counts[0, label]), np.int64(counts[1, label])
         n_true = np.int64(counts[2, label])
         large = (tp | n_pred | n_true) >= SMALL

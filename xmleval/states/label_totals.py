@@ -24,10 +24,12 @@ from xmleval.states.decisions import Decision
 from xmleval.states.facts import Counts, Facts
 from xmleval.states.limbs import NO_WEIGHT, Commit, saved
 
-ENOUGH = 1 << 16
+ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
+FEW_LABELS = 1 << 16  # up to which a thread costs more than it gives
 BYTE = 8  # bits of a count
+Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
 
 
 def totals_bytes(n_labels: int, weighted: bool) -> int:
@@ -49,8 +51,7 @@ class LabelTotals:
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
         self._sums = np.zeros((3, n_labels if weighted else 0, LIMBS), np.int64)
         self._counts = np.zeros((3, 0 if weighted else n_labels), np.uint8)
-        self._places: Ints = np.empty(0, np.int64)  # in all counts, rising, of those that carried
-        self._times: Ints = np.empty(0, np.int64)  # how often each did
+        self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
         self._carried: list[Ints] = []  # places, once each time, joined when they outgrow the others
         self._n_carried = 0
 
@@ -59,32 +60,16 @@ class LabelTotals:
         """Return all totals, int64."""
         if self.weighted:
             return self._sums
-        self._join_carried()
+        places, times = self._carries()
         found = self._counts.astype(np.int64)
-        found.reshape(-1)[self._places] += self._times << BYTE
+        found.reshape(-1)[places] += times << BYTE
         return found
 
-    def _carry(self, places: list[Ints]) -> None:
-        """Note places of counts that went from 255 to 0."""
-        found = [part for part in places if part.size]
-        self._carried += found
-        self._n_carried += sum(part.size for part in found)
-        if self._n_carried > max(self._places.size, ENOUGH):
-            self._join_carried()
-
-    def _join_carried(self) -> None:
-        if self._carried:
-            self._join(*np.unique(np.concatenate(self._carried), return_counts=True))
-            self._carried, self._n_carried = [], 0
-
-    def _join(self, places: Ints, times: Ints) -> None:
-        """Add carries, so many at each place."""
-        if self._places.size and places.size:
-            places, which = np.unique(np.concatenate([self._places, places]), return_inverse=True)
-            # sums of integers below 2^53, which floats hold
-            times = np.bincount(which, np.concatenate([self._times, times])).astype(np.int64)
-        if places.size:
-            self._places, self._times = places, times
+    def _carries(self) -> Carries:
+        """Return what was carried, joined."""
+        if not self._carried:
+            return self._joined
+        return _added(self._joined, np.unique(np.concatenate(self._carried), return_counts=True))
 
     def prepare(self, facts: Facts) -> Commit:
         """Count a block, in place: the totals of millions of labels are not copied."""
@@ -95,36 +80,42 @@ class LabelTotals:
             chosen = np.empty(n_chosen, chosen.dtype)
             take_leading(*predicted, chosen)
         kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, facts.n_relevant)
-        weights = [] if weight is None else [np.repeat(weight, n) for _, n in kinds]
-        carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
+        most = max(labels.size for labels, _ in kinds) if weight is None else 0
+        carried = np.empty(most, np.int64)
+        outgrown = self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY
+        joined = self._carries() if outgrown else None
 
         def commit() -> None:
-            if weight is None:
-                self.rows[0, 0] += facts.n_rows
-                for kind, (labels, _) in enumerate(kinds):
-                    n_carried = count_in_bytes(
-                        labels, kind * self.n_labels, self._counts.reshape(-1), carried
-                    )
-                    self._carry([carried[:n_carried].copy()])
-            else:
+            if weight is not None:
                 sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
-                for kind, (labels, _) in enumerate(kinds):
-                    add_weights(labels, weights[kind], self._sums[kind])
+                for kind, (labels, within) in enumerate(kinds):
+                    add_weights(labels, within, weight, self._sums[kind])
+                return
+            if joined:
+                self._joined, self._carried, self._n_carried = joined, [], 0
+            self.rows[0, 0] += facts.n_rows
+            for kind, (labels, _) in enumerate(kinds):
+                n = count_in_bytes(labels, kind * self.n_labels, self._counts.reshape(-1), carried)
+                if n:
+                    self._carried.append(carried[:n].copy())
+                    self._n_carried += n
 
         return commit
 
     def prepare_merge(self, other: LabelTotals) -> Commit:
         """Add another state of the same decision; sums of weights in place."""
         counts = self._counts + other._counts
-        carried = [np.flatnonzero(counts < other._counts), *other._carried]
-        places, times = other._places, other._times
+        carried = [*self._carried, *other._carried, np.flatnonzero(counts < other._counts)]
+        carried = [places for places in carried if places.size]
+        joined = _added(self._joined, other._joined)
+        if len(carried) > MANY:
+            joined, carried = _added(joined, np.unique(np.concatenate(carried), return_counts=True)), []
 
         def commit() -> None:
             self._sums += other._sums
             carry(self._sums.reshape(-1, LIMBS))
-            self._counts = counts
-            self._carry(carried)
-            self._join(places, times)
+            self._counts, self._joined, self._carried = counts, joined, carried
+            self._n_carried = sum(places.size for places in carried)
             self.rows += other.rows
             carry(self.rows)
 
@@ -132,37 +123,48 @@ class LabelTotals:
 
     def counts(self, work: Work) -> Counts:
         """Return the contingency tables of all labels, float64 (n_labels,) each."""
-        return self._weighted(self._sums, work) if self.weighted else self._as_counts(self.totals)
+        if self.weighted:
+            return self._weighted(0, self.n_labels, work)
+        totals, cells = self.totals, np.empty((4, self.n_labels))
+        for start in range(0, self.n_labels, PIECE):
+            cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
+        return Counts(*cells)
 
     def tables(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
         """Yield contingency tables, and how many labels have each; None where it is one label each.
 
         Most of millions of labels are rare, and few tables occur among them.
         """
+        ranges = [
+            (start, min(start + LABELS_AT_A_TIME, self.n_labels))
+            for start in range(0, self.n_labels, LABELS_AT_A_TIME)
+        ]
         if self.weighted:
-            for start in range(0, self.n_labels, LABELS_AT_A_TIME):
-                yield self._weighted(self._sums[:, start : start + LABELS_AT_A_TIME], work), None
+            for start, stop in ranges:
+                cells = self._weighted(start, stop, work)
+                for at in range(0, stop - start, PIECE):
+                    yield Counts(*(cell[at : at + PIECE] for cell in cells)), None
             return
-        self._join_carried()
-        frequent, which = np.unique(self._places % self.n_labels, return_inverse=True)
+        places, times = self._carries()
+        frequent, which = np.unique(places % self.n_labels, return_inverse=True)
         found = self._counts[:, frequent].astype(np.int64)
-        found[self._places // self.n_labels, which] += self._times << BYTE
+        found[places // self.n_labels, which] += times << BYTE
         yield from self._pieces(found)
         skipped = np.zeros(self.n_labels, np.bool_)
         skipped[frequent] = True
 
-        def tally(start: int) -> tuple[Ints, Ints]:
-            part = slice(start, start + LABELS_AT_A_TIME)
+        def tally(number: int) -> tuple[Ints, Ints]:
+            start, stop = ranges[number]
             # arrays of its own: in lines of the cache that threads share they would wait for one another
-            tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(LABELS_AT_A_TIME + 1, np.int64)
-            n_others = tally_labels(self._counts[:, part], skipped[part], tallies, others)
-            return tallies[:N_TALLIES], start + others[:n_others]
+            tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
+            n_others = tally_labels(self._counts, skipped, start, stop, tallies, others)
+            return tallies[:N_TALLIES], others[:n_others]
 
-        tallies, others = zip(*work.map(tally, range(0, self.n_labels, LABELS_AT_A_TIME)), strict=True)
+        tallies, others = zip(*work.map(tally, range(len(ranges))), strict=True)
         yield from self._pieces(self._counts[:, np.concatenate(others)])
-        times = np.sum(tallies, axis=0)
-        occurring = np.flatnonzero(times)
-        yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), times[occurring]
+        n_labels = np.sum(tallies, axis=0)
+        occurring = np.flatnonzero(n_labels)
+        yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
 
     def _pieces(self, totals: NDArray[Any]) -> Iterator[tuple[Counts, None]]:
         """Yield contingency tables some at a time: arrays shall stay near the processor."""
@@ -174,15 +176,15 @@ class LabelTotals:
         tp, n_pred, n_true = totals.astype(np.float64)
         return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
 
-    def _weighted(self, sums: Ints, work: Work) -> Counts:
-        """Return the contingency tables of sums of weights."""
-        cells = np.empty((4, sums.shape[1]))
+    def _weighted(self, start: int, stop: int, work: Work) -> Counts:
+        """Return the contingency tables of sums of weights of a range of labels."""
+        cells = np.empty((4, stop - start))
+        pieces = range(start, stop, FEW_LABELS)
 
-        def subtract(start: int) -> None:
-            part = slice(start, start + PIECE)
-            subtract_sums(sums[:, part], self.rows[0], cells[:, part])
+        def subtract(at: int) -> None:
+            subtract_sums(self._sums, start, at, min(at + FEW_LABELS, stop), self.rows[0], cells)
 
-        work.map(subtract, range(0, cells.shape[1], PIECE))
+        work.map(subtract, pieces)
         return Counts(*cells)
 
     def arrays(self) -> dict[str, Ints | Floats]:
@@ -198,5 +200,14 @@ class LabelTotals:
             self._sums = totals
         else:
             self._counts, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
-            self._places = np.flatnonzero(more)
-            self._times, self._carried, self._n_carried = more[self._places], [], 0
+            places = np.flatnonzero(more)
+            self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+
+
+def _added(one: Carries, other: Carries) -> Carries:
+    """Add carries up, place by place."""
+    if not (one[0].size and other[0].size):
+        return other if other[0].size else one
+    places, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    # sums of integers below 2^53, which floats hold
+    return places, np.bincount(which, np.concatenate([one[1], other[1]])).astype(np.int64)
