@@ -205,18 +205,16 @@ def test_what_may_fail_fails_before_anything_is_counted(
     state.restore({"totals": np.full((3, N_LABELS), 255), "rows": np.full((1, LIMBS), 255)})
     monkeypatch.setattr(label_totals_module, "ENOUGH", 0)
     monkeypatch.setattr(label_totals_module, "MANY", 0)
-    for _ in range(2):
-        add(state, rows, 0, 12)
+    add(state, rows, 0, 12)
     before = {name: array.tolist() for name, array in state.arrays().items()}
     assert state._carried
 
     def fail(*arguments: object) -> None:
         raise MemoryError
 
-    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+    count = (lambda: state.prepare_merge(state)()) if merging else (lambda: add(state, rows, 0, 12))
+    with monkeypatch.context() as patch:
         patch.setattr(label_totals_module, "_added", fail)
-        if merging:
-            state.prepare_merge(state)()
-        else:
-            add(state, rows, 0, 12)
+        with pytest.raises(MemoryError):
+            count()
     assert {name: array.tolist() for name, array in state.arrays().items()} == before
