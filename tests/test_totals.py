@@ -116,14 +116,15 @@ def test_label_totals_hold_exact_tables(
 
 
 @pytest.mark.parametrize("enough", [0, 1 << 16])
-@given(seed=seeds, doublings=st.integers(0, 36), work=works)
-def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Work) -> None:
+@given(seed=seeds, doublings=st.integers(0, 36), work=works, few_labels=st.sampled_from([7, 100]))
+def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Work, few_labels: int) -> None:
     rows = random_data(seed, 12)
     few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 12)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_totals_module, "ENOUGH", enough)
         patch.setattr(label_totals_module, "MANY", enough)
         patch.setattr(label_totals_module, "LABELS_AT_A_TIME", 16)
+        patch.setattr(label_totals_module, "FEW_LABELS", few_labels)
         patch.setattr(label_totals_module, "PIECE", 3)
         many = LabelTotals(TOP, N_LABELS, False)
         many.prepare_merge(few)()

@@ -27,7 +27,7 @@ from xmleval.states.limbs import NO_WEIGHT, Commit, saved
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
-FEW_LABELS = 1 << 16  # up to which a thread costs more than it gives
+FEW_LABELS = 1 << 16  # up to which threads and tallies cost more than they give
 BYTE = 8  # bits of a count
 Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
 
@@ -144,6 +144,9 @@ class LabelTotals:
                 cells = self._weighted(start, stop, work)
                 for at in range(0, stop - start, PIECE):
                     yield Counts(*(cell[at : at + PIECE] for cell in cells)), None
+            return
+        if self.n_labels <= FEW_LABELS:
+            yield from self._pieces(self.totals)
             return
         places, times = self._carries()
         frequent, which = np.unique(places % self.n_labels, return_inverse=True)
