@@ -91,6 +91,7 @@ def cold_command(words: list[str]) -> float:
 def process(words: list[str], cache: str) -> str:
     """Run Python with a folder for compiled kernels, and return what it prints."""
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
         [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=True
