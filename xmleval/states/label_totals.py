@@ -67,9 +67,7 @@ class LabelTotals:
 
     def _carries(self) -> Carries:
         """Return what was carried, joined."""
-        if not self._carried:
-            return self._joined
-        return _added(self._joined, np.unique(np.concatenate(self._carried), return_counts=True))
+        return _with_new(self._joined, self._carried)
 
     def prepare(self, facts: Facts) -> Commit:
         """Count a block, in place: the totals of millions of labels are not copied."""
@@ -82,8 +80,7 @@ class LabelTotals:
         kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, facts.n_relevant)
         most = max(labels.size for labels, _ in kinds) if weight is None else 0
         carried = np.empty(most, np.int64)
-        outgrown = self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY
-        joined = self._carries() if outgrown else None
+        joined = self._carries() if _outgrown(self._carried, self._n_carried, self._joined) else None
 
         def commit() -> None:
             if weight is not None:
@@ -107,15 +104,15 @@ class LabelTotals:
         counts = self._counts + other._counts
         carried = [*self._carried, *other._carried, np.flatnonzero(counts < other._counts)]
         carried = [places for places in carried if places.size]
-        joined = _added(self._joined, other._joined)
-        if len(carried) > MANY:
-            joined, carried = _added(joined, np.unique(np.concatenate(carried), return_counts=True)), []
+        n_carried, joined = sum(places.size for places in carried), _added(self._joined, other._joined)
+        if _outgrown(carried, n_carried, joined):
+            joined, carried, n_carried = _with_new(joined, carried), [], 0
 
         def commit() -> None:
             self._sums += other._sums
             carry(self._sums.reshape(-1, LIMBS))
-            self._counts, self._joined, self._carried = counts, joined, carried
-            self._n_carried = sum(places.size for places in carried)
+            self._counts, self._joined = counts, joined
+            self._carried, self._n_carried = carried, n_carried
             self.rows += other.rows
             carry(self.rows)
 
@@ -205,6 +202,16 @@ class LabelTotals:
             self._counts, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
             places = np.flatnonzero(more)
             self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+
+
+def _outgrown(carried: list[Ints], n_carried: int, joined: Carries) -> bool:
+    """Tell whether carries are to be joined: seldom enough that time stays linear."""
+    return n_carried > max(joined[0].size, ENOUGH) or len(carried) > MANY
+
+
+def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
+    """Add places that carried once each time."""
+    return _added(joined, np.unique(np.concatenate(carried), return_counts=True)) if carried else joined
 
 
 def _added(one: Carries, other: Carries) -> Carries:
