@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tests.conftest import csr, exact, seeds
 from xmleval.arrays import Block, Propensity, Ranking, Truth
@@ -62,6 +63,12 @@ class Data:
         return Facts(block, N_LABELS, None, PRED)
 
 
+def random_weights(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    """Instance weights of all sizes that blocks may have, and some of 0."""
+    weight = np.minimum(2.0 ** rng.integers(-50, 1, n) * (1.0 + rng.random(n)), 1.0)
+    return np.where(rng.random(n) < 0.2, 0.0, weight)
+
+
 def random_data(seed: int, n: int, weighted: bool = False) -> Data:
     rng = np.random.default_rng(seed)
 
@@ -74,7 +81,7 @@ def random_data(seed: int, n: int, weighted: bool = False) -> Data:
         np.where(rng.random(n) < 0.3, math.nan, 2.0 ** rng.integers(-50, 40, n) * rng.random(n)),
         np.full(n, math.nan),
     ]
-    weight = np.where(rng.random(n) < 0.2, 0.0, 2.0 ** rng.integers(-50, 20, n) * (1.0 + rng.random(n)))
+    weight = random_weights(rng, n)
     return Data(
         [sorted(some([0, 0, 1, 2, 5, 30, N_LABELS])) for _ in range(n)],
         [some([0, 1, 4, 9, N_LABELS]) for _ in range(n)],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import threading
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import csr, exact, int_types, seeds
-from tests.test_states import N_LABELS, PRED, TOP, add, random_data
+from tests.test_states import N_LABELS, PRED, TOP, add, random_data, random_weights
+from xmleval.arrays import Ints
 from xmleval.kernels import fixed, labels, rows
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.labels import N_TALLIES, SMALL
-from xmleval.states import Decision, LabelSets, LabelTotals, Work
+from xmleval.kernels.labels import FULL, N_TALLIES, SMALL
+from xmleval.states import Counts, Decision, LabelSets, LabelTotals, Work, in_turns
 from xmleval.states import label_sets as label_sets_module
 from xmleval.states import label_totals as label_totals_module
 
@@ -25,13 +30,16 @@ works = st.builds(Work, st.just(1 << 20), st.integers(1, 3))
 
 
 def all_tables(totals: LabelTotals, work: Work) -> Counter[Table]:
-    """How many labels have each contingency table, as `tables` yields them."""
-    found: Counter[Table] = Counter()
-    for counts, times in totals.tables(work):
+    """How many labels have each contingency table, as `map_tables` hands them out."""
+
+    def listed(counts: Counts, times: Ints | None) -> Counter[Table]:
         each = [1] * counts.tp.size if times is None else times.tolist()
+        found: Counter[Table] = Counter()
         for table, n in zip(zip(*counts, strict=True), each, strict=True):
             found[tuple(map(float, table))] += n
-    return found
+        return found
+
+    return +sum(totals.map_tables(listed, work), Counter())
 
 
 @given(seed=seeds, n=st.integers(0, 600), first=st.integers(0, 4), dtype=int_types)
@@ -45,37 +53,89 @@ def test_bytes_carry(seed: int, n: int, first: int, dtype: Any) -> None:
     assert found.tolist() == (before + np.bincount(entries + first, minlength=9)).tolist()
 
 
-@given(seed=seeds, n=st.integers(0, 200))
-def test_weights_add_up_by_label(seed: int, n: int) -> None:
+def sums_of(sums: Ints, times: Ints | None = None) -> list[Fraction]:
+    """The sums that pairs of numbers hold, and so many times what was carried; each must be in order."""
+    assert ((sums >= 0) & (sums < [FULL, 2**52])).all()
+    carried = [0] * len(sums) if times is None else times.tolist()
+    return [
+        Fraction(high + FULL * k, 2**52) + Fraction(low, 2**104)
+        for (high, low), k in zip(sums.tolist(), carried, strict=True)
+    ]
+
+
+@given(
+    seed=seeds,
+    n=st.one_of(st.integers(0, 30), st.integers(0, 3 * labels.BATCH)),
+    first=st.integers(0, 4),
+    cut=st.integers(0, 7),
+    dtype=int_types,
+)
+def test_weights_add_up_by_label(seed: int, n: int, first: int, cut: int, dtype: Any) -> None:
     rng = np.random.default_rng(seed)
-    entries, n_within = rng.choice(7, n).astype(np.int32), np.bincount(rng.choice(5, n), minlength=5)
-    weight = 2.0 ** rng.integers(-50, 1, 5) * rng.random(5)
-    sums, weights = np.zeros((7, LIMBS), np.int64), np.repeat(weight, n_within)
-    labels.add_weights(entries, n_within, weight, sums)
-    want = [sum(map(Fraction, weights[entries == j].tolist()), Fraction(0)) for j in range(7)]
-    assert [exact(limbs) for limbs in sums] == want
+    entries, n_within = rng.choice(7, n).astype(dtype), np.bincount(rng.choice(5, n), minlength=5)
+    weight = random_weights(rng, 5)
+    each = np.repeat(weight, n_within)
+    before = np.stack([rng.choice([0, FULL - 1], 7 + first), rng.integers(0, 2**52, 7 + first)], axis=1)
+    sums, carried = before.copy(), np.full(n, -9, np.int64)
+    n_carried = 0
+    for ends in ((0, cut), (cut, 7)):
+        n_carried += labels.add_weights(entries, n_within, weight, first, ends, sums, carried[n_carried:])
+    times = np.bincount(carried[:n_carried], minlength=7 + first)
+    want = sums_of(before)
+    for label, term in zip(entries.tolist(), each.tolist(), strict=True):
+        want[first + label] += Fraction(term)
+    assert sums_of(sums, times) == want
+
+
+@given(seed=seeds, n=st.integers(1, 20), itself=st.booleans())
+def test_sums_of_weights_are_merged(seed: int, n: int, itself: bool) -> None:
+    rng = np.random.default_rng(seed)
+    one, other = (
+        np.stack([rng.choice([0, 1, FULL // 2, FULL - 1], n), rng.integers(0, 2**52, n)], axis=1)
+        for _ in range(2)
+    )
+    other = one if itself else other
+    want = [a + b for a, b in zip(sums_of(one), sums_of(other), strict=True)]
+    carried = np.full(n, -9, np.int64)
+    n_carried = labels.add_sums(one, other, carried)
+    assert sums_of(one, np.bincount(carried[:n_carried], minlength=n)) == want
 
 
 @given(seed=seeds, n=st.integers(1, 20))
 def test_sums_of_weights_become_contingency_tables(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    sums, want = np.zeros((3, n, LIMBS), np.int64), np.zeros((4, n))
     rows_sum = np.zeros(LIMBS, np.int64)
-    parts = 2.0 ** rng.integers(-50, 1, (4, n)) * rng.random((4, n)) * (rng.random((4, n)) < 0.7)
-    for j, (tp, fp, fn, _) in enumerate(parts.T.tolist()):
-        for kind, terms in enumerate(((tp,), (tp, fp), (tp, fn))):
-            for term in terms:
-                fixed.add_term(sums[kind, j], term)
-    whole = [2.0**50, *parts.ravel().tolist()]
-    for term in whole:
+    parts = random_weights(rng, 4 * n).reshape(4, n) * (rng.random((4, n)) < 0.7)
+    times = rng.choice([0, 0, 1, 2**20], (3, n))  # carried by tp, by fp alone, by fn alone
+    fulls = Fraction(FULL, 2**52)
+    exact_parts = [
+        [Fraction(x) + k * fulls for x, k in zip(row, more, strict=True)]
+        for row, more in zip(parts[:3].tolist(), times.tolist(), strict=True)
+    ]
+    tp, fp, fn = exact_parts
+    sums, places, carries = np.zeros((3, n, 2), np.int64), [], []
+    for kind, extra in enumerate(([0] * n, fp, fn)):
+        for j in range(n):
+            whole, low = divmod(int((tp[j] + extra[j]) * 2**104), 2**52)
+            carry, high = divmod(whole, FULL)
+            sums[kind, j] = high, low
+            if carry:
+                places.append(kind * n + j)
+                carries.append(carry)
+    fixed.add_term(rows_sum, 2.0**50)
+    for term in parts.ravel().tolist():
         fixed.add_term(rows_sum, term)
-    cells = np.full((4, n), -9.0)
+    found: dict[int, list[float]] = {}
     for start, stop in ((0, n // 2), (n // 2, n)):
-        labels.subtract_sums(sums, 0, start, stop, rows_sum, cells)
-    want[:3] = parts[:3]
-    others = sum(map(Fraction, whole), Fraction(0))
-    want[3] = [float(others - sum(map(Fraction, column[:3]), Fraction(0))) for column in parts.T.tolist()]
-    np.testing.assert_allclose(cells, want, rtol=1e-15, atol=0)
+        numbers, cells = np.full(stop - start, -9, np.int64), np.full((4, stop - start), -9.0)
+        ends = np.array(places, np.int64), np.array(carries, np.int64)
+        n_found = labels.subtract_sums(sums, *ends, start, stop, rows_sum, numbers, cells)
+        found |= dict(zip(numbers[:n_found].tolist(), cells[:, :n_found].T.tolist(), strict=True))
+    assert list(found) == [j for j in range(n) if tp[j] or fp[j] or fn[j]]
+    rows = exact(rows_sum)
+    for j, table in found.items():
+        want = [float(x) for x in (tp[j], fp[j], fn[j], rows - tp[j] - fp[j] - fn[j])]
+        np.testing.assert_allclose(table, want, rtol=1e-15, atol=0)
 
 
 @given(seed=seeds, n=st.integers(1, 300))
@@ -146,6 +206,81 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
         cell.tolist() for cell in (tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
     ]
     assert again.totals.tolist() == (want + few.totals).tolist()
+
+
+def fractions(totals: LabelTotals) -> list[list[Fraction]]:
+    """Exact sums of weights of each kind and label."""
+    assert ((totals.totals[..., 1:] >= 0) & (totals.totals[..., 1:] < 2**52)).all()
+    return [[exact(limbs) for limbs in kind] for kind in totals.totals]
+
+
+@given(seed=seeds, doublings=st.integers(0, 50), work=works)
+def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
+    rows = random_data(seed, 12, True)
+    few = add(LabelTotals(TOP, N_LABELS, True), rows, 0, 12)
+    many = LabelTotals(TOP, N_LABELS, True)
+    many.prepare_merge(few)()
+    for _ in range(doublings):
+        many.prepare_merge(many)()
+    add(many, rows, 0, 12)
+    want = [[total * (2**doublings + 1) for total in kind] for kind in fractions(few)]
+    assert fractions(many) == want
+    again = LabelTotals(TOP, N_LABELS, True)
+    again.restore(many.arrays())
+    for found in (many, again):
+        counts = found.counts(work)
+        weight = sum(map(Fraction, rows.weight.tolist()), Fraction(0)) * (2**doublings + 1)
+        for j, (tp, n_pred, n_true) in enumerate(zip(*want, strict=True)):
+            cells = tp, n_pred - tp, n_true - tp, weight - n_pred - n_true + tp
+            np.testing.assert_allclose([cell[j] for cell in counts], [*map(float, cells)], 1e-15)
+        assert all_tables(found, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
+    again.prepare_merge(few)()
+    assert fractions(again) == [
+        [total / (2**doublings + 1) * (2**doublings + 2) for total in kind] for kind in want
+    ]
+
+
+def test_sums_that_are_too_fine_are_refused() -> None:
+    arrays = LabelTotals(TOP, 2, True).arrays()
+    arrays["totals"][2, 1, 3] = 1
+    with pytest.raises(ValueError, match=r"^totals has sums of weights that are no multiples of 2\^-104$"):
+        LabelTotals(TOP, 2, True).restore(arrays)
+
+
+@given(seed=seeds, n_workers=st.integers(1, 4), n=st.integers(0, 40), weighted=st.booleans())
+def test_workers_count_in_one_array(seed: int, n_workers: int, n: int, weighted: bool) -> None:
+    rows = random_data(seed, 10 * n, weighted)
+    first = LabelTotals(TOP, N_LABELS, weighted)
+    workers = [first, *(LabelTotals(TOP, N_LABELS, weighted, beside=first) for _ in range(n_workers - 1))]
+
+    def counting(state: LabelTotals) -> Callable[[int], None]:
+        return lambda i: add(state, rows, 10 * i, 10 * i + 10) and None
+
+    in_turns(n, [counting(state) for state in workers])
+    for other in workers[1:]:
+        first.prepare_merge(other)()
+    want = add(LabelTotals(TOP, N_LABELS, weighted), rows, 0, 10 * n)
+    assert [array.tobytes() for array in first.arrays().values()] == [
+        array.tobytes() for array in want.arrays().values()
+    ]
+    copy.deepcopy(first)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_workers_do_not_count_at_once(weighted: bool) -> None:
+    rows = random_data(1, 20, weighted)
+    first = LabelTotals(TOP, N_LABELS, weighted)
+    other = LabelTotals(TOP, N_LABELS, weighted, beside=first)
+    with contextlib.ExitStack() as held:
+        for lock in first._locks:
+            held.enter_context(lock)
+        worker = threading.Thread(target=add, args=(other, rows, 0, 20))
+        worker.start()
+        worker.join(0.05)
+        assert worker.is_alive()
+        assert not first.totals.any()
+    worker.join()
+    assert first.totals.any()
 
 
 @given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from xmleval.states import in_turns
+from xmleval.states.turns import when_free
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
@@ -71,3 +72,47 @@ def test_an_interrupt_comes_before_any_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         in_turns(2, [worker, worker])
+
+
+def test_what_is_free_is_done_first() -> None:
+    locks = [threading.Lock() for _ in range(3)]
+    done: list[int] = []
+    locks[0].acquire()
+
+    def task(number: int) -> None:
+        assert locks[number].locked()
+        done.append(number)
+        if number == 2:
+            locks[0].release()
+
+    when_free(task, range(3), locks)
+    assert done == [1, 2, 0]
+    assert not any(lock.locked() for lock in locks)
+    when_free(done.append, range(2), [])
+    assert done == [1, 2, 0, 0, 1]
+
+
+def test_what_is_taken_is_waited_for() -> None:
+    lock = threading.Lock()
+    done: list[int] = []
+    lock.acquire()
+
+    def release() -> None:
+        done.append(-1)
+        lock.release()
+
+    threading.Timer(0.05, release).start()
+    when_free(done.append, [0], [lock])
+    assert done == [-1, 0]
+
+
+def test_locks_are_released_when_a_task_fails() -> None:
+    locks = [threading.Lock(), threading.Lock()]
+
+    def task(number: int) -> None:
+        if number:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        when_free(task, range(2), locks)
+    assert not any(lock.locked() for lock in locks)

@@ -54,7 +54,7 @@ class Propensity(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Canonical input of consecutive instances; ``weight`` is float64 (n,) or None.
+    """Canonical input of consecutive instances; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" where unlisted labels compete.
     """

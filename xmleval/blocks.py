@@ -75,8 +75,7 @@ def count_blocks(
 
     # each worker holds statistics of its own: not more of them than memory is meant to bear
     n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
-    parts = [states] if fresh else []
-    parts += states.of_workers(n_workers - len(parts))
+    parts = states.of_workers(n_workers, fresh)
     states.share_memory(parts, n_blocks)
     # the failure that comes first by number is that of the first offending row
     in_turns(n_blocks, [partial(count, part) for part in parts])

@@ -30,7 +30,6 @@ from xmleval.states import (
     RowSums,
     ScoreRuns,
     SpillFile,
-    totals_bytes,
 )
 
 ENDS = ("worst", "best")
@@ -151,10 +150,9 @@ class Plan:
 
     @property
     def worker_bytes(self) -> int:
-        """Memory of the statistics that grow with the labels or with a parameter."""
+        """Memory of what each worker has of its own and grows with the labels or with a parameter."""
         tables = sum(2 * 8 << bits for bits in self.bits)
-        tables += 5 * 8 * self.n_labels if self.reading("extremes") else 0
-        return len(self.decisions) * totals_bytes(self.n_labels, self.weighted) + tables
+        return tables + (5 * 8 * self.n_labels if self.reading("extremes") else 0)
 
     @property
     def depth(self) -> int | None:
@@ -206,9 +204,19 @@ class Plan:
 
 
 class States:
-    """The statistics of a plan: each a mergeable state."""
+    """The statistics of a plan: each a mergeable state.
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    Parameters
+    ----------
+    plan : Plan
+        Measures to compute.
+    memory : Memory
+        Where scores are held and spilled.
+    beside : States, optional
+        Empty statistics of another worker, whose tables of labels these fill as well.
+    """
+
+    def __init__(self, plan: Plan, memory: Memory, beside: States | None = None) -> None:
         self.plan = plan
         self._memory = memory
         profile = plan.reading("profile")
@@ -222,7 +230,10 @@ class States:
         bounded = filter(plan.bounded, self.row_specs)
         self.bounded_specs = list(bounded)
         self.row_bounds = RowSums([f"{spec} {end}" for spec in self.bounded_specs for end in ENDS])
-        self.totals = {d: LabelTotals(d, plan.n_labels, plan.weighted) for d in plan.decisions}
+        self.totals: dict[Decision, LabelTotals] = {
+            d: LabelTotals(d, plan.n_labels, plan.weighted, beside.totals[d] if beside else None)
+            for d in plan.decisions
+        }
         self.sets = LabelSets() if plan.reading("sets") else None
         score = plan.conventions.unlisted_score
         needs = plan.curves
@@ -241,10 +252,14 @@ class States:
                 self.runs.memory.file.rewind(mark)
             raise
 
-    def of_workers(self, n_workers: int) -> list[States]:
-        """Return empty statistics for workers, which spill to the same file."""
-        file = self.runs.memory.file if self.runs else SpillFile()
-        return [States(self.plan, self._memory._replace(file=file)) for _ in range(n_workers)]
+    def of_workers(self, n_workers: int, fresh: bool) -> list[States]:
+        """Return empty statistics for workers, which spill to the same file and count in the same tables.
+
+        fresh : whether these statistics are empty, and to be those of the first worker
+        """
+        memory = self._memory._replace(file=self.runs.memory.file if self.runs else SpillFile())
+        first = self if fresh else States(self.plan, memory)
+        return [first, *(States(self.plan, memory, beside=first) for _ in range(n_workers - 1))]
 
     def share_memory(self, parts: list[States], n_blocks: int = 1) -> None:
         """Let parts, of which these statistics may be one, hold as many scores as there is room for.

@@ -206,17 +206,21 @@ def profile_value(spec: Spec, profile: Profile, setting: Setting) -> float:
 
 def label_values(specs: Sequence[Spec], totals: LabelTotals, plan: Plan, work: Work) -> dict[str, float]:
     """Average formulas over labels, or apply them to the totals of all labels."""
-    parts: dict[Spec, list[tuple[float, ...]]] = {spec: [] for spec in specs}
-    for counts, times in totals.tables(work) if specs else ():
-        for spec, sums in parts.items():
-            sums.append(_label_sums(spec, counts, times, plan.setting(spec)))
-    found = {}
-    for spec, sums in parts.items():
+    if not specs:
+        return {}
+    settings = [(spec, plan.setting(spec)) for spec in specs]
+
+    def sums_of(counts: Counts, times: Ints | None) -> list[tuple[float, ...]]:
+        return [_label_sums(spec, counts, times, setting) for spec, setting in settings]
+
+    found: dict[str, float] = {}
+    columns = zip(*totals.map_tables(sums_of, work), strict=True)
+    for (spec, setting), sums in zip(settings, columns, strict=True):
         whole = [math.fsum(column) for column in zip(*sums, strict=True)]
         if spec.average == "micro":
             assert spec.metric.counts
             counts = Counts(*map(np.atleast_1d, whole))
-            found[str(spec)] = float(spec.metric.counts(counts, plan.setting(spec))[0])
+            found[str(spec)] = float(spec.metric.counts(counts, setting)[0])
         else:
             found[str(spec)] = _mean_of(whole)
     return found

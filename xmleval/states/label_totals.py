@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.arrays import Floats, Ints
-from xmleval.kernels.fixed import LIMBS, carry, sum_terms
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
+    FULL,
     N_TALLIES,
     SMALL,
+    add_sums,
     add_weights,
     count_in_bytes,
     subtract_sums,
@@ -22,48 +26,70 @@ from xmleval.kernels.labels import (
 from xmleval.states.curves import Work
 from xmleval.states.decisions import Decision
 from xmleval.states.facts import Counts, Facts
-from xmleval.states.limbs import NO_WEIGHT, Commit, saved
+from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
+from xmleval.states.turns import when_free
 
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
 FEW_LABELS = 1 << 16  # up to which threads and tallies cost more than they give
+T = TypeVar("T")
 BYTE = 8  # bits of a count
 Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
 
 
 def totals_bytes(n_labels: int, weighted: bool) -> int:
     """Return the memory of the totals of one decision."""
-    return 3 * n_labels * (8 * LIMBS if weighted else 1)
+    return 3 * n_labels * (16 if weighted else 1)
 
 
 class LabelTotals:
     """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
 
-    With instance weights they are fixed-point sums of weights, int64 (3, n_labels, 4). Otherwise they are
-    counts, uint8 (3, n_labels), and what the few frequent labels carried from there, in units of 256.
+    What is held are counts, uint8 (3, n_labels), or with instance weights their sums, int64 (3, n_labels, 2),
+    in units of 2^-52 and 2^-104; and what the few frequent labels carried from there, in units of 256 or of
+    2^10 of the heaviest weight.
+
+    Parameters
+    ----------
+    beside : LabelTotals, optional
+        Empty totals of another worker, to count in the same array until they are merged.
     """
 
-    def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
+    def __init__(
+        self, decision: Decision, n_labels: int, weighted: bool, beside: LabelTotals | None = None
+    ) -> None:
         self.decision = decision
         self.n_labels = n_labels
         self.weighted = weighted
         self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
-        self._sums = np.zeros((3, n_labels if weighted else 0, LIMBS), np.int64)
-        self._counts = np.zeros((3, 0 if weighted else n_labels), np.uint8)
+        self._locks: list[Lock] = []  # of the parts of an array that several workers count in
+        self._held: NDArray[Any]
+        if beside:
+            beside._locks = beside._locks or [Lock() for _ in range(4)]
+            self._held, self._locks = beside._held, beside._locks
+        elif weighted:
+            self._held = np.zeros((3, n_labels, 2), np.int64)
+        else:
+            self._held = np.zeros((3, n_labels), np.uint8)
         self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
         self._carried: list[Ints] = []  # places, once each time, joined when they outgrow the others
         self._n_carried = 0
 
     @property
     def totals(self) -> Ints:
-        """Return all totals, int64."""
-        if self.weighted:
-            return self._sums
+        """Return all totals, int64: counts (3, n_labels), or sums of weights (3, n_labels, 4), in limbs."""
         places, times = self._carries()
-        found = self._counts.astype(np.int64)
-        found.reshape(-1)[places] += times << BYTE
-        return found
+        if not self.weighted:
+            counts = self._held.astype(np.int64)
+            counts.reshape(-1)[places] += times << BYTE
+            return counts
+        limbs = np.zeros((3, self.n_labels, LIMBS), np.int64)
+        limbs[..., 0], limbs[..., 1], limbs[..., 2] = (
+            self._held[..., 0] >> BITS, self._held[..., 0] & MASK, self._held[..., 1],
+        )  # fmt: skip
+        limbs.reshape(-1, LIMBS)[places, 0] += times * (FULL >> BITS)
+        return limbs
 
     def _carries(self) -> Carries:
         """Return what was carried, joined."""
@@ -78,76 +104,113 @@ class LabelTotals:
             chosen = np.empty(n_chosen, chosen.dtype)
             take_leading(*predicted, chosen)
         kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, facts.n_relevant)
-        most = max(labels.size for labels, _ in kinds) if weight is None else 0
-        carried = np.empty(most, np.int64)
+        parts = [(kind, (0, self.n_labels)) for kind in range(3)]
+        if self._locks and weight is not None:  # summing by relevant labels takes most time: in two halves
+            middle = self.n_labels // 2
+            parts[2:] = [(2, (0, middle)), (2, (middle, self.n_labels))]
+        carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
         joined = self._carries() if _outgrown(self._carried, self._n_carried, self._joined) else None
 
         def commit() -> None:
-            if weight is not None:
+            if weight is None:
+                self.rows[0, 0] += facts.n_rows
+            else:
                 sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
-                for kind, (labels, within) in enumerate(kinds):
-                    add_weights(labels, within, weight, self._sums[kind])
-                return
             if joined:
                 self._joined, self._carried, self._n_carried = joined, [], 0
-            self.rows[0, 0] += facts.n_rows
-            for kind, (labels, _) in enumerate(kinds):
-                n = count_in_bytes(labels, kind * self.n_labels, self._counts.reshape(-1), carried)
-                if n:
-                    self._carried.append(carried[:n].copy())
-                    self._n_carried += n
+            when_free(count, range(len(parts)), self._locks)
+
+        def count(number: int) -> None:
+            kind, ends = parts[number]
+            (labels, within), first = kinds[kind], kind * self.n_labels
+            if weight is None:
+                n = count_in_bytes(labels, first, self._held.reshape(-1), carried)
+            else:
+                n = add_weights(labels, within, weight, first, ends, self._held.reshape(-1, 2), carried)
+            self._carry(carried[:n])
 
         return commit
 
     def prepare_merge(self, other: LabelTotals) -> Commit:
         """Add another state of the same decision; sums of weights in place."""
-        counts = self._counts + other._counts
-        carried = [*self._carried, *other._carried, np.flatnonzero(counts < other._counts)]
-        carried = [places for places in carried if places.size]
+        shared = self is not other and self._held is other._held
+        held, carried, full = self._held, [*self._carried, *other._carried], np.empty(0, np.int64)
+        if self.weighted:
+            full = np.empty(0 if shared else 3 * self.n_labels, np.int64)
+        elif not shared:
+            held = held + other._held
+            over = np.flatnonzero(held < other._held)
+            carried += [over] if over.size else []
         n_carried, joined = sum(places.size for places in carried), _added(self._joined, other._joined)
         if _outgrown(carried, n_carried, joined):
             joined, carried, n_carried = _with_new(joined, carried), [], 0
 
         def commit() -> None:
-            self._sums += other._sums
-            carry(self._sums.reshape(-1, LIMBS))
-            self._counts, self._joined = counts, joined
+            self._held, self._joined, self._locks = held, joined, []
             self._carried, self._n_carried = carried, n_carried
+            if full.size:
+                n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
+                self._carry(full[:n])
             self.rows += other.rows
             carry(self.rows)
 
         return commit
 
+    def _carry(self, places: Ints) -> None:
+        """Keep what was carried from some places."""
+        if places.size:
+            self._carried.append(places.copy())
+            self._n_carried += places.size
+
     def counts(self, work: Work) -> Counts:
         """Return the contingency tables of all labels, float64 (n_labels,) each."""
         if self.weighted:
-            return self._weighted(0, self.n_labels, work)
+            cells = np.zeros((4, self.n_labels))
+            cells[3] = as_floats(self.rows[0])
+
+            def place(start: int) -> None:
+                labels, found = self._subtracted(start)
+                cells[:, labels] = found
+
+            work.map(place, range(0, self.n_labels, FEW_LABELS))
+            return Counts(*cells)
         totals, cells = self.totals, np.empty((4, self.n_labels))
         for start in range(0, self.n_labels, PIECE):
             cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
         return Counts(*cells)
 
-    def tables(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
-        """Yield contingency tables, and how many labels have each; None where it is one label each.
+    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Work) -> list[T]:
+        """Return what a function gives for contingency tables and the number of labels with each.
 
-        Most of millions of labels are rare, and few tables occur among them.
+        That number is None where it is one label each.
+
+        Most of millions of labels are rare: few tables, or none but the empty one, occur among them.
         """
+        if not self.weighted:
+            return [function(*tables) for tables in self._counted(work)]
+
+        def apply(start: int) -> tuple[list[T], int]:
+            labels, cells = self._subtracted(start)
+            pieces = range(0, labels.size, PIECE)
+            return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
+
+        found, n_labels = zip(*work.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
+        none = np.zeros(1)
+        empty = Counts(none, none, none, as_floats(self.rows))
+        return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
+
+    def _counted(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
+        """Yield contingency tables of counts, and how many labels have each; None for one label each."""
+        if self.n_labels <= FEW_LABELS:
+            yield from self._pieces(self.totals)
+            return
         ranges = [
             (start, min(start + LABELS_AT_A_TIME, self.n_labels))
             for start in range(0, self.n_labels, LABELS_AT_A_TIME)
         ]
-        if self.weighted:
-            for start, stop in ranges:
-                cells = self._weighted(start, stop, work)
-                for at in range(0, stop - start, PIECE):
-                    yield Counts(*(cell[at : at + PIECE] for cell in cells)), None
-            return
-        if self.n_labels <= FEW_LABELS:
-            yield from self._pieces(self.totals)
-            return
         places, times = self._carries()
         frequent, which = np.unique(places % self.n_labels, return_inverse=True)
-        found = self._counts[:, frequent].astype(np.int64)
+        found = self._held[:, frequent].astype(np.int64)
         found[places // self.n_labels, which] += times << BYTE
         yield from self._pieces(found)
         skipped = np.zeros(self.n_labels, np.bool_)
@@ -157,11 +220,11 @@ class LabelTotals:
             start, stop = ranges[number]
             # arrays of its own: in lines of the cache that threads share they would wait for one another
             tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
-            n_others = tally_labels(self._counts, skipped, start, stop, tallies, others)
+            n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
             return tallies[:N_TALLIES], others[:n_others]
 
         tallies, others = zip(*work.map(tally, range(len(ranges))), strict=True)
-        yield from self._pieces(self._counts[:, np.concatenate(others)])
+        yield from self._pieces(self._held[:, np.concatenate(others)])
         n_labels = np.sum(tallies, axis=0)
         occurring = np.flatnonzero(n_labels)
         yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
@@ -176,16 +239,12 @@ class LabelTotals:
         tp, n_pred, n_true = totals.astype(np.float64)
         return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
 
-    def _weighted(self, start: int, stop: int, work: Work) -> Counts:
-        """Return the contingency tables of sums of weights of a range of labels."""
-        cells = np.empty((4, stop - start))
-        pieces = range(start, stop, FEW_LABELS)
-
-        def subtract(at: int) -> None:
-            subtract_sums(self._sums, start, at, min(at + FEW_LABELS, stop), self.rows[0], cells)
-
-        work.map(subtract, pieces)
-        return Counts(*cells)
+    def _subtracted(self, start: int) -> tuple[Ints, Floats]:
+        """Return the next labels from one on that have any sum of weights, and their contingency tables."""
+        stop = min(start + FEW_LABELS, self.n_labels)
+        labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
+        n = subtract_sums(self._held, *self._carries(), start, stop, self.rows[0], labels, cells)
+        return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Ints | Floats]:
         """Return what a saved state holds."""
@@ -196,12 +255,16 @@ class LabelTotals:
         shape = (3, self.n_labels, LIMBS) if self.weighted else (3, self.n_labels)
         totals = saved(arrays, "totals", *shape)
         self.rows = saved(arrays, "rows", *self.rows.shape)
-        if self.weighted:
-            self._sums = totals
+        if not self.weighted:
+            self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
         else:
-            self._counts, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
-            places = np.flatnonzero(more)
-            self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+            whole, high, low, lowest = np.moveaxis(totals, -1, 0)
+            if lowest.any():
+                raise ValueError("totals has sums of weights that are no multiples of 2^-104")
+            self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
+            more = whole.reshape(-1) // (FULL >> BITS)
+        places = np.flatnonzero(more)
+        self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
 
 
 def _outgrown(carried: list[Ints], n_carried: int, joined: Carries) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import TypeVar, cast
 
 T = TypeVar("T")
@@ -60,3 +62,16 @@ def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int)
 
     in_turns(len(numbers), [work] * min(threads, len(numbers)))
     return cast(list[T], found)
+
+
+def when_free(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:
+    """Do a task for each number, holding the lock of that number; those first whose lock is free.
+
+    locks : by number, or none where nobody else is at the same work
+    """
+    left = list(numbers)
+    while left:
+        number = next((number for number in left if locks and not locks[number].locked()), left[0])
+        with locks[number] if locks else contextlib.nullcontext():
+            task(number)
+        left.remove(number)
