@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from xmleval.arrays import Block, Ranking, Truth
+from xmleval.arrays import Block, Ranking, Truth, row_sizes
 from xmleval.coerce import InputError, Rows, check_weight, ranking_rows, rows_at_a_time, set_rows
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.states import refuse_infinite
@@ -86,7 +84,7 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
     insisted = [spec for spec in plan.gapless if str(spec) in plan.insisted]
     if not insisted:
         return
-    n_listed, n_relevant = np.diff(ranking.ptr), np.diff(truth.ptr)
+    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
     for spec in insisted:
         gap = n_listed < plan.n_labels
         if spec.average == "samples":

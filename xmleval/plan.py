@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Block, Floats, Ints, Propensity
+from xmleval.arrays import Block, Floats, Ints, Propensity, row_sizes
 from xmleval.conventions import Conventions
 from xmleval.lazy import lazy
 from xmleval.metrics import Setting
@@ -353,6 +353,6 @@ class States:
 
 def _gaps(facts: Facts) -> list[Floats]:
     """Mark the rows, with pairs and of all, that do not list every label; NaN for the others."""
-    short = np.diff(facts.ranking.ptr) < facts.n_labels
+    short = row_sizes(facts.ranking.ptr) < facts.n_labels
     pairs = (facts.n_relevant > 0) & (facts.n_relevant < facts.n_labels)
     return [np.where(gap, 1.0, np.nan) for gap in (short & pairs, short)]

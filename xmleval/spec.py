@@ -166,7 +166,7 @@ def expand_metrics(
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
-    cutoffs = [positive_integer("k", k) for k in several]
+    cutoffs = tuple(positive_integer("k", k) for k in several)
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     found: dict[str, tuple[Spec, bool]] = {}
@@ -180,7 +180,8 @@ def expand_metrics(
     return list(found.values())
 
 
-def _named(text: str, ks: list[int]) -> list[Spec]:
+@lru_cache(maxsize=1024)
+def _named(text: str, ks: tuple[int, ...]) -> list[Spec]:
     if "@" in text:
         return [parse_spec(text)]
     name = _canonical(text)
@@ -191,7 +192,8 @@ def _named(text: str, ks: list[int]) -> list[Spec]:
     return [parse_spec(text)]
 
 
-def _members(group: str, ks: list[int]) -> list[Spec]:
+@lru_cache(maxsize=64)
+def _members(group: str, ks: tuple[int, ...]) -> list[Spec]:
     if group != "all":
         names = [[f"{n}{k}" for k in ks] if n.endswith("@") else [n] for n in GROUPS[group]]
         return [parse_spec(name) for several in names for name in several]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Ints, Labels, Ranking, Scores, as_score, label_dtype
+from xmleval.arrays import Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 from xmleval.coerce.errors import InputError, positive_integer, refuse_code
 from xmleval.coerce.source import (
     Entries,
@@ -202,7 +202,7 @@ def _rank(
         select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
         return _with_level(head_ptr, head_labels, head_scores, unlisted)
     if not ordered:
-        n_above = np.diff(ptr)
+        n_above = row_sizes(ptr)
         if unlisted is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
         return Ranking(ptr, labels, scores, n_above, False)
@@ -217,7 +217,7 @@ def _with_level(
     """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
     if depth is not None:
         ptr, labels, scores = cut_heads(ptr, labels, scores, depth)
-    n_above = np.diff(ptr)
+    n_above = row_sizes(ptr)
     if unlisted is not None and scores is not None:
         count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
     return Ranking(ptr, labels, scores, n_above)

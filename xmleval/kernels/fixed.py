@@ -7,6 +7,8 @@ Terms are cut below 2^-156, each by itself, hence alike however the input is cut
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.arrays import Floats, Ints
@@ -16,23 +18,38 @@ LIMBS = 4
 BITS = 52
 ONE = 1 << BITS
 MASK = ONE - 1
+UNCARRIED = 1 << 10  # fractions whose sum fits in 63 bits
+Limbs = tuple[Any, Any, Any, Any]
 
 
 @kernel
-def add_term(limbs: Ints, term: float) -> None:
-    """Add one float64 term to one sum, int64 (4,)."""
+def split_term(term: float) -> Limbs:
+    """Split one float64 term into its whole part and three fractions, all of its sign."""
     whole = np.int64(term)  # towards zero, so that what is left of a negative term is exact as well
     rest = (term - whole) * ONE
     first = np.int64(rest)
     rest = (rest - first) * ONE
     second = np.int64(rest)
-    third = limbs[3] + np.int64((rest - second) * ONE)
+    return whole, first, second, np.int64((rest - second) * ONE)
+
+
+@kernel
+def add_limbs(limbs: Ints, whole: Any, first: Any, second: Any, third: Any) -> None:
+    """Add a whole part and three fractions, int64 each and not carried yet, to one sum, int64 (4,)."""
+    third += limbs[3]
     limbs[3] = third & MASK
     second += limbs[2] + (third >> BITS)
     limbs[2] = second & MASK
     first += limbs[1] + (second >> BITS)
     limbs[1] = first & MASK
     limbs[0] += whole + (first >> BITS)
+
+
+@kernel
+def add_term(limbs: Ints, term: float) -> None:
+    """Add one float64 term to one sum, int64 (4,)."""
+    whole, first, second, third = split_term(term)
+    add_limbs(limbs, whole, first, second, third)
 
 
 @kernel
@@ -65,15 +82,33 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
     is not touched); total, weight_total : int64 (4,), added to
     """
     n_added = 0
-    for i in range(values.size):
-        if np.isnan(values[i]):
-            continue
-        n_added += 1
+    for start in range(0, values.size, UNCARRIED):
+        stop = min(start + UNCARRIED, values.size)
+        some = values[start:stop]
         if weight.size:
-            add_term(total, values[i] * weight[i])
-            add_term(weight_total, weight[i])
+            n_added += sum_few(some, weight[start:stop], total)
+            defined = np.where(np.isnan(some), np.nan, 1.0)
+            sum_few(defined, weight[start:stop], weight_total)
         else:
-            add_term(total, values[i])
+            n_added += sum_few(some, weight, total)
+    return n_added
+
+
+@kernel
+def sum_few(values: Floats, weight: Floats, total: Ints) -> int:
+    """Add values as `sum_terms` does, so few that they need no carrying: then none waits for another."""
+    n_added = 0
+    limb_0, limb_1, limb_2, limb_3 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(values.size):
+        term = values[i] * weight[i] if weight.size else values[i]
+        defined = term == term
+        n_added += defined
+        whole, first, second, third = split_term(term if defined else 0.0)
+        limb_0 += whole
+        limb_1 += first
+        limb_2 += second
+        limb_3 += third
+    add_limbs(total, limb_0, limb_1, limb_2, limb_3)
     return n_added
 
 

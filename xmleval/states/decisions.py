@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score, as_scores
+from xmleval.arrays import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 from xmleval.coerce import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
@@ -86,7 +86,7 @@ class Chosen(NamedTuple):
 def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
     """Return the sets that a decision makes of scores; entries must be in order for all but "labels"."""
     ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
-    n_listed = np.diff(ptr)
+    n_listed = row_sizes(ptr)
     if decision.kind in ("top", "listed"):
         k = min(int(decision.value), n_labels)
         if unlisted is None or decision.kind == "listed":
@@ -94,7 +94,7 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
         head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
         heads = np.empty(head_ptr[-1], labels.dtype)
         fill_heads(ptr, labels, ranking.n_above, n_labels, head_ptr, heads)
-        return Chosen(np.diff(head_ptr), head_ptr, heads)
+        return Chosen(row_sizes(head_ptr), head_ptr, heads)
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
     if decision.kind == "labels":
@@ -102,7 +102,7 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
         select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
         chosen = np.empty(chosen_ptr[-1], labels.dtype)
         select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
-        return Chosen(np.diff(chosen_ptr), chosen_ptr, chosen)
+        return Chosen(row_sizes(chosen_ptr), chosen_ptr, chosen)
     cut = np.empty_like(n_listed)
     if decision.kind == "rows":
         values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score
+from xmleval.arrays import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score, row_sizes
 from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
 from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
@@ -111,7 +111,7 @@ class Facts:
     def __init__(
         self, block: Block, n_labels: int, unlisted: float | None, decision: Decision | None
     ) -> None:
-        self.n_relevant: Ints = np.diff(block.truth.ptr)
+        self.n_relevant: Ints = row_sizes(block.truth.ptr)
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
@@ -183,7 +183,7 @@ class Facts:
     def n_left(self) -> Ints:
         """Irrelevant labels of each instance that are not listed."""
         n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
-        n_irrelevant_listed = np.diff(self.ranking.ptr) - (self.n_relevant - n_missing)
+        n_irrelevant_listed = row_sizes(self.ranking.ptr) - (self.n_relevant - n_missing)
         found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
         return found
 
@@ -311,7 +311,7 @@ class Facts:
             pred = self.block.pred
             if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
                 assert pred is not None
-                chosen = Chosen(np.diff(pred.ptr), *pred)
+                chosen = Chosen(row_sizes(pred.ptr), *pred)
             else:
                 chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
             self._predicted[decision] = chosen

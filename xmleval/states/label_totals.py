@@ -79,17 +79,23 @@ class LabelTotals:
     @property
     def totals(self) -> Ints:
         """Return all totals, int64: counts (3, n_labels), or sums of weights (3, n_labels, 4), in limbs."""
-        places, times = self._carries()
         if not self.weighted:
             counts = self._held.astype(np.int64)
-            counts.reshape(-1)[places] += times << BYTE
+            self._add_carries(counts.reshape(-1), 1 << BYTE)
             return counts
         limbs = np.zeros((3, self.n_labels, LIMBS), np.int64)
         limbs[..., 0], limbs[..., 1], limbs[..., 2] = (
             self._held[..., 0] >> BITS, self._held[..., 0] & MASK, self._held[..., 1],
         )  # fmt: skip
-        limbs.reshape(-1, LIMBS)[places, 0] += times * (FULL >> BITS)
+        self._add_carries(limbs.reshape(-1, LIMBS)[:, 0], FULL >> BITS)
         return limbs
+
+    def _add_carries(self, totals: Ints, unit: int) -> None:
+        """Add what was carried to all totals."""
+        places, times = self._joined
+        totals[places] += times * unit
+        for places in self._carried:
+            np.add.at(totals, places, unit)
 
     def _carries(self) -> Carries:
         """Return what was carried, joined."""

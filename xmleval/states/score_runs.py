@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Bools, Chunks, Floats, Ints, Scores, as_score
+from xmleval.arrays import Bools, Chunks, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
@@ -148,7 +148,7 @@ class ScoreRuns:
             found[f"{CELLS}.{MISSING}"] = last
             if self.needs.columns:
                 found[f"{COLUMNS}.{MISSING}"] = make_keys(labels, last, self.n_labels)
-                each = np.repeat(facts.last_scores, np.diff(facts.ranking.ptr))
+                each = np.repeat(facts.last_scores, row_sizes(facts.ranking.ptr))
                 found[f"{COLUMNS}.{TAKEN}"] = make_keys(facts.ranking.labels, each, self.n_labels)
         return {name: found[name] for name in self.piles}
 
