@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks import ours
 from benchmarks.workloads import Workload, generate
 from xmleval.blocks import available_processors
@@ -16,7 +18,10 @@ BUDGET = 8.0  # seconds for each case; from then on no round begins but the seco
 
 
 class Case(NamedTuple):
-    """Measures that read one statistic, what they are given, and the workload and its depth."""
+    """Measures that read one statistic, what they are given, and the workload and its depth.
+
+    Without measures scores are sorted and no more: what two threads gain that share nothing.
+    """
 
     metrics: list[str]
     given: Callable[[Workload], dict[str, Any]]
@@ -29,15 +34,23 @@ def truth_alone(workload: Workload) -> dict[str, Any]:
     return {"y_true": workload.truth}
 
 
+def weighted_sets(workload: Workload) -> dict[str, Any]:
+    """Sparse predicted sets, and instance weights."""
+    given = ours.predicted_sets(workload)
+    return {**given, "sample_weight": np.random.default_rng(0).uniform(0.5, 2.0, given["y_true"].shape[0])}
+
+
 CASES = {
     "RankProfile, top-5 arrays": Case(ours.AT_K, ours.lists_of_five, "W4", 5),
     "LabelTotals and RowSums, sparse sets": Case(ours.SETS, ours.predicted_sets, "W4", 5),
+    "LabelTotals and RowSums, sparse sets, instance weights": Case(ours.SETS, weighted_sets, "W4", 5),
     "LabelSets": Case(["label_diversity"], truth_alone, "W4", 5),
     "RankProfile, CSR scores": Case(ours.AT_K, ours.matrix_of_scores, "W4", 100),
     "RowSums, top-100 arrays": Case(ours.RANKING, ours.stored_scores, "W4", 100),
     "ScoreRuns, micro-AUC of top-100 arrays": Case(["auc.micro"], ours.stored_scores, "W4", 100),
     "ScoreRuns, micro-AP of top-100 arrays": Case(["ap.micro"], ours.stored_scores, "W4", 100),
     "KeyCounts, top-100 arrays": Case(["auc.micro(bits=16)"], ours.stored_scores, "W4", 100),
+    "`np.sort` of top-100 scores, a part on each thread": Case([], ours.stored_scores, "W4", 100),
     "RowSums, full scores": Case(ours.RANKING, ours.cell_scores, "W1d", 0),
     "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.cell_scores, "W1d", 0),
     "LabelExtremes and RowSums, full scores": Case(["margin.macro"], ours.cell_scores, "W1d", 0),
@@ -67,10 +80,13 @@ def measure_threads(scale: float) -> dict[str, Any]:
 
 def calls_of(case: Case, workload: Workload) -> dict[int, ours.Call]:
     """Return the calls by number of threads, with the same arguments."""
+    counts = (1, available_processors())
+    if not case.metrics:
+        return {threads: ours.sorted_keys(workload, threads).steps["all"] for threads in counts}
     arguments = case.given(workload)
     return {
         threads: ours.evaluated(workload, lambda _: arguments, case.metrics, threads).steps["all"]
-        for threads in (1, available_processors())
+        for threads in counts
     }
 
 
