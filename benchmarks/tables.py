@@ -9,7 +9,6 @@ from typing import Any
 
 from benchmarks.comparisons import FAMILIES
 from benchmarks.growth import plot
-from xmleval.states import totals_bytes
 
 MIB = 1 << 20
 KEY_BYTES = {"micro_auc": 4, "macro_auc": 8}  # a stored score; with its label, a key is twice as wide
@@ -183,12 +182,12 @@ def over_memory(records: list[dict[str, Any]]) -> list[str]:
 def allowed_bytes(record: dict[str, Any]) -> float:
     """Return the memory above the inputs that a case may take.
 
-    A share of the inputs and a constant; the totals of labels of each thread; and little more than the keys
-    of the scores for AUC, which keeps those of all rows: a score each, with its label where labels are apart.
+    A share of the inputs and a constant; three counts of each label; and little more than the keys of the
+    scores for AUC, which keeps those of all rows: a score each, with its label where labels are apart.
     """
     allowed = 0.15 * record["inputs_bytes"] + 64 * MIB
     if record["family"] == "sets":
-        allowed += record["threads"] * totals_bytes(record["labels"], weighted=False)
+        allowed += 3 * record["labels"]
     return float(allowed + 1.2 * KEY_BYTES.get(record["family"], 0) * record["entries"])
 
 

@@ -139,7 +139,7 @@ def test_memory_beyond_what_is_allowed_is_told() -> None:
     record = {"library": "xmleval", "family": "sets", "workload": "W3", "inputs_bytes": 0, "labels": 0}
     record |= {"threads": 2, "entries": 10**6, "seconds": 1.0, "runs": 1}
     assert tables.over_memory([record | {"above_bytes": 64 << 20}]) == []
-    assert tables.allowed_bytes(record | {"labels": 1000}) == (64 << 20) + 2 * 3 * 1000
+    assert tables.allowed_bytes(record | {"labels": 1000}) == (64 << 20) + 3 * 1000
     assert tables.allowed_bytes(record | {"family": "micro_auc"}) == (64 << 20) + 4.8e6
     assert tables.allowed_bytes(record | {"family": "macro_auc"}) == (64 << 20) + 9.6e6
     records = [record | {"above_bytes": 65 << 20}, record | {"library": "xmleval threads=1"}]

@@ -261,6 +261,24 @@ def test_sums_are_exact_in_any_order(values: list[float], data: st.DataObject) -
         assert sums[1].tobytes() == total([w for _, w in kept] if weight.size else []).tobytes()
 
 
+@pytest.mark.parametrize("n", [fixed.UNCARRIED - 1, fixed.UNCARRIED, 3 * fixed.UNCARRIED + 1])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_many_terms_are_carried_in_time(n: int, sign: float) -> None:
+    largest = sign * (1.0 - 2.0**-53)
+    values = np.array([largest, largest * 2.0**-51, np.nan, largest * 2.0**-103])[np.arange(n) % 4]
+    for weight in (np.empty(0), np.full(n, 1.0 - 2.0**-53)):
+        want = np.full((2, LIMBS), fixed.MASK)
+        want[:, 0] = 0
+        sums = want.copy()
+        defined = values[~np.isnan(values)]
+        for term in defined * (weight[0] if weight.size else 1.0):
+            fixed.add_term(want[0], term)
+        for term in weight[: defined.size]:
+            fixed.add_term(want[1], term)
+        assert fixed.sum_terms(values, weight, sums[0], sums[1]) == defined.size
+        assert sums.tolist() == want.tolist()
+
+
 @given(ptr=st.lists(st.integers(-2, 6), min_size=1, max_size=6), rising=st.booleans(), dtype=int_types)
 def test_check_pointer_names_the_first_offence(ptr: list[int], rising: bool, dtype: Any) -> None:
     ptr = sorted(ptr) if rising else ptr

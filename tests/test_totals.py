@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import threading
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import csr, exact, int_types, seeds
 from tests.test_states import N_LABELS, PRED, TOP, add, random_data, random_weights
+from xmleval import Evaluator
 from xmleval.arrays import Ints
 from xmleval.kernels import fixed, labels, rows
 from xmleval.kernels.fixed import LIMBS
@@ -228,23 +228,37 @@ def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
     again = LabelTotals(TOP, N_LABELS, True)
     again.restore(many.arrays())
     for found in (many, again):
-        counts = found.counts(work)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(label_totals_module, "FEW_LABELS", 5)
+            patch.setattr(label_totals_module, "PIECE", 2)
+            counts, tables = found.counts(work), all_tables(found, work)
         weight = sum(map(Fraction, rows.weight.tolist()), Fraction(0)) * (2**doublings + 1)
         for j, (tp, n_pred, n_true) in enumerate(zip(*want, strict=True)):
             cells = tp, n_pred - tp, n_true - tp, weight - n_pred - n_true + tp
             np.testing.assert_allclose([cell[j] for cell in counts], [*map(float, cells)], 1e-15)
-        assert all_tables(found, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
+        assert tables == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
     again.prepare_merge(few)()
     assert fractions(again) == [
         [total / (2**doublings + 1) * (2**doublings + 2) for total in kind] for kind in want
     ]
 
 
-def test_sums_that_are_too_fine_are_refused() -> None:
+@pytest.mark.parametrize(("limb", "value"), [(1, 2**52), (1, -1), (2, 2**52), (2, -1), (3, 1)])
+def test_sums_that_no_state_has_are_refused(limb: int, value: int) -> None:
     arrays = LabelTotals(TOP, 2, True).arrays()
-    arrays["totals"][2, 1, 3] = 1
-    with pytest.raises(ValueError, match=r"^totals has sums of weights that are no multiples of 2\^-104$"):
+    arrays["totals"][2, 1, limb] = value
+    with pytest.raises(ValueError, match=r"^totals has sums of weights that are not in order$"):
         LabelTotals(TOP, 2, True).restore(arrays)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_totals_that_another_writer_saved_go_on(weighted: bool) -> None:
+    rows = random_data(2, 20, weighted)
+    want, found = (LabelTotals(TOP, N_LABELS, weighted) for _ in range(2))
+    add(want, rows, 0, 10)
+    arrays: dict[str, Any] = {name: np.asfortranarray(array) for name, array in want.arrays().items()}
+    found.restore(arrays)
+    assert add(found, rows, 10, 20).totals.tolist() == add(want, rows, 10, 20).totals.tolist()
 
 
 @given(seed=seeds, n_workers=st.integers(1, 4), n=st.integers(0, 40), weighted=st.booleans())
@@ -267,20 +281,35 @@ def test_workers_count_in_one_array(seed: int, n_workers: int, n: int, weighted:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_workers_do_not_count_at_once(weighted: bool) -> None:
-    rows = random_data(1, 20, weighted)
+def test_workers_count_with_locks(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     first = LabelTotals(TOP, N_LABELS, weighted)
     other = LabelTotals(TOP, N_LABELS, weighted, beside=first)
-    with contextlib.ExitStack() as held:
-        for lock in first._locks:
-            held.enter_context(lock)
-        worker = threading.Thread(target=add, args=(other, rows, 0, 20))
-        worker.start()
-        worker.join(0.05)
-        assert worker.is_alive()
-        assert not first.totals.any()
-    worker.join()
-    assert first.totals.any()
+    parts = other._parts(shared=True)
+    ranges: list[list[int]] = []
+
+    def locked(labels: Any, *arguments: Any) -> int:
+        place = next(argument for argument in arguments if isinstance(argument, int))
+        kind, ends = place // N_LABELS, next((a for a in arguments if isinstance(a, tuple)), (0, N_LABELS))
+        assert [lock.locked() for lock in first._locks] == [part == (kind, ends) for part in parts]
+        ranges.append([*range(place + ends[0], place + ends[1])])
+        return 0
+
+    monkeypatch.setattr(label_totals_module, "add_weights" if weighted else "count_in_bytes", locked)
+    add(other, random_data(1, 20, weighted), 0, 20)
+    assert sorted(itertools.chain(*ranges)) == [*range(3 * N_LABELS)]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_workers_of_a_plan_share_totals(fresh: bool) -> None:
+    evaluator = Evaluator(["f1.macro", "f1.macro@1"], n_labels=3, decision="top2")
+    evaluator.update(np.eye(3), np.eye(3))
+    states = evaluator._states
+    assert states
+    parts = states.of_workers(3, fresh)
+    assert (parts[0] is states) == fresh
+    for decision, totals in parts[0].totals.items():
+        assert all(part.totals[decision]._held is totals._held for part in parts)
+        assert (totals._held is states.totals[decision]._held) == fresh
 
 
 @given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))

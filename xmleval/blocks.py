@@ -54,7 +54,7 @@ def count_blocks(
     threads : int
         Most threads to use; a single block is counted inline, where a pool would cost more.
     fresh : bool
-        Whether the statistics are empty, and dropped if this fails: then one worker fills them.
+        Whether the statistics are empty, and dropped if this fails: then the first worker fills them.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def count_blocks(
         for commit in part.prepare(rows):
             commit()
 
-    # each worker holds statistics of its own: not more of them than memory is meant to bear
+    # each worker holds statistics of its own, but for totals of labels: no more than memory shall bear
     n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
     parts = states.of_workers(n_workers, fresh)
     states.share_memory(parts, n_blocks)

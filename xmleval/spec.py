@@ -180,30 +180,30 @@ def expand_metrics(
     return list(found.values())
 
 
-@lru_cache(maxsize=1024)
-def _named(text: str, ks: tuple[int, ...]) -> list[Spec]:
+@lru_cache(maxsize=256)
+def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if "@" in text:
-        return [parse_spec(text)]
+        return (parse_spec(text),)
     name = _canonical(text)
     cutoffs = {m.cutoff for m in TABLE if m.name == name}
     only_at_k = not cutoffs and _canonical(f"{text}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
     if cutoffs == {"required"} or only_at_k:
-        return [parse_spec(f"{text}@{k}") for k in ks]
-    return [parse_spec(text)]
+        return tuple(parse_spec(f"{text}@{k}") for k in ks)
+    return (parse_spec(text),)
 
 
 @lru_cache(maxsize=64)
-def _members(group: str, ks: tuple[int, ...]) -> list[Spec]:
+def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if group != "all":
         names = [[f"{n}{k}" for k in ks] if n.endswith("@") else [n] for n in GROUPS[group]]
-        return [parse_spec(name) for several in names for name in several]
-    specs = []
+        return tuple(parse_spec(name) for several in names for name in several)
+    specs: list[Spec] = []
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
         cutoffs += ks if metric.cutoff != "none" else []
         if not metric.params:
             specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
-    return specs
+    return tuple(specs)
 
 
 def parse_decision(rule: str | Decision | None) -> Decision | None:

@@ -78,8 +78,8 @@ def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
 def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -> int:
     """Add weighted values and their weights, leaving out NaN; return how many were added.
 
-    values : float64 (n,); weight : float64 (n,), or (0,) where all weigh one (then weight_total
-    is not touched); total, weight_total : int64 (4,), added to
+    values : float64 (n,), finite or NaN; weight : float64 (n,), or (0,) where all weigh one (then
+    weight_total is not touched); total, weight_total : int64 (4,), added to
     """
     n_added = 0
     for start in range(0, values.size, UNCARRIED):

@@ -10,10 +10,10 @@ from xmleval.kernels.jit import kernel
 
 SMALL_BITS = 5  # of totals that are small
 SMALL = 1 << SMALL_BITS
-Ends = tuple[int, int]
 N_TALLIES = 1 << 3 * SMALL_BITS
 FULL = 1 << 62  # units of a sum of weights that are carried
 BATCH = 1 << 9  # entries whose sums are asked for together
+Ends = tuple[int, int]
 
 
 @kernel
@@ -54,8 +54,8 @@ def add_weights(
     weight : float64 (n,), within 2^-50..1 or 0, so that units of 2^-104 hold them
     first : place of label 0 in ``sums``
     ends : where the range starts and stops
-    sums : int64 (s, 2), added to: units of 2^-52, up to `FULL`, then from 0 again, and below 2^52 of 2^-104
-    carried : int64 (c,), written: places that were full
+    sums : int64 (s, 2), added to; first column in units of 2^-52, modulo `FULL`, second of 2^-104, below 2^52
+    carried : int64 (p,), as many as labels, written: places that were full, once each time
 
     Returns how many were.
     """
@@ -85,7 +85,7 @@ def add_weights(
             if high_sum >= FULL:
                 carried[n_carried] = place
                 n_carried += 1
-    return n_carried if seen >= 0 else -1  # sums are not negative: what was read has to be of use
+    return n_carried + (seen < 0)  # which no sum is: reads that are of no use would not be done
 
 
 @kernel

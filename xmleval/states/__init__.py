@@ -15,7 +15,7 @@ from xmleval.states.extremes import LabelExtremes
 from xmleval.states.facts import Completion, Counts, Extremes, Facts, TieFacts
 from xmleval.states.key_counts import MOST_BITS, Bracket, KeyCounts
 from xmleval.states.label_sets import LabelSets
-from xmleval.states.label_totals import LabelTotals, totals_bytes
+from xmleval.states.label_totals import LabelTotals
 from xmleval.states.limbs import Commit, exact_mean
 from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
@@ -54,5 +54,4 @@ __all__ = [
     "leading_scores",
     "refuse_infinite",
     "refuse_infinite_leading",
-    "totals_bytes",
 ]

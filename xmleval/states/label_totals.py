@@ -38,17 +38,16 @@ BYTE = 8  # bits of a count
 Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
 
 
-def totals_bytes(n_labels: int, weighted: bool) -> int:
-    """Return the memory of the totals of one decision."""
-    return 3 * n_labels * (16 if weighted else 1)
-
-
 class LabelTotals:
     """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
 
     What is held are counts, uint8 (3, n_labels), or with instance weights their sums, int64 (3, n_labels, 2),
     in units of 2^-52 and 2^-104; and what the few frequent labels carried from there, in units of 256 or of
     2^10 of the heaviest weight.
+
+    Workers of one update count in one array, unlike other statistics: millions of labels would be too many to
+    hold and to merge for each. That cannot show in the totals: integers are added, in any order, and only
+    one worker at a time counts in a part of the array.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class LabelTotals:
         self._locks: list[Lock] = []  # of the parts of an array that several workers count in
         self._held: NDArray[Any]
         if beside:
-            beside._locks = beside._locks or [Lock() for _ in range(4)]
+            beside._locks = beside._locks or [Lock() for _ in self._parts(shared=True)]
             self._held, self._locks = beside._held, beside._locks
         elif weighted:
             self._held = np.zeros((3, n_labels, 2), np.int64)
@@ -110,10 +109,7 @@ class LabelTotals:
             chosen = np.empty(n_chosen, chosen.dtype)
             take_leading(*predicted, chosen)
         kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, facts.n_relevant)
-        parts = [(kind, (0, self.n_labels)) for kind in range(3)]
-        if self._locks and weight is not None:  # summing by relevant labels takes most time: in two halves
-            middle = self.n_labels // 2
-            parts[2:] = [(2, (0, middle)), (2, (middle, self.n_labels))]
+        parts = self._parts(shared=bool(self._locks))
         carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
         joined = self._carries() if _outgrown(self._carried, self._n_carried, self._joined) else None
 
@@ -137,6 +133,15 @@ class LabelTotals:
 
         return commit
 
+    def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
+        """Return what is counted in one go: which of tp, n_pred and n_true, and ends of a range of labels."""
+        every = 0, self.n_labels
+        if not (shared and self.weighted):
+            return [(kind, every) for kind in range(3)]
+        # summing weights by relevant labels takes most of the time: two workers shall be at it
+        middle = self.n_labels // 2
+        return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
+
     def prepare_merge(self, other: LabelTotals) -> Commit:
         """Add another state of the same decision; sums of weights in place."""
         shared = self is not other and self._held is other._held
@@ -152,7 +157,8 @@ class LabelTotals:
             joined, carried, n_carried = _with_new(joined, carried), [], 0
 
         def commit() -> None:
-            self._held, self._joined, self._locks = held, joined, []
+            self._held, self._joined = held, joined
+            self._locks = []  # workers are done, and what has locks could not be copied
             self._carried, self._n_carried = carried, n_carried
             if full.size:
                 n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
@@ -174,8 +180,10 @@ class LabelTotals:
             cells = np.zeros((4, self.n_labels))
             cells[3] = as_floats(self.rows[0])
 
+            carries = self._carries()
+
             def place(start: int) -> None:
-                labels, found = self._subtracted(start)
+                labels, found = self._subtracted(start, carries)
                 cells[:, labels] = found
 
             work.map(place, range(0, self.n_labels, FEW_LABELS))
@@ -195,8 +203,10 @@ class LabelTotals:
         if not self.weighted:
             return [function(*tables) for tables in self._counted(work)]
 
+        carries = self._carries()
+
         def apply(start: int) -> tuple[list[T], int]:
-            labels, cells = self._subtracted(start)
+            labels, cells = self._subtracted(start, carries)
             pieces = range(0, labels.size, PIECE)
             return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
 
@@ -245,11 +255,11 @@ class LabelTotals:
         tp, n_pred, n_true = totals.astype(np.float64)
         return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
 
-    def _subtracted(self, start: int) -> tuple[Ints, Floats]:
+    def _subtracted(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
         """Return the next labels from one on that have any sum of weights, and their contingency tables."""
         stop = min(start + FEW_LABELS, self.n_labels)
         labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
-        n = subtract_sums(self._held, *self._carries(), start, stop, self.rows[0], labels, cells)
+        n = subtract_sums(self._held, *carries, start, stop, self.rows[0], labels, cells)
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Ints | Floats]:
@@ -265,8 +275,8 @@ class LabelTotals:
             self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
         else:
             whole, high, low, lowest = np.moveaxis(totals, -1, 0)
-            if lowest.any():
-                raise ValueError("totals has sums of weights that are no multiples of 2^-104")
+            if lowest.any() or ((high | low) >> BITS).any():
+                raise ValueError("totals has sums of weights that are not in order")
             self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
             more = whole.reshape(-1) // (FULL >> BITS)
         places = np.flatnonzero(more)

@@ -23,7 +23,7 @@ def saved(arrays: dict[str, Ints | Floats], name: str, *shape: int | None) -> In
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if not fits or array.dtype != np.int64:
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
-    return array.astype(np.int64)
+    return array.astype(np.int64, order="C")
 
 
 def as_floats(limbs: Ints) -> Floats:
