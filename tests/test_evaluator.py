@@ -13,8 +13,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from xmleval import Evaluator, evaluate
-from xmleval.blocks import deferring_interrupts
-from xmleval.states import RankProfile
+from xmleval.states import RankProfile, deferring_interrupts
 
 RNG = np.random.default_rng(5)
 TRUTH, SCORES = (RNG.random((30, 9)) < 0.3).astype(int), RNG.random((30, 9))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,66 @@ def test_an_interrupt_comes_before_any_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         in_turns(2, [worker, worker])
+
+
+@pytest.fixture
+def handled() -> Iterator[list[int]]:
+    """Interrupts that reached a handler, which raises KeyboardInterrupt if told to by a first entry of 0."""
+    seen: list[int] = []
+
+    def handler(number: int, frame: Any) -> None:
+        seen.append(number)
+        if seen[0] == 0:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield seen
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_interrupts_are_handled_between_numbers(handled: list[int], raising: bool) -> None:
+    handled += [0] if raising else []
+    taken: list[int] = []
+    whole: list[int] = []
+
+    def own(number: int) -> None:
+        taken.append(number)
+        if len(taken) == 3:
+            signal.raise_signal(signal.SIGINT)
+        whole.append(number)
+
+    def other(number: int) -> None:
+        time.sleep(0.01)
+
+    if raising:
+        with pytest.raises(KeyboardInterrupt):
+            in_turns(1000, [own, other])
+        assert len(whole) == 3
+    else:
+        in_turns(1000, [own, other])
+        assert len(whole) > 500
+    assert taken == whole
+    assert handled[-1] == signal.SIGINT
+
+
+def test_an_interrupt_while_others_are_waited_for_comes_last(handled: list[int]) -> None:
+    handled.append(0)
+    both = threading.Barrier(2)
+    whole: list[int] = []
+
+    def worker(number: int) -> None:
+        both.wait(10)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.05)
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.05)
+        whole.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(2, [worker, worker])
+    assert sorted(whole) == [0, 1]
+    assert len(handled) == 2
 
 
 def test_what_is_free_is_done_first() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from types import FrameType
 
 import numpy as np
 
@@ -84,23 +80,6 @@ def count_blocks(
         for commit in parts[0].prepare_merge(part):
             commit()
     return [] if fresh else states.prepare_merge(parts[0])
-
-
-@contextlib.contextmanager
-def deferring_interrupts() -> Iterator[None]:
-    """Let an interrupt wait until the block is over, so that it finds nothing half done."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    received: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if received:
-            handler(*received[-1])
 
 
 def checked(block: Callable[[int, int], Block], start: int, stop: int) -> Block:

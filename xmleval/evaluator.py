@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.arrays import Truth
-from xmleval.blocks import available_processors, count_blocks, deferring_interrupts, even_blocks
+from xmleval.blocks import available_processors, count_blocks, even_blocks
 from xmleval.coerce import (
     InputError,
     Rows,
@@ -27,7 +27,7 @@ from xmleval.report import Report
 from xmleval.results import compute_results, kept_row_values
 from xmleval.settings import KEPT, SCORED, Settings
 from xmleval.spec import DEFAULT_K
-from xmleval.states import Memory, Work
+from xmleval.states import Memory, Work, deferring_interrupts
 from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.thresholds.rule import Rule, as_parts, from_parts
 

@@ -21,7 +21,7 @@ from xmleval.states.rank_profile import Profile, RankProfile
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import Needs, ScoreRuns
 from xmleval.states.spill import Memory, SpillFile
-from xmleval.states.turns import in_turns
+from xmleval.states.turns import deferring_interrupts, in_turns
 
 __all__ = [
     "MOST_BITS",
@@ -49,6 +49,7 @@ __all__ = [
     "Work",
     "choose",
     "cut_rows",
+    "deferring_interrupts",
     "exact_mean",
     "in_turns",
     "leading_scores",

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from types import FrameType
 from typing import TypeVar, cast
 
 T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def deferring_interrupts() -> Iterator[Callable[[], None]]:
+    """Let an interrupt wait until the block is over, so that it finds nothing half done.
+
+    What the block is given lets one that waits act now, where nothing is half done.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield lambda: None
+        return
+    received: list[tuple[int, FrameType | None]] = []
+
+    def act() -> None:
+        if received:
+            last = received[-1]
+            received.clear()
+            handler(*last)
+
+    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
+    try:
+        yield act
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        act()
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
@@ -26,27 +54,31 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     """
     turn = itertools.count()
     failed: list[tuple[int, BaseException]] = []
-    stop = threading.Event()
 
     def work(worker: Callable[[int], None]) -> None:
-        while not stop.is_set() and (number := next(turn)) < n:
+        while not failed and (number := next(turn)) < n:
             try:
                 worker(number)
             except BaseException as error:
                 failed.append((number, error))
-                stop.set()
 
     if len(workers) == 1:
         work(workers[0])
     else:
-        with ThreadPoolExecutor(len(workers) - 1) as pool:
+        # an interrupt right after a lock of the pool is taken would leave others waiting for it for ever
+        with deferring_interrupts() as act, ThreadPoolExecutor(len(workers) - 1) as pool:
+
+            def own(number: int) -> None:
+                workers[0](number)
+                act()
+
             try:
                 others = [pool.submit(work, worker) for worker in workers[1:]]
-                work(workers[0])
+                work(own)
                 for other in others:
                     other.result()
-            finally:
-                stop.set()
+            except BaseException as error:  # of the pool itself
+                failed.append((n, error))
     if failed:
         raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
 
