@@ -85,12 +85,9 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
     for start in range(0, values.size, UNCARRIED):
         stop = min(start + UNCARRIED, values.size)
         some = values[start:stop]
+        n_added += sum_few(some, weight[start:stop], total)
         if weight.size:
-            n_added += sum_few(some, weight[start:stop], total)
-            defined = np.where(np.isnan(some), np.nan, 1.0)
-            sum_few(defined, weight[start:stop], weight_total)
-        else:
-            n_added += sum_few(some, weight, total)
+            sum_few(np.where(np.isnan(some), np.nan, 1.0), weight[start:stop], weight_total)
     return n_added
 
 
