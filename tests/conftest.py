@@ -16,6 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from tests.commands import folder as folder
+from tests.commands import refused as refused
+from tests.commands import run as run
 from xmleval.cli import running
 from xmleval.kernels.checking import FEW
 from xmleval.kernels.fixed import BITS, ONE

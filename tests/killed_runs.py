@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from xmleval import checkpoint
-from xmleval.cli import main, running
+from xmleval.cli import checkpoint, main, running
 from xmleval.evaluator import Evaluator
 
 MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (Evaluator, "_spill_held"))

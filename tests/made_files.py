@@ -13,7 +13,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
 
-from xmleval.io import write_parquet, write_qrels, write_run, write_xmc
+from xmleval.input.formats.parquet import write_parquet
+from xmleval.input.formats.trec import write_qrels, write_run
+from xmleval.input.formats.xmc import write_xmc
 
 Writer = Callable[[Path, Any], Path]
 

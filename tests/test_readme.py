@@ -16,7 +16,7 @@ from scripts.readme import (
     with_outputs,
     with_tables,
 )
-from xmleval.io import FORMATS
+from xmleval.input.formats.registry import FORMATS
 
 
 def test_python_examples_run() -> None:

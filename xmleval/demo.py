@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.api import evaluate
-from xmleval.arrays import Floats
+from xmleval.api.evaluate import evaluate
+from xmleval.files.saved import replacing
 from xmleval.propensity import inverse_propensity
-from xmleval.report import Report
-from xmleval.store import replacing
+from xmleval.records import Floats
+from xmleval.report.report import Report
 
 N_TRAIN, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1500, 20
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")

@@ -10,25 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Truth
-from xmleval.blocks import available_processors, count_blocks, even_blocks
-from xmleval.coerce import (
-    InputError,
-    Rows,
-    has_scores,
-    memory_bytes,
-    positive_integer,
-    set_rows,
-)
+from xmleval.budget import memory_bytes
 from xmleval.conventions import Conventions
-from xmleval.inputs import join_inputs
-from xmleval.plan import Plan, States
-from xmleval.report import Report
-from xmleval.results import compute_results, kept_row_values
-from xmleval.settings import KEPT, SCORED, Settings
+from xmleval.engine.plan import Plan, States
+from xmleval.engine.results import compute_results, kept_row_values
+from xmleval.engine.run import available_processors, count_blocks, even_blocks
+from xmleval.engine.settings import KEPT, SCORED, Settings
+from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.input.csr import Rows
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.scores import has_scores
+from xmleval.input.sets import set_rows
+from xmleval.input.source import join_inputs
+from xmleval.pooled.curves import Work
+from xmleval.pooled.spill import Memory
+from xmleval.records import Truth
+from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
-from xmleval.states import Memory, Work, deferring_interrupts
-from xmleval.store import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.threads import deferring_interrupts
 from xmleval.thresholds.rule import Rule, as_parts, from_parts
 
 MEMORY = "1GiB"

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Ints, Truth
-from xmleval.coerce import InputError, Rows, positive_integer, set_rows
-from xmleval.coerce.source import as_array
+from xmleval.input.csr import Rows, as_array
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.sets import set_rows
+from xmleval.records import Ints, Truth
 
 # (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
 PUBLISHED: dict[str, tuple[float, float]] = {

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from xmleval.coerce import positive_integer
+from xmleval.cached import cached
 from xmleval.conventions import Conventions
-from xmleval.lazy import lazy
+from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.states import Decision
+from xmleval.view.decision import Decision
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+))?"
@@ -35,7 +35,7 @@ class Spec:
         """Return the name that parses to this spec."""
         return self._name
 
-    @lazy
+    @cached
     def _name(self) -> str:
         average = f".{self.average}" if self.average else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from xmleval.arrays import Floats
+from xmleval.records import Floats
 
 # colours that colour-blind readers tell apart (Okabe & Ito), and shapes for those who print in grey
 LOOKS = {

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats
 from xmleval.metrics import GROUPS
+from xmleval.records import Floats
 from xmleval.spec import parse_spec
 
 MEASURES = GROUPS["paper"]

@@ -82,8 +82,8 @@ def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
     return to_markdown(["claim", *by_variant], rows)
 
 
-def to_json(cells: Cells, verdicts: Sequence[Verdict], facts: Mapping[str, Any]) -> str:
-    """Return means, standard deviations, verdicts and other facts as JSON."""
+def to_json(cells: Cells, verdicts: Sequence[Verdict], view: Mapping[str, Any]) -> str:
+    """Return means, standard deviations, verdicts and other view as JSON."""
     values = [
         {
             "data": data, "method": method, "measure": measure, "reading": READING[measure],
@@ -91,7 +91,7 @@ def to_json(cells: Cells, verdicts: Sequence[Verdict], facts: Mapping[str, Any])
         }
         for (data, method, measure), found in cells.items()
     ]  # fmt: skip
-    everything = {**facts, "values": values, "verdicts": [v._asdict() for v in verdicts]}
+    everything = {**view, "values": values, "verdicts": [v._asdict() for v in verdicts]}
     return json.dumps(everything, indent=1) + "\n"
 
 

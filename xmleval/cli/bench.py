@@ -16,16 +16,16 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
-from xmleval.arrays import Floats
 from xmleval.cli.evaluate import FILE, split_names
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows
-from xmleval.coerce import set_rows
 from xmleval.evaluator import Evaluator
+from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of, inverse_propensity
+from xmleval.records import Floats
 
 ANY_SIZE = 1 << 50  # files are read as few pieces as their formats allow
 N_RELEVANT = 5

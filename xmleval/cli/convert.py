@@ -10,14 +10,15 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named import read_named, read_numbered_truth
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
-from xmleval.io import FORMATS, Format
-from xmleval.io.csr import all_cells, stack
-from xmleval.io.rows import RowReader, count_columns
+from xmleval.input.formats.format import Format
+from xmleval.input.formats.registry import FORMATS
+from xmleval.input.reader import RowReader, count_columns
+from xmleval.input.stack import all_cells, stack
 
 FILE = click.Path(path_type=Path)
 PIECE_BYTES = 1 << 26

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
-from xmleval.report import ARROWS, Report
+from xmleval.report.report import ARROWS, Report
 
 
 @click.command(short_help="Evaluate two models on generated data.")

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from xmleval.cli.inputs import FORMAT_HELP
+from xmleval.cli.files import FORMAT_HELP
 from xmleval.cli.named import LABEL_NAMES
 from xmleval.cli.output import write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
-from xmleval.io import FORMATS
+from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K

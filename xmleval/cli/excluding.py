@@ -11,8 +11,8 @@ from xmleval.cli.messages import naming_files
 from xmleval.cli.stream import Rows
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
-from xmleval.io import Pieces
-from xmleval.io.exclusion import read_pairs, without_pairs
+from xmleval.input.exclusion import read_pairs, without_pairs
+from xmleval.input.pieces import Pieces
 from xmleval.spec import Spec, expand_metrics
 
 COUNTING_ALL = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from xmleval.coerce import InputError
+from xmleval.input.errors import InputError
 
 # Keywords of the Python interface that messages mention as NAME= or NAME=value, as they are called here.
 KEYWORDS = {

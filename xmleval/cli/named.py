@@ -10,16 +10,16 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.arrays import Ints
-from xmleval.cli.inputs import Input, Shard
-from xmleval.io import Named, NameIndex
-from xmleval.io.arrow import EXPECTED, opened
-from xmleval.io.arrow_names import BATCH_BYTES
-from xmleval.io.columns import INSTANCE, find_columns, refuse_null, texts
-from xmleval.io.format import naming
-from xmleval.io.numbered import numbered_lines, shown
-from xmleval.io.trec import RUN
-from xmleval.io.trec import SCORES as RUN_EXPECTED
+from xmleval.cli.files import Input, Shard
+from xmleval.input.formats.arrow import EXPECTED, opened
+from xmleval.input.formats.arrow_columns import INSTANCE, find_columns, refuse_null, texts
+from xmleval.input.formats.arrow_names import BATCH_BYTES
+from xmleval.input.formats.format import naming
+from xmleval.input.formats.trec import RUN
+from xmleval.input.formats.trec import SCORES as RUN_EXPECTED
+from xmleval.input.names import Named, NameIndex
+from xmleval.input.numbered import numbered_lines, shown
+from xmleval.records import Ints
 from xmleval.thresholds import Rule
 
 LABEL_NAMES = click.option(

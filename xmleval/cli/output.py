@@ -16,8 +16,8 @@ import click
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from xmleval.cli.inputs import Input
-from xmleval.store import replacing
+from xmleval.cli.files import Input
+from xmleval.files.saved import replacing
 
 ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them

@@ -13,20 +13,21 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from xmleval.checkpoint import Checkpoint
+from xmleval.budget import memory_bytes
+from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.excluding import leave_out_counting_all, without
-from xmleval.cli.inputs import Input, find_input
+from xmleval.cli.files import Input, find_input
 from xmleval.cli.messages import naming_files, spell_options
 from xmleval.cli.named import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
-from xmleval.coerce import memory_bytes
-from xmleval.compare import Comparison
 from xmleval.evaluator import Evaluator
-from xmleval.io import read_names, read_propensity
-from xmleval.io.rows import count_columns, whole
+from xmleval.input.names import read_names
+from xmleval.input.reader import count_columns, whole
+from xmleval.input.vector import read_propensity
 from xmleval.propensity import inverse_propensity
-from xmleval.report import Report
+from xmleval.report.comparison import Comparison
+from xmleval.report.report import Report
 from xmleval.spec import parse_decision
 from xmleval.thresholds import Rule
 

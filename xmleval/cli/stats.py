@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, refuse_many_labels
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels
 from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import naming_rows
-from xmleval.io.rows import RowReader, count_columns
-from xmleval.truth_statistics import LabelStatistics
+from xmleval.input.reader import RowReader, count_columns
+from xmleval.statistics import LabelStatistics
 
 FILE = click.Path(path_type=Path)
 PIECE_BYTES = 1 << 26

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse
 
-from xmleval.arrays import Ints
-from xmleval.cli.inputs import refuse_many_labels
+from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
-from xmleval.coerce import InputError, set_rows
-from xmleval.io.exclusion import Pairs
-from xmleval.io.pieces import Pieces
-from xmleval.io.rows import RowReader
+from xmleval.input.errors import InputError
+from xmleval.input.exclusion import Pairs
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import RowReader
+from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
+from xmleval.records import Ints
 
 ROW = re.compile(r"row (\d+)")
 READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read

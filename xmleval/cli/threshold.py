@@ -10,16 +10,17 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.inputs import INPUT_FORMAT, Input, find_input, read_features
+from xmleval.budget import memory_bytes
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
 from xmleval.cli.output import check_outputs, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, naming_rows, progress
-from xmleval.coerce import memory_bytes
 from xmleval.evaluator import MEMORY
-from xmleval.io import Pieces, read_names
-from xmleval.io.rows import RowReader, whole
+from xmleval.input.names import read_names
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import RowReader, whole
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
 from xmleval.thresholds.linear import check_features

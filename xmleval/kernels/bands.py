@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import rank_of
+from xmleval.records import Bools, Ints, Labels, Scores
 
 TRAILING_BITS = 16  # a bucket is what shares all but so many of its trailing bits; bands are made of them
 MINUS_ZERO = np.uint32(1 << 31)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
+from xmleval.records import Ints, Labels
 
 FEW, MANY = 8, 2048  # ids of a row up to which two words tell most apart, and up to which buckets do
 BUCKET_BITS = 15  # buckets that a level-1 cache holds; more where rows are long

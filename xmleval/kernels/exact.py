@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
+from xmleval.records import Floats, Ints
 
 WIDTH = 32
 N_LIMBS = 68  # 2098 bits of float64, and room for 2^64 terms

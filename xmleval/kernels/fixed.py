@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
 from xmleval.kernels.jit import kernel
+from xmleval.records import Floats, Ints
 
 LIMBS = 4
 BITS = 52

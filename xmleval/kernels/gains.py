@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.profiles import SPLIT_HIGH, SPLIT_LOW
+from xmleval.records import Floats, Ints, Labels
 
 LANES = 32
 WIDTH = 8  # numbers that the sorting network takes at a time, and the deepest rank

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Bools, Ints, Labels, Scores
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Ints, Labels, Scores
 
 HALF = 32
 LOW = (1 << HALF) - 1

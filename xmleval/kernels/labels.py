@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Bools, Bytes, Floats, Ints, Labels
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, as_float, carry
 from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Bytes, Floats, Ints, Labels
 
 SMALL_BITS = 5  # of totals that are small
 SMALL = 1 << SMALL_BITS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_up
+from xmleval.records import Ints, Labels, Scores
 
 SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
 COMPARED = 256  # relevant labels of a row up to which comparing with each of them beats searching

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Floats, Ints, Labels
 from xmleval.kernels.decimal import (
     ODD,
     ONES,
@@ -28,6 +27,7 @@ from xmleval.kernels.decimal import (
     scan_decimal,
 )
 from xmleval.kernels.jit import kernel
+from xmleval.records import Floats, Ints, Labels
 
 MOST_LABELS = np.uint64(10**10)  # below it, eight more digits are still few enough for int64
 NEWLINES = ONES * np.uint64(10)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
+from xmleval.records import Ints, Labels, Scores
 
 MOST_RISES = 1 << 30  # that 32 bits count
 LANES = 16  # lanes whose maxima bound the best of a row

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Labels, Scores
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
+from xmleval.records import Floats, Ints, Labels, Scores
 
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Bools, Floats, Ints, Scores
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import BIAS, HALF, LOW
+from xmleval.records import Bools, Floats, Ints, Scores
 
 STRIDE = 32  # scores that are passed, or compared without a branch to mispredict, at a time
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Bools, Floats, Ints, Labels, Scores
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
 from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 
 @kernel

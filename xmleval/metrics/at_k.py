@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
 from xmleval.metrics.metric import Metric, Setting
-from xmleval.states import Counts, Facts, Profile
-from xmleval.states.facts import discount_sums
+from xmleval.records import Floats, Ints
+from xmleval.states.rank_profile import Profile
+from xmleval.view.view import Counts, View, discount_sums
 
 JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
 MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
@@ -55,50 +55,50 @@ def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     return ratio(dcg(table, profile, setting), ideal_dcg(profile.n_relevant, setting))
 
 
-def tied_dcg(facts: Facts, setting: Setting) -> Floats:
+def tied_dcg(view: View, setting: Setting) -> Floats:
     """Discounted gains where tied labels share the mean discount of their ranks."""
-    return facts.tied_gain(setting.k)
+    return view.tied_gain(setting.k)
 
 
-def tied_ndcg(facts: Facts, setting: Setting) -> Floats:
+def tied_ndcg(view: View, setting: Setting) -> Floats:
     """Shared discounted gains over those of the best ranking."""
-    return ratio(facts.tied_gain(setting.k), facts.ideal_gain(setting.k))
+    return ratio(view.tied_gain(setting.k), view.ideal_gain(setting.k))
 
 
-def full_ndcg(facts: Facts, setting: Setting) -> Floats:
+def full_ndcg(view: View, setting: Setting) -> Floats:
     """Discounted gains of the whole ranking over those of the best."""
-    return ratio(facts.gain(), facts.ideal_gain())
+    return ratio(view.gain(), view.ideal_gain())
 
 
-def hit(facts: Facts, setting: Setting) -> Floats:
+def hit(view: View, setting: Setting) -> Floats:
     """Whether any of the first k labels is relevant."""
-    first, _ = facts.best_ranks
+    first, _ = view.best_ranks
     return ((first > 0) & (first <= (setting.k or 0))).astype(np.float64)
 
 
-def reciprocal_rank(facts: Facts, setting: Setting) -> Floats:
+def reciprocal_rank(view: View, setting: Setting) -> Floats:
     """One over the rank of the first relevant label, if that is within k."""
-    first, _ = facts.best_ranks
-    return ratio(hit(facts, setting), first.astype(np.float64))
+    first, _ = view.best_ranks
+    return ratio(hit(view, setting), first.astype(np.float64))
 
 
-def average_precision(facts: Facts, setting: Setting) -> Floats:
+def average_precision(view: View, setting: Setting) -> Floats:
     """Precision at each hit among the first k, over the most hits possible."""
     assert setting.k
-    possible = np.minimum(facts.n_relevant, setting.k).astype(np.float64)
-    return ratio(facts.precision_sum(setting.k), possible)
+    possible = np.minimum(view.n_relevant, setting.k).astype(np.float64)
+    return ratio(view.precision_sum(setting.k), possible)
 
 
-def average_precision_of_all(facts: Facts, setting: Setting) -> Floats:
+def average_precision_of_all(view: View, setting: Setting) -> Floats:
     """Precision at each hit among the first k, over the number of relevant labels."""
     assert setting.k
-    return ratio(facts.precision_sum(setting.k), facts.n_relevant.astype(np.float64))
+    return ratio(view.precision_sum(setting.k), view.n_relevant.astype(np.float64))
 
 
-def r_precision(facts: Facts, setting: Setting) -> Floats:
+def r_precision(view: View, setting: Setting) -> Floats:
     """Relevant labels among the first R, over R."""
-    _, n_within = facts.best_ranks
-    return ratio(n_within.astype(np.float64), facts.n_relevant.astype(np.float64))
+    _, n_within = view.best_ranks
+    return ratio(n_within.astype(np.float64), view.n_relevant.astype(np.float64))
 
 
 def label_coverage(counts: Counts, setting: Setting) -> Floats:

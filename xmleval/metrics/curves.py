@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats
 from xmleval.conventions import TIE_CREDIT
 from xmleval.metrics.metric import Metric, Param, Setting
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.states import MOST_BITS, Bracket, Curve
+from xmleval.pooled.curves import Curve
+from xmleval.records import Floats
+from xmleval.states.key_counts import MOST_BITS, Bracket
 
 
 def roc_auc(curve: Curve, setting: Setting) -> Floats:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.metrics.sets import WZ17
-from xmleval.states import Extremes
+from xmleval.records import Floats
+from xmleval.view.view import Extremes
 
 
 def margin(extremes: Extremes, setting: Setting) -> Floats:

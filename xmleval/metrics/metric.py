@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
 from xmleval.conventions import Conventions
-from xmleval.states import Bracket, Counts, Curve, Extremes, Facts, Profile
+from xmleval.pooled.curves import Curve
+from xmleval.records import Floats, Ints
+from xmleval.states.key_counts import Bracket
+from xmleval.states.rank_profile import Profile
+from xmleval.view.view import Counts, Extremes, View
 
 
 class Setting(NamedTuple):
@@ -30,7 +33,7 @@ class Param(NamedTuple):
 
 
 Terms = Callable[[Floats, Profile, Setting], Floats]
-Rows = Callable[[Facts, Setting], Floats]
+Rows = Callable[[View, Setting], Floats]
 CountsValue = Callable[[Counts, Setting], Floats]
 CurveValue = Callable[[Curve, Setting], Floats]
 ExtremesValue = Callable[[Extremes, Setting], Floats]
@@ -61,7 +64,7 @@ class Metric:
     table : {"hits", "gains", "gains/ideals"}
         Which table ``terms`` is given; the last is a ratio of sums over rows.
     rows : callable, optional
-        Row values from `Facts`; NaN leaves a row out.
+        Row values from `View`; NaN leaves a row out.
     counts : callable, optional
         Value of a contingency table, for rows, labels and totals alike.
     labels : callable, optional

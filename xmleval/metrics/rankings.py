@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
 from xmleval.conventions import TIE_CREDIT
 from xmleval.metrics.at_k import JARVELIN, full_ndcg, has_relevant, ratio, tied_ndcg
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.states import Facts
+from xmleval.records import Floats, Ints
+from xmleval.view.view import View
 
 SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
 
-def n_pairs(facts: Facts, setting: Setting) -> Floats:
+def n_pairs(view: View, setting: Setting) -> Floats:
     """Pairs of a relevant and an irrelevant label, R (l - R)."""
-    return (facts.n_relevant * (setting.n_labels - facts.n_relevant)).astype(np.float64)
+    return (view.n_relevant * (setting.n_labels - view.n_relevant)).astype(np.float64)
 
 
-def bad_pairs(facts: Facts, setting: Setting) -> Floats:
+def bad_pairs(view: View, setting: Setting) -> Floats:
     """Pairs in the wrong order, level ones by the convention ``loss_ties``."""
-    found: Floats = facts.ties.n_tied.astype(np.float64)
+    found: Floats = view.ties.n_tied.astype(np.float64)
     found *= TIE_CREDIT[setting.conventions.loss_ties]
-    found += facts.ties.n_reversed
+    found += view.ties.n_reversed
     return found
 
 
@@ -34,54 +34,54 @@ def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, sett
     return settled
 
 
-def one_error(facts: Facts, setting: Setting) -> Floats:
+def one_error(view: View, setting: Setting) -> Floats:
     """Whether the first label is irrelevant; an error where nothing is relevant."""
-    first, _ = facts.best_ranks
+    first, _ = view.best_ranks
     wrong: Floats = (first != 1).astype(np.float64)
     return wrong
 
 
-def coverage(facts: Facts, setting: Setting) -> Floats:
+def coverage(view: View, setting: Setting) -> Floats:
     """Last rank that a relevant label may get, less one."""
-    return without_pairs((facts.ties.worst - 1).astype(np.float64), facts.n_relevant, 0.0, setting)
+    return without_pairs((view.ties.worst - 1).astype(np.float64), view.n_relevant, 0.0, setting)
 
 
-def coverage_error(facts: Facts, setting: Setting) -> Floats:
+def coverage_error(view: View, setting: Setting) -> Floats:
     """Last rank that a relevant label may get; 0 where nothing is relevant."""
-    return facts.ties.worst.astype(np.float64)
+    return view.ties.worst.astype(np.float64)
 
 
-def ranking_loss(facts: Facts, setting: Setting) -> Floats:
+def ranking_loss(view: View, setting: Setting) -> Floats:
     """Share of pairs in the wrong order."""
-    pairs = n_pairs(facts, setting)
-    return without_pairs(ratio(bad_pairs(facts, setting), pairs), pairs, 0.0, setting)
+    pairs = n_pairs(view, setting)
+    return without_pairs(ratio(bad_pairs(view, setting), pairs), pairs, 0.0, setting)
 
 
-def lrap(facts: Facts, setting: Setting) -> Floats:
+def lrap(view: View, setting: Setting) -> Floats:
     """Mean over relevant labels of the share of relevant ones at or above them."""
-    values = ratio(facts.ties.precision, facts.n_relevant.astype(np.float64))
-    return without_pairs(values, n_pairs(facts, setting), 1.0, setting)
+    values = ratio(view.ties.precision, view.n_relevant.astype(np.float64))
+    return without_pairs(values, n_pairs(view, setting), 1.0, setting)
 
 
-def instance_auc(facts: Facts, setting: Setting) -> Floats:
+def instance_auc(view: View, setting: Setting) -> Floats:
     """Share of pairs in the right order, level ones by the convention ``auc_ties``."""
-    pairs = n_pairs(facts, setting)
+    pairs = n_pairs(view, setting)
     lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
-    good = pairs - facts.ties.n_reversed - lost * facts.ties.n_tied
+    good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
     values = np.where(pairs == 0, np.nan, ratio(good, pairs))
     if setting.conventions.no_pairs == "perfect":
         values = np.where(pairs == 0, 1.0, values)
     return values
 
 
-def is_error(facts: Facts, setting: Setting) -> Floats:
+def is_error(view: View, setting: Setting) -> Floats:
     """Whether any pair is in the wrong order."""
-    return (bad_pairs(facts, setting) > 0).astype(np.float64)
+    return (bad_pairs(view, setting) > 0).astype(np.float64)
 
 
-def peak_f1(facts: Facts, setting: Setting) -> Floats:
+def peak_f1(view: View, setting: Setting) -> Floats:
     """Largest F1 that a cut of the ranking reaches, tie groups whole."""
-    return facts.ties.peak
+    return view.ties.peak
 
 
 def fewest_ranks(n_relevant: Ints, setting: Setting) -> Floats:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from xmleval.arrays import Floats
 from xmleval.metrics.metric import Metric, Param, Setting
-from xmleval.states import Counts, Decision, Facts
+from xmleval.records import Floats
+from xmleval.view.decision import Decision
+from xmleval.view.view import Counts, View
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
 WZ17 = "Wu & Zhou 2017 (ICML)"
@@ -74,23 +75,23 @@ def mcc(c: Counts, setting: Setting) -> Floats:
     return divide(c.tp * c.tn - c.fp * c.fn, np.sqrt(product), setting)
 
 
-def subset_accuracy(facts: Facts, setting: Setting) -> Floats:
+def subset_accuracy(view: View, setting: Setting) -> Floats:
     """Whether the predicted set is the relevant one."""
-    c = facts.counts(chosen(facts))
+    c = view.counts(chosen(view))
     exact: Floats = ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
     return exact
 
 
-def hamming_loss(facts: Facts, setting: Setting) -> Floats:
+def hamming_loss(view: View, setting: Setting) -> Floats:
     """Labels in one of the two sets only, over all labels."""
-    c = facts.counts(chosen(facts))
+    c = view.counts(chosen(view))
     return (c.fp + c.fn) / setting.n_labels
 
 
-def chosen(facts: Facts) -> Decision:
+def chosen(view: View) -> Decision:
     """Return the decision rule of the evaluation."""
-    assert facts.decision is not None
-    return facts.decision
+    assert view.decision is not None
+    return view.decision
 
 
 def fbeta_of_two(parts: list[float], setting: Setting) -> float:

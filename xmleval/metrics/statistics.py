@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.arrays import Floats
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.metrics.sets import ZZ14
-from xmleval.states import Facts
+from xmleval.records import Floats
+from xmleval.view.view import View
 
 
-def cardinality(facts: Facts, setting: Setting) -> Floats:
+def cardinality(view: View, setting: Setting) -> Floats:
     """Relevant labels of each instance."""
-    return facts.n_relevant.astype(np.float64)
+    return view.n_relevant.astype(np.float64)
 
 
-def density(facts: Facts, setting: Setting) -> Floats:
+def density(view: View, setting: Setting) -> Floats:
     """Relevant labels of each instance over all labels."""
-    return facts.n_relevant / setting.n_labels
+    return view.n_relevant / setting.n_labels
 
 
 def diversity(n_distinct: int, n_rows: int) -> float:

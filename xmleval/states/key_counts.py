@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, as_score
+from xmleval.exact import Commit, saved
 from xmleval.kernels.keys import count_leading_bits
 from xmleval.kernels.runs import sum_products
-from xmleval.states.curves import as_integers
-from xmleval.states.facts import Facts
-from xmleval.states.limbs import Commit, saved
+from xmleval.pooled.curves import as_integers
+from xmleval.records import Floats, Ints, as_score
+from xmleval.view.view import View
 
 MOST_BITS = 24  # two tables of 128 MiB
 
@@ -45,13 +45,13 @@ class KeyCounts:
         self.counts: Ints = np.zeros((2, 1 << bits), np.int64)  # relevant, irrelevant
         self.sizes: Ints = np.zeros(2, np.int64)  # rows, relevant cells
 
-    def prepare(self, facts: Facts) -> Commit:
+    def prepare(self, view: View) -> Commit:
         """Count a block, in place."""
-        ranking, flags = facts.ranking, facts.relevant_entries
+        ranking, flags = view.ranking, view.relevant_entries
         assert ranking.scores is not None
         with np.errstate(over="ignore"):  # rounding keeps the order, also to infinity
             scores = ranking.scores.astype(np.float32, copy=False)
-        sizes = facts.n_rows, facts.block.truth.labels.size
+        sizes = view.n_rows, view.block.truth.labels.size
 
         def commit() -> None:
             count_leading_bits(flags, scores.view(np.int32), 32 - self.bits, self.counts)

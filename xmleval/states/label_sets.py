@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Truth
+from xmleval.exact import Commit, saved
 from xmleval.kernels.rows import HASH_GROUPS, drop_repeats, group_by_hash, hash_rows
-from xmleval.states.limbs import Commit, saved
-from xmleval.states.turns import map_in_turns
+from xmleval.records import Floats, Ints, Truth
+from xmleval.threads import map_in_turns
 
 ENOUGH = 1 << 16
 MOST_PARTS = 16

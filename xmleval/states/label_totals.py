@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.arrays import Floats, Ints
+from xmleval.exact import NO_WEIGHT, Commit, as_floats, saved
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
     FULL,
@@ -23,11 +23,11 @@ from xmleval.kernels.labels import (
     take_leading,
     tally_labels,
 )
-from xmleval.states.curves import Work
-from xmleval.states.decisions import Decision
-from xmleval.states.facts import Counts, Facts
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
-from xmleval.states.turns import when_free
+from xmleval.pooled.curves import Work
+from xmleval.records import Floats, Ints
+from xmleval.threads import when_free
+from xmleval.view.decision import Decision
+from xmleval.view.view import Counts, View
 
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
 LABELS_AT_A_TIME = 1 << 18
@@ -100,22 +100,22 @@ class LabelTotals:
         """Return what was carried, joined."""
         return _with_new(self._joined, self._carried)
 
-    def prepare(self, facts: Facts) -> Commit:
+    def prepare(self, view: View) -> Commit:
         """Count a block, in place: the totals of millions of labels are not copied."""
-        weight, truth, predicted = facts.block.weight, facts.block.truth, facts.predicted(self.decision)
-        hits, n_within = facts.hits(self.decision)
+        weight, truth, predicted = view.block.weight, view.block.truth, view.predicted(self.decision)
+        hits, n_within = view.hits(self.decision)
         chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
         if n_chosen < chosen.size:
             chosen = np.empty(n_chosen, chosen.dtype)
             take_leading(*predicted, chosen)
-        kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, facts.n_relevant)
+        kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, view.n_relevant)
         parts = self._parts(shared=bool(self._locks))
         carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
         joined = self._carries() if _outgrown(self._carried, self._n_carried, self._joined) else None
 
         def commit() -> None:
             if weight is None:
-                self.rows[0, 0] += facts.n_rows
+                self.rows[0, 0] += view.n_rows
             else:
                 sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
             if joined:

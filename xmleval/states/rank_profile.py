@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Propensity
+from xmleval.exact import NO_WEIGHT, Commit, as_floats, saved
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.profiles import (
@@ -21,8 +21,8 @@ from xmleval.kernels.profiles import (
     sum_ideals,
 )
 from xmleval.kernels.sorting import longest_row
-from xmleval.states.facts import Facts
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_floats, saved
+from xmleval.records import Floats, Ints, Propensity
+from xmleval.view.view import View
 
 NO_RANKS: Ints = np.empty(0, np.int64)
 
@@ -76,28 +76,28 @@ class RankProfile:
         self.n_empty = 0  # rows without relevant labels, whatever they weigh
         self.kept: list[tuple[int, Profile]] = []
 
-    def prepare(self, facts: Facts) -> Commit:
+    def prepare(self, view: View) -> Commit:
         """Count a block."""
-        per_size = np.bincount(facts.n_relevant, minlength=1)
+        per_size = np.bincount(view.n_relevant, minlength=1)
         present = np.flatnonzero(per_size)
         slots = np.zeros(per_size.size, np.int64)
         slots[present] = np.arange(present.size)
         widest = min(self.depth, int(present.max(initial=0)))
         found = {"rows": per_size[present][:, None]}
-        if self._splits(facts.n_rows):
-            hits, gains, ideals = self._sum_split(facts, per_size[present], slots, widest)
+        if self._splits(view.n_rows):
+            hits, gains, ideals = self._sum_split(view, per_size[present], slots, widest)
             found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            found |= self._sum_limbs(facts, present.size, slots, widest)
+            found |= self._sum_limbs(view, present.size, slots, widest)
         hits = found["hits"]
         deepest = int(np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim)))).max(initial=-1)) + 1
         found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
-        own = [(facts.block.first_row, self._own(facts))] if self.keep and facts.n_rows else []
+        own = [(view.block.first_row, self._own(view))] if self.keep and view.n_rows else []
         return self._take(present, found, int(per_size[0]), own)
 
-    def _width(self, facts: Facts) -> int:
+    def _width(self, view: View) -> int:
         """Return the deepest rank that counts."""
-        return min(self.depth, int(facts.ranks.max(initial=0)))
+        return min(self.depth, int(view.ranks.max(initial=0)))
 
     def _splits(self, n_rows: int) -> bool:
         """Tell whether the faster sums of gains are exact for so many rows."""
@@ -105,47 +105,47 @@ class RankProfile:
             return False
         return n_rows < MOST_TERMS and n_rows * self.propensity.most < LARGEST_SUM
 
-    def _sum_split(self, facts: Facts, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
+    def _sum_split(self, view: View, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals in split sums; ``n_rows`` of each slot."""
         assert self.propensity is not None
-        ptr, labels = facts.block.truth
+        ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
-        width, ranks = min(self.depth, longest_row(facts.ranking.ptr)), NO_RANKS
-        if self.keep or not facts.unplaced or width > WIDTH:
-            width, ranks = self._width(facts), facts.ranks
+        width, ranks = min(self.depth, longest_row(view.ranking.ptr)), NO_RANKS
+        if self.keep or not view.unplaced or width > WIDTH:
+            width, ranks = self._width(view), view.ranks
         if max(width, widest) <= WIDTH:
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
             group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
-            order = np.empty(facts.n_rows, np.int64)
-            group_rows(facts.n_relevant, group_ptr[slots], order)
+            order = np.empty(view.n_rows, np.int64)
+            group_rows(view.n_relevant, group_ptr[slots], order)
             sum_leading_gains(
-                ptr, labels, ranks, facts.ranking.ptr, facts.ranking.labels, order, group_ptr,
+                ptr, labels, ranks, view.ranking.ptr, view.ranking.labels, order, group_ptr,
                 self.propensity.values, hits, gains, ideals,
             )  # fmt: skip
             return hits, gains, ideals
         hits = np.zeros((n_rows.size, width + 1), np.int64)
         gains = np.zeros((n_rows.size, width + 1, 2))
-        count_hits(ptr, facts.ranks, slots, hits)
-        sum_exact_gains(ptr, labels, facts.ranks, slots, self.propensity.values, gains, ideals)
+        count_hits(ptr, view.ranks, slots, hits)
+        sum_exact_gains(ptr, labels, view.ranks, slots, self.propensity.values, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals
 
-    def _sum_limbs(self, facts: Facts, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
+    def _sum_limbs(self, view: View, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
         """Return hits, and gains and ideals in fixed point; with weights, hits and rows as well."""
-        (ptr, labels), width = facts.block.truth, self._width(facts)
-        weight = NO_WEIGHT if facts.block.weight is None else facts.block.weight
+        (ptr, labels), width = view.block.truth, self._width(view)
+        weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         found: dict[str, Ints] = {}
         if self.weighted:
             found["rows"] = np.zeros((n_slots, 1, LIMBS), np.int64)
             found["hits"] = np.zeros((n_slots, width, LIMBS), np.int64)
-            sum_hits(ptr, facts.ranks, slots, weight, found["rows"][:, 0], found["hits"])
+            sum_hits(ptr, view.ranks, slots, weight, found["rows"][:, 0], found["hits"])
         else:
             hits = np.zeros((n_slots, width + 1), np.int64)
-            count_hits(ptr, facts.ranks, slots, hits)
+            count_hits(ptr, view.ranks, slots, hits)
             found["hits"] = hits[:, 1:]
         if self.propensity is not None:
             found["gains"] = np.zeros((n_slots, width, LIMBS), np.int64)
             found["ideals"] = np.zeros((n_slots, widest, LIMBS), np.int64)
-            sum_gains(ptr, labels, facts.ranks, slots, self.propensity.values, weight, found["gains"])
+            sum_gains(ptr, labels, view.ranks, slots, self.propensity.values, weight, found["gains"])
             sum_ideals(ptr, labels, slots, self.propensity.values, weight, found["ideals"])
         return found
 
@@ -175,15 +175,15 @@ class RankProfile:
 
         return commit
 
-    def _own(self, facts: Facts) -> Profile:
+    def _own(self, view: View) -> Profile:
         """Return the profile of every single instance of a block."""
-        ptr, labels = facts.block.truth
-        n = facts.n_rows
+        ptr, labels = view.block.truth
+        n = view.n_rows
         propensity = NO_WEIGHT if self.propensity is None else self.propensity.values
-        hits = np.zeros((n, self._width(facts)))
+        hits = np.zeros((n, self._width(view)))
         gains = np.zeros(hits.shape if propensity.size else (0, 0))
-        keep_hits(ptr, labels, facts.ranks, propensity, hits, gains)
-        return Profile(facts.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)
+        keep_hits(ptr, labels, view.ranks, propensity, hits, gains)
+        return Profile(view.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)
 
     def profile(self) -> Profile:
         """Return the tables of all instances counted."""

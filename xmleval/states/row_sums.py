@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints
+from xmleval.exact import NO_WEIGHT, Commit, as_integer, exact_quotient, saved
 from xmleval.kernels.exact import SIZE, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
-from xmleval.states.limbs import NO_WEIGHT, Commit, as_integer, exact_quotient, saved
+from xmleval.records import Floats, Ints
 
 
 class RowSums:

@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.arrays import Block, Bools, Ints, Labels, Ranking, Scores, as_score
-from xmleval.blocks import checked
-from xmleval.coerce import InputError, ranking_rows, rows_at_a_time, set_rows
+from xmleval.engine.run import checked
+from xmleval.input.csr import rows_at_a_time
+from xmleval.input.errors import InputError
+from xmleval.input.scores import ranking_rows
+from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
-from xmleval.states import Facts
+from xmleval.records import Block, Bools, Ints, Labels, Ranking, Scores, as_score
+from xmleval.view.view import View
 
 
 class Pool(NamedTuple):
@@ -95,17 +98,17 @@ class Cells:
         self.n_rows += truth.n_rows
 
     def _keep(self, block: Block) -> None:
-        facts = Facts(block, self.n_labels, self.unlisted, None)
-        ranking = facts.ranking
+        view = View(block, self.n_labels, self.unlisted, None)
+        ranking = view.ranking
         if ranking.scores is not None:
             self._scores.append(ranking.scores + ranking.scores.dtype.type(0))  # -0.0 as 0.0
         elif self.scored and ranking.labels.size:
             raise InputError("y_score", "thresholds need scores; this list has none")
         self._sizes.append(np.diff(ranking.ptr))
         self._n_above.append(ranking.n_above)
-        self._n_relevant.append(facts.n_relevant)
+        self._n_relevant.append(view.n_relevant)
         self._labels.append(ranking.labels)
-        self._relevant.append(facts.relevant_entries)
+        self._relevant.append(view.relevant_entries)
         count_entries(block.truth.labels, self._n_true)
 
     def pool(self) -> Pool:

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats, Ints, Scores
-from xmleval.coerce import InputError, has_scores, positive_integer, set_rows
 from xmleval.conventions import Conventions
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.scores import has_scores
+from xmleval.input.sets import set_rows
 from xmleval.kernels.ranking import rank_rows
 from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
+from xmleval.records import Floats, Ints, Scores
 from xmleval.spec import parse_spec
-from xmleval.states import Decision, leading_scores, refuse_infinite_leading
 from xmleval.thresholds.cells import Cells, Pool
 from xmleval.thresholds.linear import check_features, least_squares
 from xmleval.thresholds.rule import MEASURES, Rule
+from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
 
 FALLBACKS = ("never", "highest")
 LEADING = 10  # scores of a row that a linear model looks at

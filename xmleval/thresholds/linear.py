@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats
-from xmleval.coerce import InputError, as_array, is_sparse
+from xmleval.input.csr import as_array, is_sparse
+from xmleval.input.errors import InputError
 from xmleval.kernels.thresholds import apply_weights, apply_weights_sparse
+from xmleval.records import Floats
 
 MOST_STEPS = 10_000
 CONVERGED = (0, 1, 2, 4, 5)  # of SciPy's lsqr: solved, to the tolerance or as far as float64 goes

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.arrays import Floats
-from xmleval.coerce import MOST_LABELS, InputError, ranking_rows
+from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
+from xmleval.input.csr import MOST_LABELS
+from xmleval.input.errors import InputError
+from xmleval.input.scores import ranking_rows
 from xmleval.kernels.ranking import copy_heads
-from xmleval.states import Decision, choose, cut_rows, refuse_infinite
-from xmleval.states.decisions import Chosen
-from xmleval.store import RULE, Saved, load_state, naming_damage, save_state
+from xmleval.records import Floats
 from xmleval.thresholds.linear import check_features, linear_values
+from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_infinite
 
 BY_CELLS = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
 MEASURES = {  # what each rule may be tuned to

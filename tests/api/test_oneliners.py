@@ -1,0 +1,159 @@
+"""One-liners are `evaluate` with one name; everything public is documented."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import xmleval
+from xmleval import api as oneliners
+from xmleval import evaluate
+from xmleval.metrics import TABLE
+from xmleval.spec import parse_spec
+
+T = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
+H = np.array([[1, 1, 0, 0, 0], [0, 1, 0, 0, 1], [0, 0, 0, 1, 0], [0, 1, 0, 1, 1]])
+S = np.array(
+    [[0.9, 0.8, 0.7, 0.1, 0.2], [0.1, 0.2, 0.5, 0.6, 0.4], [0.3, 0.2, 0.1, 0, 0], [0, 0.5, 0.4, 0.5, 1]]
+)
+Q = np.array([3.0, 1.0, 2.0, 5.0, 1.5])
+LISTED = np.array([[0, 1, -1], [3, 2, 4], [-1, -1, -1], [4, 1, 0]])
+
+AT_K = {
+    "precision_at_k": "p", "recall_at_k": "r", "ndcg_at_k": "ndcg", "hit_rate_at_k": "hit",
+    "mean_reciprocal_rank_at_k": "mrr", "psp_at_k": "psp", "psndcg_at_k": "psndcg",
+}  # fmt: skip
+RANKINGS = {
+    "one_error": "one_error", "coverage": "coverage", "ranking_loss": "ranking_loss",
+    "label_ranking_average_precision": "lrap", "instance_auc": "auc.samples",
+    "micro_auc": "auc.micro", "macro_auc": "auc.macro",
+}  # fmt: skip
+SETS = {
+    "hamming_loss": "hamming_loss", "subset_accuracy": "subset_accuracy", "micro_f1": "f1.micro",
+    "macro_f1": "f1.macro", "instance_f1": "f1.samples",
+}  # fmt: skip
+
+
+def more(name: str) -> dict[str, Any]:
+    return {"propensity": Q} if name.startswith("ps") else {}
+
+
+def test_every_one_liner_is_checked_here_and_public() -> None:
+    assert {*AT_K, *RANKINGS, *SETS} == set(oneliners.__all__)
+    assert set(oneliners.__all__) <= set(xmleval.__all__)
+    assert all(getattr(xmleval, name) is getattr(oneliners, name) for name in oneliners.__all__)
+
+
+@pytest.mark.parametrize("name", AT_K)
+def test_measure_at_k_equals_evaluate(name: str) -> None:
+    function, measure = getattr(xmleval, name), AT_K[name]
+    for k in (1, 2, 3, 5, 9):
+        for scores in (S, sp.csr_array(S), (LISTED, None), S.astype("f4")):
+            found = function(T, scores, k, **more(name))
+            assert type(found) is float
+            assert found == evaluate(T, scores, metrics=[f"{measure}@{k}"], **more(name))[f"{measure}@{k}"]
+    assert function(T, S, **more(name)) == function(T, S, k=5, **more(name))
+    assert function(T, S, np.int64(2), **more(name)) == function(T, S, k=2, **more(name))
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_measure_of_rankings_equals_evaluate(name: str) -> None:
+    function, measure = getattr(xmleval, name), RANKINGS[name]
+    bare = () if measure in ("auc.micro", "auc.macro") else ((LISTED, None),)
+    for scores in (S, sp.csr_array(S), *bare, S.tolist()):
+        assert function(T, scores) == evaluate(T, scores, metrics=[measure])[measure]
+    assert type(function(T, S)) is float
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_measure_of_sets_equals_evaluate(name: str) -> None:
+    function, measure = getattr(xmleval, name), SETS[name]
+    for pred in (H, sp.csr_matrix(H), H.astype(bool), H.tolist()):
+        assert function(T, pred) == evaluate(T, y_pred=pred, metrics=[measure])[measure]
+    assert type(function(T, H)) is float
+
+
+@pytest.mark.parametrize("name", AT_K)
+@pytest.mark.parametrize("k", [0, -1, 1.5, "x", None])
+def test_refused_cutoff(name: str, k: Any) -> None:
+    with pytest.raises(ValueError, match=re.escape(str(k))):
+        getattr(xmleval, name)(T, S, k=k, **more(name))
+
+
+def test_refused_input_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^y_pred: row 0: value 0\.9 is neither 0 nor 1"):
+        xmleval.macro_f1(T, S)
+    with pytest.raises(ValueError, match=r"^y_score: row 0: score nan"):
+        xmleval.ndcg_at_k(T, S * np.nan)
+    with pytest.raises(ValueError, match=r"^propensity: shape"):
+        xmleval.psp_at_k(T, S, propensity=Q[:2])
+    with pytest.raises(TypeError, match="propensity"):
+        xmleval.psndcg_at_k(T, S)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        xmleval.psp_at_k(T, S, 5, Q)  # type: ignore[call-arg]
+
+
+PUBLIC = [name for name in xmleval.__all__ if name not in ("__version__", "io")]
+
+
+def sections(text: str) -> list[str]:
+    return re.findall(r"^ *(\w[\w ]*)\n *-{3,}$", text, re.MULTILINE)
+
+
+def methods(owner: type) -> list[tuple[str, Any]]:
+    own = {
+        n: f for base in owner.__mro__ if base.__module__.startswith("xmleval") for n, f in vars(base).items()
+    }
+    return [(f"{owner.__name__}.{n}", getattr(owner, n)) for n in own if not n.startswith("_")]
+
+
+CALLABLES: dict[str, Any] = {name: getattr(xmleval, name) for name in PUBLIC}
+CALLABLES |= {
+    name: f for owner in list(CALLABLES.values()) if inspect.isclass(owner) for name, f in methods(owner)
+}
+CALLABLES |= {f"io.{name}": getattr(xmleval.io, name) for name in xmleval.io.__all__}
+CALLABLES = {name: thing for name, thing in CALLABLES.items() if callable(thing)}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_docstring_says_what_goes_in_and_out(name: str) -> None:
+    thing: Callable[..., Any] = CALLABLES[name]
+    text = inspect.getdoc(thing) or ""
+    found = sections(text)
+    summary = text.split("\n")[0]
+    assert summary.endswith(".")
+    assert len(summary) <= 110
+    assert found == sorted(found, key=["Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also",
+                                       "Notes", "References", "Examples"].index)  # fmt: skip
+    parameters = [p for p in inspect.signature(thing).parameters if p not in ("self", "cls")]
+    listed = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", text, re.MULTILINE | re.DOTALL)
+    described = re.findall(r"^(\w[\w, ]*) :", listed[1] if listed else "", re.MULTILINE)
+    if "." in name and not found:
+        return  # a summary is enough for what only the package itself calls
+    assert [one for several in described for one in several.split(", ")] == parameters
+    if not inspect.isclass(thing) and inspect.signature(thing).return_annotation not in (None, "None"):
+        assert "Returns" in found
+    if "." not in name:
+        assert "Examples" in found
+        assert ">>> " in text
+
+
+@pytest.mark.parametrize("name", oneliners.__all__)
+def test_one_liner_says_range_direction_and_source_of_its_table_row(name: str) -> None:
+    text = inspect.getdoc(getattr(xmleval, name)) or ""
+    measure = {**AT_K, **RANKINGS, **SETS}[name]
+    metric = parse_spec(f"{measure}@5" if name in AT_K else measure).metric
+    assert metric in TABLE
+    assert ("lower is better" in text) == (metric.direction == "down")
+    assert "Raises" in sections(text)
+    assert "References" in sections(text)
+    assert (
+        text.split("References\n----------\n")[1].split(",")[0].split(" 20")[0].split(" 19")[0]
+        in metric.reference
+    )

@@ -1,0 +1,254 @@
+"""Checkpoints: killed runs go on to the same bits; no folder that holds anything else is believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
+from xmleval.cli import checkpoint
+
+METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz --bounds"
+SMALL = "--memory 8KB --format json"
+EVALUATE = f"evaluate truth.npz m {METRICS} {SMALL}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "truth", make_truth(300))
+    npy(tmp_path / "m", make_scores(300))
+    npz(tmp_path / "other", make_scores(300, seed=5))
+    return tmp_path
+
+
+def killed(counts: list[int], words: str) -> list[int]:
+    """How runs of a command ended that were killed at the given moments, and the last one that was not."""
+    home = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.killed_runs", *map(str, counts), "--", *shlex.split(words)],
+        env=os.environ | {"PYTHONPATH": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert re.fullmatch(r"(-?\d+ ?)+\n", done.stderr), done.stderr
+    return [int(end) for end in done.stderr.split()]
+
+
+@pytest.fixture
+def half_way(folder: Path) -> Path:
+    """A folder with the checkpoint of a run that was killed, as `killed_runs` leaves it."""
+    home = Path(__file__).resolve().parents[2]
+    script = (
+        "import sys; from xmleval.cli import checkpoint; checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; "
+        "from tests.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
+    )
+    words = f"{EVALUATE} --checkpoint kept --output gone.json"
+    subprocess.run(
+        [sys.executable, "-c", script, *words.split()], env=os.environ | {"PYTHONPATH": str(home)}, check=True
+    )
+    return folder / "kept"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        EVALUATE,
+        f"evaluate shards 'parts/*' other.npz {METRICS} {SMALL}",
+        EVALUATE.replace("--bounds", "--per-label {}.csv"),
+    ],
+)
+def test_killed_at_random_and_resumed(folder: Path, run: Any, words: str) -> None:
+    for name, make, matrix in (
+        ("shards", TRUTHS["xmc"], make_truth(300)),
+        ("parts", SCORES["npz"], make_scores(300)),
+    ):
+        (folder / name).mkdir()
+        for number in range(12):
+            make(folder / name / f"part{number}", matrix[number * 25 : (number + 1) * 25])
+    run(f"{words.format('whole')} --output whole.json")
+    counts = np.random.default_rng(len(words)).integers(1, 200, 10).tolist()
+    ends = killed(counts, f"{words.format('found')} --checkpoint kept --resume --output found.json")
+    assert ends[-1] == 0
+    assert ends.count(-9) >= 3
+    assert Path("found.json").read_bytes() == Path("whole.json").read_bytes()
+    if "per-label" in words:
+        assert Path("found.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert not Path("kept").exists()
+    assert not list(folder.glob(".*"))
+
+
+def test_every_moment_of_the_first_saves(folder: Path, run: Any) -> None:
+    words = EVALUATE.replace("8KB", "24KB")
+    run(f"{words} --output whole.json")
+    for first in range(1, 31, 10):
+        counts = list(range(first, first + 10))
+        assert killed(counts, f"{words} --checkpoint kept --resume --output found.json")[-1] == 0
+        assert Path("found.json").read_bytes() == Path("whole.json").read_bytes()
+        assert not Path("kept").exists()
+
+
+def test_leftovers_of_a_run_that_had_no_checkpoint_yet(half_way: Path, run: Any) -> None:
+    whole = run(EVALUATE)
+    (half_way / "checkpoint.json").unlink()
+    assert len(list(half_way.glob("checkpoint-*.npy"))) > 3
+    (half_way / ".checkpoint-3-1.npy.x7_q").write_bytes(b"half")
+    (half_way / "checkpoint.txt").write_text("mine")
+    assert run(f"{EVALUATE} --checkpoint kept") == whole
+    assert [path.name for path in half_way.iterdir()] == ["checkpoint.txt"]  # what others keep there stays
+
+
+def test_a_run_that_ends_leaves_nothing(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0)
+    whole = run(EVALUATE)
+    assert run(f"{EVALUATE} --checkpoint new/kept") == whole
+    assert not Path("new/kept").exists()
+
+
+def test_sorted_scores_are_written_once(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0)
+    written: list[str] = []
+    save = checkpoint.Checkpoint.save
+
+    def saving(self: checkpoint.Checkpoint, *arguments: Any) -> None:
+        before = {p.name: p.stat().st_mtime_ns for p in self.folder.glob("*.npy")}
+        save(self, *arguments)
+        after = {p.name: p.stat().st_mtime_ns for p in self.folder.glob("*.npy")}
+        assert before.items() <= after.items()
+        written.extend(after.keys() - before.keys())
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "save", saving)
+    run(f"{EVALUATE} --checkpoint kept")
+    assert len(written) == len(set(written)) > 10
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--k 1,2", "metrics differs: p@3 in the checkpoint, p@2 now"),
+        ("--unlisted below --conventions paper", "auc_ties differs: half in the checkpoint, full now"),
+        ("--a 0.6", "a differs: 0.55 in the checkpoint, 0.6 now"),
+        ("--input-format npy", "--input-format differs: None in the checkpoint, npy now"),
+        ("--per-label x.csv", "keep_labels differs: False in the checkpoint, True now"),
+        ("--exclude pairs", "--exclude differs: None in the checkpoint, {folder}/pairs (4 bytes of"),
+    ],
+)
+def test_other_options_are_refused(half_way: Path, refused: Any, options: str, said: str) -> None:
+    Path("pairs").write_text("0 1\n")
+    words = EVALUATE.replace("curves,lrap,", "") if "exclude" in options else EVALUATE
+    before = {path: path.read_bytes() for path in half_way.iterdir()}
+    assert (
+        refused(f"{EVALUATE} --checkpoint kept")
+        == "kept: holds a checkpoint; go on with --resume, or remove it"
+    )
+    said = f"kept: holds a checkpoint of another run; {said.format(folder=half_way.parent)}"
+    assert refused(f"{words} {options} --checkpoint kept --resume").startswith(said)
+    assert {path: path.read_bytes() for path in half_way.iterdir()} == before
+
+
+def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> None:
+    whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
+    said = "kept: holds a checkpoint of another run; "
+    assert refused(resume.replace(" m ", " other.npz ")).startswith(
+        f"{said}SCORES differs: {os.getcwd()}/m_indices"
+    )
+    assert refused(resume.replace(" m ", " m other.npz ")).startswith(f"{said}SCORES differs: None in the")
+    for name, role in (("truth.npz", "TRUTH"), ("m_indices.npy", "SCORES"), ("m_scores.npy", "SCORES")):
+        path = Path(name)
+        held, stat = path.read_bytes(), path.stat()
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+        assert re.fullmatch(
+            rf"{said}{role} differs: (\S*/{name}) \((\d+) bytes of \S+ \S+ UTC\) in the checkpoint, "
+            rf"\1 \(\2 bytes of \S+ \S+ UTC\) now",
+            refused(resume),
+        )
+        path.write_bytes(held)
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert run(resume) == whole
+
+
+def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -> None:
+    whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
+    rng = np.random.default_rng(3)
+    paths = sorted(path for path in half_way.iterdir() if path.name[0] != ".")  # not what was not finished
+    for path in paths:
+        held = path.read_bytes()
+        for change in ("flip", "cut", "empty", "gone"):
+            changed = bytearray(held)
+            changed[rng.integers(len(held))] ^= 1 << rng.integers(8)
+            if change == "gone":
+                path.unlink()
+                if path.name == checkpoint.MANIFEST:
+                    path.write_bytes(held)
+                    continue
+            else:
+                path.write_bytes(
+                    {"flip": bytes(changed), "cut": held[: len(held) // 2], "empty": b""}[change]
+                )
+            said = refused(resume)
+            assert said.startswith("kept: " if "another run" in said else f"kept/{path.name}: "), said
+            path.write_bytes(held)
+    assert run(resume) == whole
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("{}", "not a checkpoint, or damaged ('format')"),
+        ("[1]", "not a checkpoint, or damaged"),
+        ("\x00", "not a checkpoint, or damaged"),
+        ("[" * 99999, "not a checkpoint, or damaged"),
+        (
+            json.dumps({"format": "xmleval checkpoint", "version": 99}),
+            "of version 99; this program reads version 2",
+        ),
+    ],
+)
+def test_what_is_no_checkpoint(folder: Path, refused: Any, held: str, said: str) -> None:
+    Path("kept").mkdir()
+    Path("kept/checkpoint.json").write_text(held)
+    assert refused(f"{EVALUATE} --checkpoint kept --resume").startswith(f"kept/checkpoint.json: {said}")
+    assert Path("kept/checkpoint.json").read_text() == held
+
+
+def test_folders_that_are_none_of_its_own(folder: Path, refused: Any) -> None:
+    Path("file").touch()
+    assert refused(f"{EVALUATE} --checkpoint file").startswith("file: ")
+    assert (
+        refused(f"{EVALUATE} --checkpoint .")
+        == ".: truth.npz in it is an input; expected a folder of its own"
+    )
+    assert refused(f"{EVALUATE} --resume") == "--resume needs --checkpoint; see `xmleval evaluate --help`"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="a superuser may write everywhere")
+def test_a_folder_that_may_not_be_written(folder: Path, refused: Any) -> None:
+    Path("kept").mkdir(mode=0o500)
+    assert refused(f"{EVALUATE} --checkpoint kept") == "kept: Permission denied"
+
+
+def test_little_memory_makes_few_files(folder: Path) -> None:
+    script = (
+        "import sys; from xmleval.cli import checkpoint; from xmleval.cli import main; "
+        "checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; save = checkpoint.Checkpoint._write\n"
+        "def counted(*words): print('file', file=sys.stderr); return save(*words)\n"
+        "checkpoint.Checkpoint._write = counted; sys.exit(main(sys.argv[1:]))"
+    )
+    home = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", script, *EVALUATE.split(), "--checkpoint", "kept"],
+        env=os.environ | {"PYTHONPATH": home}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert 0 < done.stderr.count("file") < 20

@@ -1,0 +1,177 @@
+"""`xmleval convert`: there and back is the identity wherever a format can hold the data."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.conftest import DATA, NO_DATA
+from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
+from xmleval.input.formats.registry import read_scores, read_truth
+
+TRUTH_ENDINGS = (".npz", ".txt", ".txt.gz", ".qrels", ".qrels.gz", ".parquet")
+NATIVE = sorted(DATA.glob("*/native/*.arff.gz"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    """The same stored entries, by row and by label, in the same shape."""
+    found, wanted = sp.csr_array(found), sp.csr_array(wanted)
+    assert found.shape == wanted.shape
+    for matrix in (found, wanted):
+        matrix.sort_indices()
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(wanted, part))
+
+
+def ragged_scores() -> Any:
+    """Scores of which some rows have none, with a zero that is stored and awkward numbers."""
+    scores = make_scores()
+    scores.data[::5] = np.float32(1) / 3
+    scores.data[7:10] = [0.0, np.inf, -1e-30]
+    kept = np.repeat(np.arange(60) % 9 != 4, 6)
+    ptr = np.concatenate(([0], np.cumsum(kept.reshape(60, 6).sum(axis=1))))
+    return sp.csr_array((scores.data[kept], scores.indices[kept], ptr), shape=(60, 30))
+
+
+@pytest.mark.parametrize("ending", TRUTH_ENDINGS)
+@pytest.mark.parametrize("source", list(TRUTHS))
+def test_truth_there_and_back(folder: Path, run: Any, source: str, ending: str) -> None:
+    path = TRUTHS[source](folder / "Y", make_truth())
+    assert run(f"convert {path.name} there{ending} --kind truth") == ""
+    assert_same(read_truth(folder / f"there{ending}"), make_truth())
+    assert run(f"convert there{ending} back.npz --kind truth") == ""
+    assert_same(sp.load_npz("back.npz"), make_truth())
+    held = (folder / f"there{ending}").read_bytes()
+    assert (held[:2] == b"\x1f\x8b") is ending.endswith(".gz")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".txt", ".txt.gz", ".parquet", "_indices.npy"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_there_and_back(folder: Path, run: Any, ending: str, dtype: Any) -> None:
+    scores = ragged_scores().astype(dtype)
+    if dtype == np.float64:
+        scores.data[20] = np.pi
+    npz(folder / "m", scores)
+    run(f"convert m.npz there{ending} --kind scores")
+    width = " --n-labels 30" if ending.endswith(".npy") else ""
+    run(f"convert there{ending} back.npz --kind scores{width}")
+    back = sp.load_npz("back.npz")
+    assert_same(back.astype(dtype), scores)
+    assert back.dtype == (np.float64 if ".txt" in ending else dtype)  # text does not tell a type
+
+
+@pytest.mark.parametrize("source", list(SCORES))
+def test_scores_of_every_format(folder: Path, run: Any, source: str) -> None:
+    path = SCORES[source](folder / "m", make_scores())
+    run(f"convert {path.name} there.npz --kind scores --n-labels 30")
+    assert_same(sp.load_npz("there.npz").astype(np.float32), make_scores())
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet", "_indices.npy"])
+@pytest.mark.parametrize("bare", [False, True])
+def test_lists_there_and_back(folder: Path, run: Any, ending: str, bare: bool) -> None:
+    labels, values = as_list(make_scores())
+    values = values.copy()
+    values[3, 1:4] = values[3, 1]  # tied, not in the order of their labels
+    labels[3, 1:4] = [9, 20, 4]
+    labels[3, [0, 4, 5]] = [0, 1, 2]
+    labels[5, 4:], values[5, 4:] = -1, np.nan
+    np.save("m_indices.npy", labels)
+    if not bare:
+        np.save("m_scores.npy", values)
+    run(f"convert m_indices.npy there{ending} --kind scores")
+    run(f"convert there{ending} back_indices.npy --kind scores")
+    np.testing.assert_array_equal(np.load("back_indices.npy"), labels)
+    assert (folder / "back_scores.npy").exists() is not bare
+    if not bare:
+        np.testing.assert_array_equal(np.load("back_scores.npy"), values)
+    whole = read_scores(folder / f"there{ending}")
+    assert (whole[1] is None) is bare
+
+
+def test_runs_there_and_back_by_the_names_of_a_truth(folder: Path, run: Any) -> None:
+    npz(folder / "Y", make_truth())
+    npz(folder / "m", make_scores())
+    run("convert Y.npz Y.qrels --kind truth")
+    for ending in ("run", "run.gz"):
+        run(f"convert m.npz m.{ending} --kind scores")
+        run(f"convert m.{ending} back.npz --like Y.qrels")
+        order = [int(name) for name in names_in_order(folder)]
+        back = sp.csr_array(sp.load_npz("back.npz"))
+        assert_same(back[:, np.argsort(order)], make_scores())
+    assert gzip.decompress((folder / "m.run.gz").read_bytes()) == (folder / "m.run").read_bytes()
+
+
+def names_in_order(folder: Path) -> list[str]:
+    """Labels of the truth and then of the run in the order in which they appear."""
+    lines = (folder / "Y.qrels").read_text().splitlines() + (folder / "m.run").read_text().splitlines()
+    return list(dict.fromkeys(line.split()[2] for line in lines))
+
+
+def test_shards_become_one(folder: Path, run: Any) -> None:
+    (folder / "parts").mkdir()
+    for number in range(12):
+        npy(folder / "parts" / f"p{number}", make_scores()[number * 5 : number * 5 + 5])
+    run("convert parts whole_indices.npy --kind scores")
+    labels, scores = read_scores(folder / "whole")
+    np.testing.assert_array_equal(labels, as_list(make_scores())[0])
+    np.testing.assert_array_equal(scores, as_list(make_scores())[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Y.npz Y.svm --kind truth", "Y.svm: its name does not tell a format that is written"),
+        ("Y.npz Y --kind truth", "Y: its name does not tell a format that is written"),
+        ("Y.npz Y.arrow --kind truth", "Y.arrow: its name does not tell a format that is written"),
+        ("Y.npz Y.npz --kind truth", "Y.npz: is an input; expected another file for the output"),
+        ("Y.npz Z.npz", "Y.npz: a SciPy sparse matrix may hold truth or scores; expected --kind"),
+        ("none.npz Z.txt --kind truth", "none.npz: No such file or directory"),
+        ("m.npz Z.txt --kind truth", "m.npz: row 0: value"),
+        ("bad_indices.npy Z.parquet", "bad_indices.npy: row 7: label id 3 occurs twice"),
+        ("nan_indices.npy Z.parquet", "nan_indices.npy: row 7: score nan is not a number"),
+        ("m_indices.npy none/m.npz", "none/m.npz: its folder does not exist"),
+        ("m.run Z.npz", "m.run: has names; expected --like with the truth that they belong to"),
+        ("bare_indices.npy Z.txt", "bare_indices.npy: a list without scores is no matrix"),
+    ],
+)  # fmt: skip
+def test_what_is_not_converted(folder: Path, refused: Any, run: Any, line: str, said: str) -> None:
+    npz(folder / "Y", make_truth())
+    npz(folder / "m", make_scores())
+    run("convert m.npz m.run --kind scores")
+    labels, values = as_list(make_scores())
+    np.save("m_indices.npy", labels)
+    np.save("bare_indices.npy", labels)
+    np.save("nan_indices.npy", labels)
+    np.save("nan_scores.npy", np.where(np.arange(60)[:, None] == 7, np.nan, values))
+    labels[7] = 3
+    np.save("bad_indices.npy", labels)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert refused(f"convert {line}").startswith(said)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.skipif(not NATIVE, reason=NO_DATA)
+@pytest.mark.parametrize("path", NATIVE, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.parametrize("ending", [".npz", ".txt", ".parquet"])
+def test_native_files_are_the_matrices_beside_them(folder: Path, run: Any, path: Path, ending: str) -> None:
+    run(f"convert '{path}' there{ending} --kind truth")
+    found = sp.csr_array(read_truth(folder / f"there{ending}"))
+    for split in ("test", "train"):
+        wanted = sp.load_npz(path.parents[2] / f"Y_{split}.npz")
+        if path.name == "cal500.arff.gz":
+            rows = np.load(path.parents[2] / f"split_{split}_rows.npy")
+            assert_same(found[rows], wanted.astype(np.uint8))
+        elif split in path.name:
+            assert_same(found, wanted.astype(np.uint8))

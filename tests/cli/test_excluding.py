@@ -1,0 +1,111 @@
+"""Pairs that are taken out: what is refused, and what is left out of groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npy, npz
+from xmleval import evaluate
+from xmleval.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "truth", make_truth())
+    npy(tmp_path / "m", make_scores())
+    (tmp_path / "pairs.txt").write_text("0 1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 2\n3\n", "line 2: '3' is no pair"),
+        ("1 2 3\n", "line 1: '1 2 3' is no pair"),
+        ("1,2\n", "line 1: '1,2' is no pair"),
+        ("-1 2\n", "line 1: '-1 2' is no pair"),
+        ("1 x\n", "line 1: '1 x' is no pair"),
+        ("1 9999999999999999999\n", "line 1: '1 9999999999999999999' is no pair"),
+        ("", "the file is empty"),
+    ],
+)
+def test_pairs_that_are_none(folder: Path, refused: Any, text: str, said: str) -> None:
+    (folder / "pairs.txt").write_text(text)
+    expected = "expected pairs of a row and a label, one a line, both counted from 0"
+    assert refused("evaluate truth.npz m --exclude pairs.txt") == f"pairs.txt: {said}; {expected}"
+
+
+def test_measures_that_count_all_labels_refuse_pairs(folder: Path, refused: Any) -> None:
+    for measure in ("lrap", "auc.micro", "ranking_loss", "hamming_loss", "accuracy.micro", "ndcg"):
+        words = f"--metrics {measure} --decision top2 --exclude pairs.txt"
+        said = "counts all labels of a row; --exclude is for measures at k and of sets"
+        assert refused(f"evaluate truth.npz m {words}") == f"{measure}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--unlisted 0.0", "--exclude with --unlisted 0, which gives every unlisted label a score"),
+        ("--conventions sklearn", "--exclude with --conventions sklearn, which gives every unlisted"),
+        ("--unlisted x", "--unlisted 'x' is neither 'below' nor a number"),
+        ("--metrics curves", "curves: all count all labels of a row; --exclude is for measures at k"),
+        ("--metrics xmc,lrap", "lrap: counts all labels of a row"),
+    ],
+)
+def test_what_pairs_do_not_go_with(folder: Path, refused: Any, options: str, said: str) -> None:
+    assert refused(f"evaluate truth.npz m --exclude pairs.txt {options}").startswith(said)
+
+
+def test_a_preset_with_unlisted_labels_below(folder: Path, run: Any) -> None:
+    assert run("evaluate truth.npz m --exclude pairs.txt --conventions sklearn --unlisted below")
+
+
+@pytest.mark.parametrize("form", ["npz", "svmlight"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0 1\n\n59 29\n99 3\n", "line 4: row 99 is not in 0..59"),
+        ("60 1\n", "line 1: row 60 is not in 0..59; rows look one-based"),
+        ("3 4\n2 30\n", "line 2: label id 30 is not in 0..29; ids look one-based"),
+        ("3 4\n2 77\n", "line 2: label id 77 is not in 0..29"),
+    ],
+)
+def test_pairs_that_there_are_none_of(folder: Path, refused: Any, form: str, text: str, said: str) -> None:
+    (folder / "pairs.txt").write_text(text)
+    path = TRUTHS[form](folder / "Y", make_truth())
+    assert refused(f"evaluate {path.name} m --exclude pairs.txt") == f"pairs.txt: {said}"
+
+
+def test_groups_leave_out_what_counts_all_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "evaluate truth.npz m --exclude pairs.txt --metrics ranking,psp@3,all --propensity q.npy"
+    np.save("q.npy", np.full(30, 2.0))
+    assert main([*line.split(), "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    values = json.loads(out)["values"]
+    assert err.startswith("xmleval: not computed with --exclude: ")
+    assert "lrap" in err
+    assert "rprec" not in err
+    assert {"psp@3", "rprec", "p@5"} <= set(values)
+    assert not {"lrap", "coverage", "auc.micro"} & set(values)
+
+
+def test_r_precision_without_pairs(folder: Path, run: Any) -> None:
+    truth, scores = make_truth(), make_scores()
+    labels, values = as_list(scores)
+    pairs = [(row, int(labels[row, 0])) for row in range(0, 60, 2)]
+    pairs += [(row, int(truth[[row]].indices[0])) for row in range(1, 60, 2) if truth[[row]].nnz]
+    Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in pairs))
+    kept, left = sp.lil_array(truth), labels.copy()
+    for row, label in pairs:
+        kept[row, label] = 0
+        left[row][left[row] == label] = -1
+    want = evaluate(sp.csr_array(kept), (left, values), metrics=["rprec"])["rprec"]
+    found = json.loads(run("evaluate truth.npz m --exclude pairs.txt --metrics rprec --format json"))
+    assert found["values"]["rprec"] == want

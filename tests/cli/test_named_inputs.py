@@ -1,0 +1,149 @@
+"""Names of rows and labels on the command line: each file by itself, and what goes by numbers beside them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.made_files import make_scores, make_truth, mulan, npy, npz
+from xmleval import evaluate, inverse_propensity, label_statistics
+from xmleval.cli import main
+
+TRUTH = "q1 0 cat 1\nq1 0 dog 1\nq2 0 dog 1\nq2 0 cow 0\n"
+RUN = "q1 Q0 cat 1 0.9 m\nq1 Q0 cow 2 0.5 m\nq2 Q0 dog 1 0.9 m\n"
+TRAIN = "a 0 cow 1\nb 0 dog 1\nb 0 bee 1\nc 0 dog 1\nd 0 cat 0\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.qrels").write_text(TRUTH)
+    (tmp_path / "m.run").write_text(RUN)
+    (tmp_path / "train.qrels").write_text(TRAIN)
+    (tmp_path / "n.run").write_text(f"{RUN}q2 Q0 ant 2 0.2 m\nq1 Q0 bee 2 0.2 m\n")
+    (tmp_path / "o.run").write_text(f"{RUN}q2 Q0 ant 2 0.2 m\n")
+    return tmp_path
+
+
+@pytest.fixture
+def says(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command line that succeeds, and return what it printed to either."""
+
+    def runs(line: str) -> tuple[str, str]:
+        assert main(line.split()) == 0
+        return capsys.readouterr()
+
+    return runs
+
+
+def test_labels_of_a_list_are_all_there_are(folder: Path, says: Any, refused: Any) -> None:
+    Path("names.txt").write_text("cow\ncat\ndog\nowl\n")
+    line = "evaluate t.qrels {} --labels names.txt --metrics f1.macro@1 --format json"
+    out, err = says(line.format("m.run"))
+    assert (json.loads(out)["n_labels"], err) == (4, "")
+    said = refused(line.format("n.run"))
+    assert said.startswith("n.run: line 4: label 'ant' is not one of the 4 given ones")
+    assert "'ant'" in refused(line.format("m.run n.run"))
+
+
+def test_labels_that_other_predictions_bring_are_told(folder: Path, says: Any) -> None:
+    line = "evaluate t.qrels {} --metrics f1.macro@1 --format json"
+    _, err = says(line.format("n.run"))
+    assert err == "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere\n"
+    _, err = says(line.format("n.run o.run m.run"))
+    assert err.splitlines() == [
+        "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere",
+        "xmleval: o.run: 1 labels are not in the truth and are relevant nowhere",
+        "xmleval: t.qrels: 5 labels for all SCORES together; --labels FILE fixes them",
+    ]
+
+
+@pytest.mark.parametrize("form", ["qrels", "parquet"])
+def test_a_truth_with_names_by_number(folder: Path, says: Any, form: str) -> None:
+    if form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        table = {"instance": ["q1", "q1", "q2"], "label": ["cat", "dog", "dog"]}
+        pyarrow.parquet.write_table(pa.table(table), "t.parquet")
+    told = f"xmleval: t.{form}: rows and labels are numbered in the order in which it names them first\n"
+    width = 3 if form == "qrels" else 2
+    truth = np.array([[1, 1, 0], [0, 1, 0]])[:, :width]
+    out, err = says(f"stats t.{form} --format json")
+    assert err == told
+    assert json.loads(out) == pytest.approx(label_statistics(truth))
+    assert says(f"convert t.{form} out.npz --kind truth") == ("", told)
+    np.testing.assert_array_equal(sp.load_npz("out.npz").toarray(), truth)
+    out, err = says(f"evaluate t.{form} --metrics label_cardinality --format json")
+    assert json.loads(out)["values"] == {"label_cardinality": 1.5}
+
+
+def test_numbers_that_leave_some_out_are_names(folder: Path, says: Any) -> None:
+    Path("t.qrels").write_text("301 0 7 1\n305 0 9 1\n")
+    assert json.loads(says("stats t.qrels --format json")[0])["n_labels"] == 2
+    Path("t.qrels").write_text("1 0 7 1\n0 0 9 1\n")
+    out, err = says("stats t.qrels --format json")
+    assert (json.loads(out)["n_labels"], err) == (10, "")
+
+
+def test_training_labels_by_name(folder: Path, says: Any) -> None:
+    q = inverse_propensity(label_counts=np.array([0, 2, 1]), n_instances=4, n_labels=3)
+    truth, scores = np.array([[1, 1, 0], [0, 1, 0]]), np.array([[0.9, 0, 0.5], [0, 0.9, 0]])
+    out, err = says("evaluate t.qrels m.run --train train.qrels --metrics psp@1,psp@2 --format json")
+    want = evaluate(truth, sp.csr_array(scores), propensity=q, metrics=["psp@1", "psp@2"])
+    assert json.loads(out)["values"] == dict(want)
+    assert err == "xmleval: train.qrels: 1 labels are in no other input and do not count\n"
+    out, _ = says("stats t.qrels --train train.qrels --format json")
+    found = json.loads(out)
+    assert (found["labels_unseen_in_training"], found["stored_unseen_in_training"]) == (1, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("evaluate t.qrels m.run --train Y.npz", "Y.npz: has no names, which TRUTH has; expected one file"),
+        ("evaluate Y.npz m_indices.npy --train t.qrels", "t.qrels: has names, which Y.npz has not"),
+        ("stats Y.npz --train t.qrels", "t.qrels: has names, which Y.npz has not"),
+        ("evaluate t.qrels m_indices.npy", "m_indices.npy: expected one file of predictions with names"),
+        ("evaluate t.qrels m.run --pred Y.npz", "t.qrels: has names; --pred is by number"),
+        (
+            "evaluate Y.npz m_indices.npy --pred t.qrels",
+            "t.qrels: instance 'q1' is not called by a number; expected",
+        ),
+        (
+            "evaluate t.qrels other.run",
+            "other.run: no row is one of t.qrels, as 'x1' is not; expected names like 'q1'",
+        ),
+        ("convert other.run out.npz --like t.qrels", "other.run: no row is one of t.qrels"),
+    ],
+)
+def test_names_on_one_side(folder: Path, refused: Any, line: str, said: str) -> None:
+    npz(folder / "Y", make_truth())
+    npy(folder / "m", make_scores())
+    Path("other.run").write_text(RUN.replace("q", "x"))
+    found = refused(line)
+    assert found.startswith(said)
+    assert "read_" not in found
+
+
+def test_results_of_labels_have_their_names(folder: Path, says: Any) -> None:
+    Path("t.qrels").write_text(TRUTH.replace("cow", 'c,"w'))
+    Path("m.run").write_text(RUN.replace("cow", 'c,"w'))
+    says("evaluate t.qrels m.run --metrics f1.macro --decision top1 --per-label out.csv")
+    with open("out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == ["cat", "dog", 'c,"w']
+    assert [row["label"] for row in rows] == ["0", "1", "2"]
+    mulan(folder / "Y", make_truth())
+    npy(folder / "m", make_scores())
+    says("evaluate Y.arff m_indices.npy --metrics f1.macro --decision top1 --per-label out.csv")
+    assert Path("out.csv").read_text().splitlines()[1].startswith("0,label 0,")
+    npz(folder / "Y", make_truth())
+    says("evaluate Y.npz m_indices.npy --metrics f1.macro --decision top1 --per-label out.csv")
+    assert "name" not in Path("out.csv").read_text().splitlines()[0].split(",")

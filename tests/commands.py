@@ -1,0 +1,78 @@
+"""Commands that tests run: a folder of small inputs, and what is printed or refused."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import xmleval
+from xmleval.cli import main
+
+Y_TEST = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
+Y_TRAIN = np.array([[1, 0, 0, 0, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0]], np.float32)
+LABELS = np.array([[0, 3, 2], [2, 1, -1], [4, 3, 0], [0, 1, 2]], np.int32)
+SCORES = np.array([[0.9, 0.5, 0.4], [0.8, 0.7, np.nan], [0.7, 0.2, 0.1], [0.6, 0.3, 0.2]], np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with truth, training labels, a matrix of scores, a list and sets."""
+    monkeypatch.chdir(tmp_path)
+    sp.save_npz("Y_test.npz", sp.csr_array(Y_TEST))
+    sp.save_npz("Y_train.npz", sp.csr_array(Y_TRAIN))
+    rows, slots = np.nonzero(LABELS >= 0)
+    entries = (SCORES[rows, slots], (rows, LABELS[rows, slots]))
+    sp.save_npz("scores.npz", sp.csr_array(entries, shape=Y_TEST.shape))
+    sp.save_npz("sets.npz", sp.csr_array(Y_TEST[::-1]))
+    np.save("m_indices.npy", LABELS)
+    np.save("m_scores.npy", SCORES)
+    np.save("q.npy", np.arange(1.0, 6.0))
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command line that succeeds, and return what it printed."""
+
+    def runs(line: str) -> str:
+        code = main(shlex.split(line))
+        out, err = capsys.readouterr()
+        assert (code, err) == (0, "")
+        return out
+
+    return runs
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command line that is refused, and return the line that says so."""
+
+    def refuses(line: str) -> str:
+        code = main(shlex.split(line))
+        out, err = capsys.readouterr()
+        assert (code, out) == (2, "")
+        assert err.startswith("xmleval: ")
+        assert err.endswith("\n")
+        assert err.count("\n") == 1
+        return err.removeprefix("xmleval: ").removesuffix("\n")
+
+    return refuses
+
+
+def process(*words: str, python: str = "-m", **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python on a module or, with ``-c``, on a script."""
+    home = str(Path(xmleval.__file__).resolve().parents[1])
+    env = {**os.environ, "PYTHONPATH": home, **more.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, python, *words], text=True, encoding="utf-8", env=env, timeout=300, check=False,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
+    )  # fmt: skip

@@ -1,0 +1,179 @@
+"""Work in turns: everything once, the first failure by number, and nothing after it."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from xmleval.threads import in_turns, when_free
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_every_number_is_taken_once(n_workers: int) -> None:
+    taken: list[list[int]] = [[] for _ in range(n_workers)]
+    in_turns(1000, [own.append for own in taken])
+    assert sorted(itertools.chain(*taken)) == list(range(1000))
+
+
+def test_the_first_worker_is_this_thread() -> None:
+    seen: list[threading.Thread] = []
+
+    def worker(number: int) -> None:
+        seen.append(threading.current_thread())
+
+    in_turns(3, [worker])
+    assert set(seen) == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_the_failure_of_the_lowest_number_is_raised(slow: int) -> None:
+    both = threading.Barrier(2)
+    taken: list[int] = []
+
+    def worker(number: int) -> None:
+        taken.append(number)
+        both.wait(10)
+        if number == slow:
+            time.sleep(0.05)
+        raise ValueError(f"number {number}")
+
+    with pytest.raises(ValueError, match="number 0"):
+        in_turns(100, [worker, worker])
+    assert sorted(taken) == [0, 1]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_no_number_is_taken_after_a_failure(n_workers: int) -> None:
+    taken: list[int] = []
+
+    def failing(number: int) -> None:
+        taken.append(number)
+        if number == 7:
+            raise KeyboardInterrupt
+        time.sleep(0.001)
+
+    workers: list[Callable[[int], None]] = [failing] * n_workers
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(1000, workers)
+    assert max(taken) < 7 + 2 * n_workers
+
+
+def test_an_interrupt_comes_before_any_failure() -> None:
+    both = threading.Barrier(2)
+
+    def worker(number: int) -> None:
+        both.wait(10)
+        raise KeyboardInterrupt if number else ValueError
+
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(2, [worker, worker])
+
+
+@pytest.fixture
+def handled() -> Iterator[list[int]]:
+    """Interrupts that reached a handler, which raises KeyboardInterrupt if told to by a first entry of 0."""
+    seen: list[int] = []
+
+    def handler(number: int, frame: Any) -> None:
+        seen.append(number)
+        if seen[0] == 0:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield seen
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_interrupts_are_handled_between_numbers(handled: list[int], raising: bool) -> None:
+    handled += [0] if raising else []
+    taken: list[int] = []
+    whole: list[int] = []
+
+    def own(number: int) -> None:
+        taken.append(number)
+        if len(taken) == 3:
+            signal.raise_signal(signal.SIGINT)
+        whole.append(number)
+
+    def other(number: int) -> None:
+        time.sleep(0.01)
+
+    if raising:
+        with pytest.raises(KeyboardInterrupt):
+            in_turns(1000, [own, other])
+        assert len(whole) == 3
+    else:
+        in_turns(1000, [own, other])
+        assert len(whole) > 500
+    assert taken == whole
+    assert handled[-1] == signal.SIGINT
+
+
+def test_an_interrupt_while_others_are_waited_for_comes_last(handled: list[int]) -> None:
+    handled.append(0)
+    both = threading.Barrier(2)
+    whole: list[int] = []
+
+    def worker(number: int) -> None:
+        both.wait(10)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.05)
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.05)
+        whole.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_turns(2, [worker, worker])
+    assert sorted(whole) == [0, 1]
+    assert len(handled) == 2
+
+
+def test_what_is_free_is_done_first() -> None:
+    locks = [threading.Lock() for _ in range(3)]
+    done: list[int] = []
+    locks[0].acquire()
+
+    def task(number: int) -> None:
+        assert locks[number].locked()
+        done.append(number)
+        if number == 2:
+            locks[0].release()
+
+    when_free(task, range(3), locks)
+    assert done == [1, 2, 0]
+    assert not any(lock.locked() for lock in locks)
+    when_free(done.append, range(2), [])
+    assert done == [1, 2, 0, 0, 1]
+
+
+def test_what_is_taken_is_waited_for() -> None:
+    lock = threading.Lock()
+    done: list[int] = []
+    lock.acquire()
+
+    def release() -> None:
+        done.append(-1)
+        lock.release()
+
+    threading.Timer(0.05, release).start()
+    when_free(done.append, [0], [lock])
+    assert done == [-1, 0]
+
+
+def test_locks_are_released_when_a_task_fails() -> None:
+    locks = [threading.Lock(), threading.Lock()]
+
+    def task(number: int) -> None:
+        if number:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        when_free(task, range(2), locks)
+    assert not any(lock.locked() for lock in locks)

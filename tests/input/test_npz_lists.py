@@ -1,0 +1,152 @@
+"""Top-k lists in .npz archives: read like pairs of .npy files, whole and in pieces, or refused by name."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.input.test_archive import archive, npy
+from tests.input.test_io import DENSE, LABELS, SCORES, refused
+from xmleval.files.archive import StoredArray
+from xmleval.input.formats.npz import npz_pieces, write_npz
+from xmleval.input.formats.registry import find_format, read_scores, read_truth
+from xmleval.input.reader import RowReader
+
+
+def save(path: Path, compressed: bool = False, **arrays: Any) -> Path:
+    (np.savez_compressed if compressed else np.savez)(
+        path, **(arrays or {"indices": LABELS, "scores": SCORES})
+    )
+    return path
+
+
+def in_pieces(path: Path, n_bytes: int) -> list[Any]:
+    return list(npz_pieces(path, "scores").read(n_bytes))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("n_bytes", [1, 33, 1 << 20])
+def test_a_list_whole_and_in_pieces(tmp_path: Path, compressed: bool, n_bytes: int) -> None:
+    path = save(tmp_path / "m.npz", compressed)
+    whole, pieces = read_scores(path), in_pieces(path, n_bytes)
+    assert len(pieces) == {1: 4, 33: 2, 1 << 20: 1}[n_bytes]
+    for place, wanted in enumerate((LABELS, SCORES)):
+        np.testing.assert_array_equal(whole[place], wanted)
+        np.testing.assert_array_equal(np.concatenate([piece[place] for piece in pieces]), wanted)
+        assert whole[place].dtype == wanted.dtype
+        assert all(
+            isinstance(array, np.memmap) is not compressed for array in (whole[place], pieces[0][place])
+        )
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_without_scores_by_column_and_without_rows_or_slots(tmp_path: Path, compressed: bool) -> None:
+    path = save(tmp_path / "m.npz", compressed, indices=LABELS)
+    for labels, scores in [read_scores(path), *in_pieces(path, 1 << 20)]:
+        np.testing.assert_array_equal(labels, LABELS)
+        assert scores is None
+    save(path, compressed, indices=np.asfortranarray(LABELS), scores=SCORES)
+    for labels, scores in [read_scores(path), *in_pieces(path, 1)]:
+        np.testing.assert_array_equal(labels, LABELS)
+        np.testing.assert_array_equal(scores, SCORES)
+    for shape in ((0, 2), (3, 0)):
+        save(path, compressed, indices=np.empty(shape, np.int32), scores=np.empty(shape, np.float32))
+        labels, scores = read_scores(path)
+        assert labels.shape == scores.shape == shape
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"indices": LABELS.astype(float)}, "indices is float64 of shape (4, 2)"),
+        ({"indices": LABELS[0]}, "indices is int32 of shape (2,)"),
+        ({"scores": SCORES[:3]}, "scores is float32 of shape (3, 2), for indices of shape (4, 2)"),
+        ({"scores": SCORES > 0}, "scores is bool of shape (4, 2)"),
+        ({"scores": SCORES.astype(complex)}, "scores is complex128"),
+        ({"scores": SCORES.astype(object)}, "scores.npy holds Python objects, which are never read"),
+        ({"indices": LABELS.astype(object)}, "indices.npy holds Python objects, which are never read"),
+        ({"indices": None, "scores": None, "labels": LABELS}, "no array 'format'"),
+    ],
+)
+def test_lists_that_are_none(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
+    parts = {"indices": LABELS, "scores": SCORES, **arrays}
+    path = save(tmp_path / "m.npz", **{name: part for name, part in parts.items() if part is not None})
+    assert said in refused(path, read_scores)
+    assert said in refused(path, lambda path: npz_pieces(path, "scores"))
+
+
+def test_a_list_is_no_truth(tmp_path: Path) -> None:
+    assert "no array 'format'" in refused(save(tmp_path / "m.npz"), read_truth)
+
+
+@pytest.mark.parametrize("shape", ["(1000000000000, 5)", "(4, 3)", "(3, 2)"])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_headers_that_promise_other_sizes(tmp_path: Path, shape: str, method: int) -> None:
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}}}"
+    path = archive(tmp_path / "m.npz", npy(header, LABELS.tobytes()), method, "indices.npy")
+    said = refused(path, read_scores)
+    assert "indices.npy holds" in said
+    assert "bytes of data by its header, 32 by its entry" in said
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_every_flipped_byte_is_read_or_refused(tmp_path: Path, compressed: bool) -> None:
+    path = save(tmp_path / "m.npz", compressed)
+    held = path.read_bytes()
+    for position in range(0, len(held), 3):
+        changed = bytearray(held)
+        changed[position] ^= 0x55
+        path.write_bytes(changed)
+        message = str(path)
+        try:
+            in_pieces(path, 20)
+        except (ValueError, OSError) as error:
+            message = str(error)
+        assert str(path) in message
+
+
+def test_reading_may_stop_anywhere_and_start_again(tmp_path: Path) -> None:
+    pieces = npz_pieces(save(tmp_path / "m.npz", compressed=True), "scores")
+    first, second = pieces.read(1), pieces.read(1)
+    np.testing.assert_array_equal(next(first)[0], next(second)[0])
+    np.testing.assert_array_equal(next(first)[0], next(second)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del first, second
+        reader = RowReader("m", pieces, 1, None)
+        assert reader.ready() == 1
+        reader.close()
+
+
+@pytest.mark.parametrize("scheme", ["csc", "bsr", "coo", "dia"])
+def test_other_matrices_come_in_one_piece(tmp_path: Path, scheme: str) -> None:
+    sp.save_npz(tmp_path / "Y.npz", getattr(sp, f"{scheme}_array")(DENSE))
+    (piece,) = npz_pieces(tmp_path / "Y.npz", "truth").read(1)
+    np.testing.assert_array_equal(piece.toarray(), DENSE)
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    assert find_format(tmp_path / "m.npz")[0].write is write_npz
+    write_npz(tmp_path / "m.npz", (LABELS, SCORES), "scores", None)
+    labels, scores = read_scores(tmp_path / "m.npz")
+    np.testing.assert_array_equal(labels, LABELS)
+    np.testing.assert_array_equal(scores, SCORES)
+    write_npz(tmp_path / "m.npz", (LABELS, None), "scores", 4)
+    assert read_scores(tmp_path / "m.npz")[1] is None
+    write_npz(tmp_path / "m.npz", (LABELS, SCORES), "scores", 4)  # a width makes it a matrix
+    assert read_scores(tmp_path / "m.npz").shape == (4, 4)
+    with StoredArray(tmp_path / "m.npz", "data").reading() as take:
+        assert take(2).tolist() == SCORES[0].tolist()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_the_command_line_prints_what_it_does_for_the_pair(folder: Path, run: Any, compressed: bool) -> None:
+    save(folder / "list.npz", compressed, indices=np.load("m_indices.npy"), scores=np.load("m_scores.npy"))
+    words = "--train Y_train.npz --metrics xmc,auc.micro,lrap --format json"
+    assert run(f"evaluate Y_test.npz list.npz {words}") == run(f"evaluate Y_test.npz m {words}")

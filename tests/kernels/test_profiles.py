@@ -1,0 +1,124 @@
+"""Kernels of hits, gains and ideals by rank against exact fractions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Case, cases, exact
+from tests.kernels.test_kernels import find_positions
+from xmleval.kernels import gains as leading
+from xmleval.kernels import profiles
+from xmleval.kernels.fixed import LIMBS
+from xmleval.kernels.profiles import LARGEST_SUM
+
+
+def by_slot(case: Case, slots: Any, terms: Any) -> dict[tuple[int, int], Fraction]:
+    """Sum (row, place, term) by the row's slot and the place."""
+    found: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for i, place, term in terms:
+        found[int(slots[len(case.truth[i])]), place] += Fraction(float(term))
+    return {key: total for key, total in found.items() if total}
+
+
+def nonzero(table: Any, value: Any) -> dict[tuple[int, int], Fraction]:
+    found = {(s, r): value(x) for s, row in enumerate(table) for r, x in enumerate(row)}
+    return {key: total for key, total in found.items() if total}
+
+
+def fraction_of_pair(pair: Any) -> Fraction:
+    return Fraction(float(pair[0])) + Fraction(float(pair[1]))
+
+
+@given(case=cases(), depth=st.sampled_from([0, 1, 3, 24, 200]), large=st.booleans())
+def test_profiles(case: Case, depth: int, large: bool) -> None:
+    true_ptr, true_labels, *_ = case.arrays()
+    ranks, slots = find_positions(case), case.rng.integers(0, 3, case.n_labels + 1)
+    some = [1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**29 + 0.3 if large else 2.5]
+    q = case.rng.choice(some, case.n_labels)
+    weight: Any = 1.1 * 2.0 ** case.rng.integers(-50, 20, case.n)
+    hits, best = [], []
+    for i, y in enumerate(case.truth):
+        places = [case.listed[i].index(j) if j in case.listed[i] else depth for j in y]
+        hits += [(i, r, j) for r, j in zip(places, y, strict=True) if r < depth]
+        best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
+
+    counts = np.zeros((3, depth + 1), np.int64)
+    profiles.count_hits(true_ptr, ranks, slots, counts)
+    assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
+    assert counts.sum() <= ranks.size
+    weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
+    profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
+    assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
+    assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
+
+    none = np.empty(0)
+    for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
+        gains, ideals = np.zeros((2, 3, depth, LIMBS), np.int64)
+        profiles.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
+        assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
+        profiles.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
+        assert nonzero(ideals, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in best])
+
+    split_gains, split_ideals = np.zeros((3, depth + 1, 2)), np.zeros((3, depth, 2))
+    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
+    profiles.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
+    profiles.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
+    for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
+        assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
+        normal = np.zeros((3 * depth, LIMBS), np.int64)
+        profiles.add_split_sums(split.reshape(-1, 2), normal)
+        assert normal.tobytes() == limbs.tobytes()
+
+    own, own_gains = np.zeros((2, case.n, depth))
+    profiles.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
+    assert not own_gains.any()
+    profiles.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
+    assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
+    assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
+    assert own.sum() == np.count_nonzero(own_gains) == len(hits)
+
+
+def test_split_sums_at_their_limits() -> None:
+    ptr, ids, ranks, slots = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, int), np.zeros(2, int)
+    for q in (1.0, 1.5 - 2.0**-52, 2.0 - 2.0**-21, 2.0**30 - 2.0**-22, 2.0**30):
+        gains = np.array([[[0.0, 0.0], [LARGEST_SUM - q - 1, 1.0 - 2.0**-21 - 2.0**-52]]])
+        ideals, before = gains[:, 1:].copy(), fraction_of_pair(gains[0, 1])
+        profiles.sum_exact_gains(ptr, ids, ranks, slots, np.array([q]), gains, ideals)
+        assert fraction_of_pair(gains[0, 1]) == fraction_of_pair(ideals[0, 0]) == before + Fraction(q)
+
+
+@given(case=cases(), depth=st.sampled_from([0, 1, 3, 8]), repeats=st.sampled_from([1, 1, 40]))
+def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    sizes, n_listed = np.tile(np.diff(true_ptr), repeats), np.tile(np.diff(list_ptr), repeats)
+    true_ptr, list_ptr = (np.concatenate([[0], np.cumsum(each)]) for each in (sizes, n_listed))
+    true_labels, ranks, list_labels = (
+        np.tile(each, repeats) for each in (true_labels, find_positions(case), list_labels)
+    )
+    per_size = np.bincount(sizes, minlength=1)
+    slots = np.cumsum(per_size > 0) - 1
+    group_ptr = np.concatenate([[0], np.cumsum(per_size[per_size > 0])])
+    order = np.empty(sizes.size, np.int64)
+    leading.group_rows(sizes, group_ptr[slots], order)
+    assert order.tolist() == np.argsort(sizes, kind="stable").tolist()
+
+    q = case.rng.choice([1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**20 + 0.3], case.n_labels)
+    n_slots = group_ptr.size - 1
+    expected_hits = np.zeros((n_slots, depth + 1), np.int64)
+    expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
+    profiles.count_hits(true_ptr, ranks, slots, expected_hits)
+    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, expected_gains, expected_ideals)
+    for given_ranks in (ranks, ranks[:0]):
+        hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
+        ideals = np.zeros((n_slots, depth, 2))
+        ranked = (true_ptr, true_labels, given_ranks, list_ptr, list_labels)
+        leading.sum_leading_gains(*ranked, order, group_ptr, q, hits, gains, ideals)
+        np.testing.assert_array_equal(hits, expected_hits[:, 1:])
+        np.testing.assert_array_equal(gains, expected_gains[:, 1:])
+        np.testing.assert_array_equal(ideals, expected_ideals)

@@ -1,0 +1,266 @@
+"""Names of measures and decisions: what parses, what it parses to, and what is said of what does not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xmleval import evaluate
+from xmleval.conventions import Conventions
+from xmleval.metrics import ALIASES, GROUPS, TABLE
+from xmleval.spec import Spec, check_decision, expand_metrics, parse_decision, parse_spec
+from xmleval.view.decision import Decision
+
+
+def names(metrics: Any, *ks: Any) -> list[str]:
+    return [str(spec) for spec, _ in expand_metrics(metrics, *ks)]
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("p@5", "p@5"), ("P@5", "p@5"), ("precision@5", "p@5"), ("prec@5", "p@5"), (" P @ 5 ", "p@5"),
+        ("nDCG@5", "ndcg@5"), ("ndcg", "ndcg"), ("recall@3", "r@3"), ("R@3", "r@3"), ("hits@3", "hit@3"),
+        ("success@3", "hit@3"), ("RR@10", "mrr@10"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
+        ("PSP@3", "psp@3"), ("psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
+        ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"), ("ap.samples", "lrap"),
+        ("r_precision", "rprec"), ("R-Prec", "rprec"), ("F1.Macro@5", "f1.macro@5"), ("p@05", "p@5"),
+        ("recall.micro@5", None), ("precision.samples", None), ("fbeta.samples(beta=2)", None),
+        ("fbeta.micro(beta=0.50)", "fbeta.micro(beta=0.5)"),
+        ("fbeta.macro( beta = 2.0 )@3", "fbeta.macro(beta=2)@3"), ("fbeta.of_means(beta=0)", None),
+        ("p@123456789", None),
+    ],
+)  # fmt: skip
+def test_spelling_parses(text: str, canonical: str | None) -> None:
+    assert str(parse_spec(text)) == (canonical or text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'' is not a measure's name: name[.average][(param=value)][@k]"),
+        ("p@", "'p@' is not a measure's name"),
+        ("p@5@3", "'p@5@3' is not a measure's name"),
+        ("p@5.0", "'p@5.0' is not a measure's name"),
+        ("p@k", "'p@k' is not a measure's name"),
+        ("fbeta(beta=2).samples", "'fbeta(beta=2).samples' is not a measure's name"),
+        ("nothing", "'nothing': there is no measure 'nothing'; `xmleval metrics` lists all"),
+        ("precisions@5", "'precisions@5': there is no measure 'precisions'"),
+        ("auc", "'auc': needs an average; choose from auc.samples"),
+        ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
+        ("ap", "'ap': needs an average; choose from ap.micro, ap.macro, ap.weighted, ap.samples"),
+        ("precision", "'precision': needs an average; choose from precision.samples, "),
+        ("f1.mean", "'f1.mean': no average 'mean'; choose from f1.samples, "),
+        ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
+        ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
+        ("p", "'p': p needs a cutoff, as in @5"),
+        ("psp", "'psp': psp needs a cutoff, as in @5"),
+        ("lrap@5", "'lrap@5': lrap takes no @k"),
+        ("f1.of_means@5", "'f1.of_means@5': f1 takes no @k"),
+        ("p@0", "'p@0': k=0 is not positive"),
+        ("ndcg@-3", "'ndcg@-3': k=-3 is not positive"),
+        ("f1.macro(beta=2)", "'f1.macro(beta=2)': f1 has no parameter 'beta'"),
+        ("p(k=5)", "'p(k=5)': p needs a cutoff"),
+        ("fbeta.macro", "'fbeta.macro': needs beta, as in fbeta.macro(beta=2)"),
+        ("fbeta.macro()", "'fbeta.macro()': needs beta, as in fbeta.macro(beta=2)"),
+        ("fbeta.macro(alpha=2)", "'fbeta.macro(alpha=2)': fbeta has no parameter 'alpha'"),
+        ("fbeta.macro(2)", "'fbeta.macro(2)': fbeta has no parameter '2'"),
+        ("fbeta.macro(beta=two)", "'fbeta.macro(beta=two)': beta='two' is not a number"),
+        ("fbeta.macro(beta=-1)", "'fbeta.macro(beta=-1)': beta=-1 is not a number of 0 or more"),
+        ("fbeta.macro(beta=nan)", "'fbeta.macro(beta=nan)': beta=nan is not a number of 0 or more"),
+        ("fbeta.macro(beta=inf)", "'fbeta.macro(beta=inf)': beta=inf is not a number of 0 or more"),
+        ("fbeta.macro(beta=2,beta=3)", "'fbeta.macro(beta=2,beta=3)': "),
+    ],
+)  # fmt: skip
+def test_refusal_quotes_the_name_and_says_what_would_do(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        parse_spec(text)
+
+
+ALL = [spec for spec, _ in expand_metrics("all", [1, 7])]
+
+
+@pytest.mark.parametrize("spec", ALL, ids=str)
+def test_every_name_prints_and_parses_back(spec: Spec) -> None:
+    assert parse_spec(str(spec)) == spec
+    assert parse_spec(str(spec).upper()) == spec
+    assert "{" not in spec.symbol
+    assert spec.symbol.endswith(f"@{spec.k}") == (spec.k is not None)
+
+
+def test_symbols_of_a_table_differ() -> None:
+    betas = [parse_spec(f"fbeta.{average}(beta={b})") for average in ("micro", "of_means") for b in (0.5, 2)]
+    symbols = [spec.symbol for spec in [*ALL, *betas]]
+    assert len(set(symbols)) == len(symbols)
+    assert parse_spec("fbeta.micro(beta=0.5)@3").symbol == "F0.5 micro@3"
+    assert [parse_spec(name).symbol for name in ("p@5", "ndcg@5", "ndcg", "psndcg@3")] == [
+        "P@5", "nDCG@5", "nDCG", "PSnDCG@3",
+    ]  # fmt: skip
+
+
+@given(st.floats(0, 1e149, allow_nan=False), st.sampled_from(["micro", "macro", "samples", "of_means"]))
+def test_parameters_keep_every_bit(beta: float, average: str) -> None:
+    spec = parse_spec(f"fbeta.{average}(beta={beta!r})")
+    assert dict(spec.params) == {"beta": beta}
+    assert parse_spec(str(spec)) == spec
+
+
+@given(st.text(alphabet="pf1.@()=,-_ 0aβbeta²٣\n\x00", max_size=12))
+def test_any_text_parses_or_is_a_value_error(text: str) -> None:
+    try:
+        spec = parse_spec(text)
+    except ValueError:
+        return
+    assert parse_spec(str(spec)) == spec
+
+
+def test_every_alias_leads_to_the_table() -> None:
+    spelt = {metric.name for metric in TABLE}
+    for alias, name in ALIASES.items():
+        assert alias == alias.lower()
+        assert name.removesuffix("@").partition(".")[0] in spelt
+        assert alias.removesuffix("@") not in {m.name for m in TABLE if m.cutoff == "required"}
+
+
+XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1, 3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
+        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg"]), (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
+        (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
+        ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
+        ("curves", [
+            "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "peak_f1.micro",
+            "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
+        ]),
+    ],
+)  # fmt: skip
+def test_names_and_groups_expand_in_order_without_repeats(metrics: Any, expected: list[str]) -> None:
+    assert names(metrics) == expected
+
+
+@pytest.mark.parametrize(
+    "ks",
+    [7, [7], (7,), np.array([7]), np.int64(7), [np.int32(7)], [7, 7], {7}, iter([7])],
+    ids=lambda k: type(k).__name__,
+)
+def test_cutoffs_of_names_without_one(ks: Any) -> None:
+    assert names(["p", "p@2", "f1.macro"], ks) == ["p@7", "p@2", "f1.macro"]
+
+
+def test_groups_hold_what_their_names_say() -> None:
+    assert set(GROUPS) == {"xmc", "paper", "sets", "ranking", "curves", "ps", "statistics"}
+    everything = set(names("all"))
+    for group in GROUPS:
+        members = names(group)
+        assert len(members) == len(set(members)) > 0
+        assert set(members) <= everything
+    assert set(names("all")) == {str(spec) for spec in [s for s, _ in expand_metrics("all")]}
+    assert {parse_spec(name).metric.family for name in names("sets")} == {"sets"}
+    assert {parse_spec(name).metric.family for name in names("ps")} == {"propensity"}
+    assert {"p@1", "p@3", "p@5", "f1.macro", "f1.macro@5", "lrap", "ndcg", "ndcg@1"} <= everything
+    assert {metric.name for metric in TABLE if not metric.params} == {
+        parse_spec(n).metric.name for n in everything
+    }
+
+
+def test_only_names_are_asked_for_by_name() -> None:
+    found = {str(spec): explicit for spec, explicit in expand_metrics(["xmc", "P@5", "psp@7"])}
+    assert found["p@5"]
+    assert found["psp@7"]
+    assert not found["p@1"]
+    assert not found["psp@5"]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "ks", "message"),
+    [
+        ([], [1], "metrics and k must not be empty"), ("xmc", [], "metrics and k must not be empty"),
+        ("xmc", [0], "k: 0 is not a positive integer"), ("xmc", -1, "k: -1 is not a positive integer"),
+        ("xmc", [1.5], "k: 1.5 is not a positive integer"), ("xmc", [True], "k: True is not a positive"),
+        ("xmc", ["5"], "k: '5' is not a positive integer"), ("xmc", None, "k: None is not a positive"),
+        ([5], [1], "metrics: 5 is not a name"), ([None], [1], "metrics: None is not a name"),
+        (5, [1], "metrics"), (b"p@5", [1], "metrics"), (["xmc", "pp"], [1], "'pp': there is no measure 'pp'"),
+        ("p@1,p@3", [1], "'p@1,p@3' is not a measure's name"), ("xmc@5", [1], "'xmc@5': there is no measure"),
+    ],
+)  # fmt: skip
+def test_refused_lists_of_names(metrics: Any, ks: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        expand_metrics(metrics, ks)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (None, None), ("top3", Decision("top", 3.0)), ("TOP12", Decision("top", 12.0)),
+        (" threshold0.5 ", Decision("threshold", 0.5)), ("threshold-2", Decision("threshold", -2.0)),
+        ("threshold1e-3", Decision("threshold", 0.001)), ("threshold0", Decision("threshold", 0.0)),
+        ("threshold-inf", Decision("threshold", -np.inf)), ("top2", Decision("top", 2.0)),
+    ],
+)  # fmt: skip
+def test_decision_parses_and_prints_back(rule: Any, expected: Decision | None) -> None:
+    assert parse_decision(rule) == expected
+    if expected is not None:
+        assert parse_decision(str(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        "top",
+        "top0",
+        "top-1",
+        "top1.5",
+        "threshold",
+        "thresholdx",
+        "thresholdnan",
+        "best3",
+        "3",
+        3,
+        0.5,
+        b"",
+    ],
+)
+def test_refused_decision_says_what_would_do(rule: Any) -> None:
+    with pytest.raises(
+        ValueError, match=re.escape(f"decision={rule!r} is neither topK (top3) nor thresholdT")
+    ):
+        parse_decision(rule)
+
+
+@pytest.mark.parametrize("threshold", ["0.1", "0.7", "1e-05", "123456.789"])
+def test_threshold_prints_as_it_was_typed(threshold: str) -> None:
+    assert str(parse_decision(f"threshold{threshold}")) == f"threshold{threshold}"
+
+
+def test_threshold_must_not_pass_what_is_not_listed() -> None:
+    with pytest.raises(ValueError, match=r"threshold0\.5 with unlisted=1 would predict every unlisted label"):
+        check_decision(Decision("threshold", 0.5), Conventions(unlisted=1.0), 3)
+    for decision, unlisted in ((Decision("threshold", 0.5), 0.5), (Decision("top", 1.0), 2.0), (None, 2.0)):
+        check_decision(decision, Conventions(unlisted=unlisted), 3)
+
+
+def test_decisions_decide() -> None:
+    scores = np.array([[0.1, 0.5, 0.6, 0.5]])
+    for rule, chosen in (("top1", [0, 0, 1, 0]), ("top2", [0, 1, 1, 0]), ("top9", [1, 1, 1, 1]),
+                         ("threshold0.5", [0, 0, 1, 0]), ("threshold0.49", [0, 1, 1, 1])):  # fmt: skip
+        found = evaluate([chosen], scores, decision=rule, metrics=["subset_accuracy", "hamming_loss"])
+        assert dict(found) == {"subset_accuracy": 1.0, "hamming_loss": 0.0}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_threshold_is_strict_in_the_type_of_the_scores(dtype: str) -> None:
+    scores = np.array([[0.1, 0.7, 0.3]], dtype)
+    for threshold in (0.1, 0.3, 0.7):
+        chosen = (scores > threshold).astype(int)
+        found = evaluate(chosen, scores, decision=f"threshold{threshold}", metrics=["subset_accuracy"])
+        assert found["subset_accuracy"] == 1.0

@@ -1,0 +1,178 @@
+"""Pooled scores that evaluators share, or that threads read: nobody changes what another one has."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xmleval import Evaluator, evaluate
+from xmleval.pooled import curves, piles, score_runs
+
+METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
+
+
+@pytest.fixture(autouse=True)
+def cut_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut piles into ranges, on two threads, however small they are."""
+    monkeypatch.setattr(curves, "LARGE", 8)
+    monkeypatch.setattr(score_runs, "SMALL", 8)
+
+
+def make_one(seed: int, dtype: type = np.float32) -> Evaluator:
+    rng = np.random.default_rng(seed)
+    evaluator = Evaluator(METRICS, n_labels=4, threads=2)
+    truth = (rng.random((60_000, 4)) < 0.2).astype(int)
+    evaluator.update(truth, rng.random((60_000, 4)).astype(dtype))
+    return evaluator
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_merging_one_evaluator_twice_leaves_both_right(dtype: type) -> None:
+    one, other = make_one(0, dtype), make_one(1, dtype)
+    alone = other.compute().to_json()
+    one.merge(other).merge(other)
+    twice = [one.compute().to_json() for _ in range(3)]
+    fresh = make_one(0, dtype).merge(make_one(1, dtype)).merge(make_one(1, dtype))
+    assert twice == [fresh.compute().to_json()] * 3
+    assert other.compute().to_json() == alone
+
+
+def test_computing_is_reading() -> None:
+    one, other = make_one(0), make_one(1)
+    one.merge(other)
+    wanted = [one.compute().to_json(), other.compute().to_json()]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda e: e.compute().to_json(), [one, other] * 6))
+    assert found == wanted * 6
+
+
+def test_types_of_scores_may_alternate() -> None:
+    rng = np.random.default_rng(2)
+    truth, scores = (rng.random((400, 5)) < 0.3).astype(int), rng.random((400, 5)).astype(np.float32)
+    evaluator = Evaluator(METRICS, n_labels=5)
+    for row in range(400):
+        evaluator.update(
+            truth[row : row + 1], scores[row : row + 1].astype([np.float32, np.float64][row % 2])
+        )
+    assert evaluator._states is not None
+    assert evaluator._states.runs is not None
+    assert all(len(pile.parts()) < 40 for pile in evaluator._states.runs.piles.values())
+    assert dict(evaluator.compute()) == dict(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
+
+
+def test_a_refused_update_gives_its_room_on_disk_back() -> None:
+    rng = np.random.default_rng(3)
+    truth, scores = (rng.random((2000, 5)) < 0.3).astype(int), rng.random((2000, 5))
+    evaluator = Evaluator(["auc.micro"], n_labels=5, memory=1000, block_rows=100, threads=2)
+    evaluator.update(truth, scores)
+    assert evaluator._states is not None
+    assert evaluator._states.runs is not None
+    file = evaluator._states.runs.memory.file
+    before = file.mark()
+    scores[-1, -1] = np.nan
+    for _ in range(3):
+        with pytest.raises(ValueError, match="row 1999: score nan"):
+            evaluator.update(truth, scores)
+        assert file.mark() == before
+
+
+@pytest.mark.parametrize("n_relevant", [0, 1, 3, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_where_all_or_no_cells_are_relevant(n_relevant: int, threads: int) -> None:
+    rng = np.random.default_rng(n_relevant)
+    truth = (rng.random((900, 4)) < 0.3).astype(int)
+    truth[300:600] = np.arange(4) < n_relevant
+    scores = rng.integers(-2, 3, (900, 4)).astype(np.float32)
+    found = evaluate(truth, scores, metrics=METRICS, threads=threads, block_rows=100)
+    assert found == evaluate(truth, scores, metrics=METRICS, threads=1)
+    one = Evaluator(METRICS, n_labels=4)
+    for row in range(0, 900, 100):
+        one.update(truth[row : row + 100], scores[row : row + 100])
+    assert one.compute() == found
+    assert one.compute() == found  # what was read can be read again
+
+
+@pytest.mark.parametrize("n_labels", [4, 100])
+def test_merging_with_itself_counts_all_rows_twice(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piles, "SMALL", 8)  # larger arrays stay where they are
+    rng = np.random.default_rng(1)
+    truth = (rng.random((3000, n_labels)) < 0.3).astype(int)
+    scores = rng.integers(-2, 3, truth.shape).astype(np.float32)
+    one = Evaluator(METRICS, n_labels=n_labels, threads=1, block_rows=700)
+    one.update(truth, scores)
+    one.merge(one)
+    one.update(truth, scores)
+    whole = evaluate(np.tile(truth, (3, 1)), np.tile(scores, (3, 1)), metrics=METRICS)
+    assert one.compute() == whole
+
+
+def test_what_was_merged_back_is_not_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(piles, "SMALL", 8)
+    rng = np.random.default_rng(2)
+    truth = (rng.random((400, 2)) < 0.4).astype(int)
+    scores = rng.integers(-9, 9, truth.shape).astype(np.float32)
+    parts = [(truth[lo:hi], scores[lo:hi]) for lo, hi in ((0, 300), (300, 310), (310, 320))]
+    one, other = (Evaluator(METRICS, n_labels=2, threads=1, block_rows=100) for _ in range(2))
+    one.update(*parts[0])
+    other.merge(one)
+    one.update(*parts[1])
+    one.merge(other)
+    one.update(*parts[2])
+    whole = Evaluator(METRICS, n_labels=2, threads=1)
+    for number in (0, 1, 0, 2):
+        whole.update(*parts[number])
+    assert one.compute() == whole.compute()
+
+
+def test_room_that_is_given_twice_is_not_shared() -> None:
+    pile = piles.Pile()
+    first = pile.room(3, np.dtype(np.float32), 100, spare=1)
+    first[:] = 1
+    second = pile.room(3, np.dtype(np.float32), 100, spare=1)
+    second[:] = 2
+    third = pile.room(2, np.dtype(np.float32), 100)
+    third[:] = 3
+    pile.add([first[:3], third])
+    assert np.concatenate(pile.held()).tolist() == [1, 1, 1, 3, 3]
+    pile = piles.Pile()
+    one, two = (pile.room(3, np.dtype(np.float32), 100) for _ in range(2))
+    one[:], two[:] = 1, 2
+    pile.add([one, two])
+    assert [keys.tolist() for keys in pile.held()] == [[1, 1, 1, 2, 2, 2]]
+
+
+def test_interrupted_computing_loses_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = make_one(3)
+    one.update(np.array([[1, 0, 0, 1]]), np.zeros((1, 4), np.float32))  # so few are not kept by label
+    want = make_one(3)
+    want.update(np.array([[1, 0, 0, 1]]), np.zeros((1, 4), np.float32))
+    turns = iter([True, False])
+    keys = piles.Grouped.keys
+
+    def fail_once(part: piles.Grouped) -> Any:
+        if not next(turns, True):
+            raise MemoryError
+        return keys(part)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(piles.Grouped, "keys", fail_once)
+        with pytest.raises(MemoryError):
+            one.compute()
+    assert one.compute() == want.compute()
+
+
+def test_spilled_blocks_without_relevant_labels_can_be_copied() -> None:
+    one = Evaluator(["auc.macro"], n_labels=4, memory=64)
+    one.update(np.zeros((40, 4), int), np.random.default_rng(0).random((40, 4)).astype(np.float32))
+    one.update(np.eye(4, dtype=int), np.eye(4, dtype=np.float32))
+    assert pickle.loads(pickle.dumps(one)).compute() == one.compute()
+
+
+def test_one_tie_group_of_millions() -> None:
+    truth = np.zeros((3000, 1000), np.int8)
+    truth[:, :300] = 1  # so many pairs that whoever looks at each does not come to an end
+    assert evaluate(truth, np.zeros(truth.shape, np.float32), metrics=["auc.micro"])["auc.micro"] == 0.5

@@ -1,0 +1,261 @@
+"""Margins: worked vectors, sums of any size, gaps in lists, and the theorems about effective scores."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import seeds
+from tests.metrics.test_vectors import V1_SCORES, V1_TRUTH
+from tests.oracle import Case
+from tests.oracle_margins import labels as oracle_labels
+from tests.oracle_margins import rows as oracle_rows
+from xmleval import Evaluator, evaluate
+from xmleval.effectiveness import effectiveness, f1_bound, hamming_bound, threshold_error
+from xmleval.exact import exact_mean
+from xmleval.kernels.exact import LEAST, N_LIMBS, SIZE, WIDTH, add_exact
+
+NAMES = ["margin.samples", "margin.macro", "margin_share.samples", "margin_share.macro"]
+WILD = [0.0, -0.0, 5e-324, -2.5e-310, 1e-300, 0.1, -7.0, 3.5, 1e16, -1e300, 1.7e308, -1.7e308]
+
+
+def test_v1() -> None:
+    report = evaluate(V1_TRUTH, V1_SCORES, metrics=NAMES, keep_rows=True, keep_labels=True)
+    assert report.per_row()["margin.samples"] == pytest.approx([-0.1, -0.1], abs=1e-15)
+    assert report.per_label()["margin"] == pytest.approx([math.nan] * 4 + [0.45], abs=1e-15, nan_ok=True)
+    assert report.per_label()["support"].tolist() == [2, 0, 2, 0, 1]
+    assert dict(report) == pytest.approx(dict(zip(NAMES, [-0.1, 0.45, 0.0, 1.0], strict=True)))
+    assert report.labels_left_out == {"margin.macro": 4, "margin_share.macro": 4}
+    assert effectiveness(report) == (False, True, False)
+
+
+def exact(total: Any) -> Fraction:
+    assert all(0 <= limb < 1 << WIDTH for limb in total[: N_LIMBS - 1])
+    return sum((Fraction(int(n) << WIDTH * i, 1 << LEAST) for i, n in enumerate(total[:N_LIMBS])), Fraction())
+
+
+@given(st.lists(st.one_of(st.sampled_from(WILD), st.floats(allow_nan=False, allow_infinity=False))))
+def test_sums_are_exact_at_any_size(values: list[float]) -> None:
+    total = np.zeros(SIZE, np.int64)
+    add_exact(np.array(values, np.float64), np.empty(0), total)
+    assert exact(total) == sum(map(Fraction, values))
+    back = np.zeros(SIZE, np.int64)
+    for value in reversed(values):
+        add_exact(np.array([value]), np.array([1.0]), back)
+    assert back.tolist() == total.tolist()
+    if values:
+        assert exact_mean(np.array([*values, math.nan])) == float(sum(map(Fraction, values)) / len(values))
+
+
+def test_infinite_terms() -> None:
+    assert exact_mean(np.array([math.inf, 1.0, math.nan])) == math.inf
+    assert exact_mean(np.array([-math.inf, 1.0])) == -math.inf
+    assert math.isnan(exact_mean(np.array([-math.inf, math.inf])))
+    assert math.isnan(exact_mean(np.array([math.nan])))
+    truth, scores = np.array([[1, 0], [1, 0], [1, 0]]), np.array([[1, 0], [np.inf, np.inf], [np.inf, 0]])
+    report = evaluate(truth, scores, metrics=NAMES[:1], keep_rows=True)
+    assert report.per_row()["margin.samples"].tolist() == [1.0, 0.0, math.inf]  # equal ones are level
+    assert json.loads(report.to_json())["values"] == {"margin.samples": "inf"}
+    weighted = evaluate(truth, scores, metrics=NAMES[:1], sample_weight=[1.0, 1.0, 0.0])
+    assert weighted["margin.samples"] == 0.5
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@given(data=st.data())
+def test_any_cutting_gives_the_same_bits(weighted: bool, data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(seeds))
+    m, n = 8, 3
+    truth = (rng.random((m, n)) < 0.5).astype(int)
+    scores = rng.choice(
+        [*WILD, *rng.normal(size=4), *([np.inf, -np.inf] if rng.random() < 0.2 else [])], (m, n)
+    )
+    weight = rng.choice([0.0, 0.1, 1.0, 1e5], m) if weighted else None
+    settings: dict[str, Any] = {"metrics": NAMES, "keep_rows": True}
+
+    def inputs(lo: int, hi: int) -> dict[str, Any]:
+        own = None if weight is None else weight[lo:hi]
+        return {"y_true": truth[lo:hi], "y_score": scores[lo:hi], "sample_weight": own}
+
+    whole = evaluate(**inputs(0, m), **settings, keep_labels=True, threads=1)
+    want = whole.to_json()
+    assert evaluate(**inputs(0, m), **settings, threads=2, block_rows=3).to_json() == want
+    cut = data.draw(st.integers(0, m))
+    parts = [Evaluator(**settings, n_labels=n) for _ in range(2)]
+    parts[0].update(**inputs(cut, m), first_row=cut)
+    parts[1].update(**inputs(0, cut), first_row=0)
+    merged = parts[0].merge(parts[1]).compute()
+    assert merged.to_json() == want
+    case = Case(
+        [set(np.flatnonzero(y)) for y in truth], n, [list(enumerate(row)) for row in scores.tolist()],
+        weights=None if weight is None else weight.tolist(),
+    )  # fmt: skip
+    for name in ("margin", "margin_share"):
+        np.testing.assert_array_equal(merged.per_row()[f"{name}.samples"], oracle_rows(name, case, "samples"))
+        np.testing.assert_array_equal(whole.per_label()[name], oracle_labels(name, case))
+
+
+def test_saved_states_go_on(tmp_path: Path) -> None:
+    scores = sp.csr_array(V1_SCORES * (V1_SCORES > 0.3))
+    whole = evaluate(V1_TRUTH, scores, metrics=NAMES, unlisted=0.2, keep_rows=True, keep_labels=True)
+    ev = Evaluator(NAMES, n_labels=5, unlisted=0.2, keep_rows=True, keep_labels=True)
+    ev.update(V1_TRUTH[:1], scores[:1])
+    ev.save(tmp_path / "state.npz")
+    ev = Evaluator.load(tmp_path / "state.npz")
+    ev.update(V1_TRUTH[1:], scores[1:])
+    assert ev.compute().to_json() == whole.to_json()
+    dense = np.where(scores.toarray() > 0, scores.toarray(), 0.2)
+    assert dict(whole) == dict(evaluate(V1_TRUTH, dense, metrics=NAMES))
+
+
+def test_gaps_are_refused_by_name_and_row() -> None:
+    scores = sp.csr_array(V1_SCORES * np.array([[1], [0]]))
+    for name in NAMES:
+        wanted = (
+            rf"^y_score: row 1: scores of 0 of 5 labels; {name} needs unlisted= or a score for every label$"
+        )
+        with pytest.raises(ValueError, match=wanted):
+            evaluate(V1_TRUTH, scores, metrics=[name], block_rows=1)
+    ev = Evaluator(["margin.samples"], n_labels=5)
+    ev.update(V1_TRUTH[:1], scores[:1])
+    with pytest.raises(ValueError, match="row 0: scores of 0 of 5 labels; margin"):
+        ev.update(V1_TRUTH[1:], scores[1:])
+    assert ev.n_rows == 1
+    with pytest.raises(ValueError, match=r"^margin\.samples needs scores in y_score="):
+        evaluate(V1_TRUTH, (np.argsort(-V1_SCORES), None), metrics=["margin.samples"])
+
+
+def test_lists_that_are_all_empty_have_no_gaps_to_fill() -> None:
+    truth: Any = [[0], [1]]
+    none: Any = [[], []]
+    names = ["auc.micro", *NAMES]
+    found = evaluate(truth, none, n_labels=2, metrics=names, unlisted=0.0)
+    assert list(dict(found).values()) == [0.5, 0.0, 0.0, 0.0, 0.0]
+    assert not set(NAMES) & set(evaluate(truth, none, n_labels=2, metrics="all"))
+
+
+def test_rows_without_pairs_may_have_gaps() -> None:
+    truth, scores = V1_TRUTH * [[1], [0]], sp.csr_array(V1_SCORES * np.array([[1], [0]]))
+    report = evaluate(truth, scores, metrics=["margin.samples"])
+    assert report["margin.samples"] == pytest.approx(-0.1)
+    assert report.rows_left_out == {"margin.samples": 1}
+    report = evaluate(truth, scores, metrics="all", keep_rows=True, keep_labels=True)
+    assert set(report.left_out) & set(NAMES) == {"margin.macro", "margin_share.macro"}
+    assert "margin.samples" in report.per_row()
+    assert "margin" not in report.per_label()
+
+
+def test_groups_drop_what_gaps_leave_open_and_say_why() -> None:
+    scores = sp.csr_array(V1_SCORES * np.array([[1], [0]]))
+    report = evaluate(V1_TRUTH, scores, metrics="all", threads=1, block_rows=1)
+    assert not set(NAMES) & set(report)
+    assert {report.left_out[name] for name in NAMES} == {"unlisted= or a score for every label"}
+    assert "without unlisted= or a score for every label: margin.samples, margin.macro" in str(report)
+    parts = [Evaluator("all", n_labels=5) for _ in range(2)]
+    for i, part in enumerate(parts):
+        part.update(V1_TRUTH[i : i + 1], scores[i : i + 1])
+    assert "margin.samples" in parts[0].compute()
+    assert parts[0].merge(parts[1]).compute().to_json() == report.to_json()
+
+
+@st.composite
+def effective(draw: st.DrawFn, by_label: bool) -> tuple[Any, Any]:
+    """Draw truth and scores whose margins of rows, or of labels, are all positive."""
+    rng = np.random.default_rng(draw(seeds))
+    m, n = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    truth = (rng.random((m, n)) < rng.choice([0.2, 0.5, 0.8])).astype(int)
+    scores = rng.integers(0, 4, (m, n)) / 4 + truth  # relevant ones in 1..1.75, others in 0..0.75
+    scores += rng.normal(size=(1, n) if by_label else (m, 1)) * 10
+    return truth, scores
+
+
+@given(effective(by_label=False))
+def test_label_wise_effective_scores_are_optimal(problem: tuple[Any, Any]) -> None:
+    """Theorem 1."""
+    truth, scores = problem
+    names = ["ranking_loss", "lrap", "one_error", "coverage", "auc.samples", "margin_share.samples"]
+    report = evaluate(truth, scores, metrics=[*names, "margin_share.macro"])
+    assert effectiveness(report).label_wise
+    size = truth.sum(axis=1)
+    if np.any((size > 0) & (size < truth.shape[1])):
+        found = [report[name] for name in (*names[:2], *names[4:])]
+        assert found == [0.0, 1.0, 1.0, 1.0]
+    assert report["one_error"] == np.mean(size == 0)
+    if size.any():
+        assert report["coverage"] == pytest.approx((size[size > 0] - 1).mean(), abs=1e-15)
+
+
+@given(effective(by_label=True))
+def test_instance_wise_effective_scores_are_optimal(problem: tuple[Any, Any]) -> None:
+    """Theorem 2."""
+    truth, scores = problem
+    report = evaluate(truth, scores, metrics=["auc.macro", "margin_share.samples", "margin_share.macro"])
+    assert effectiveness(report).instance_wise
+    assert report["auc.macro"] == 1.0 or not np.any((truth.min(0) == 0) & (truth.max(0) == 1))
+
+
+@given(data=st.data())
+def test_threshold_errors_bound_measures_of_sets(data: st.DataObject) -> None:
+    """Theorems 4 and 5."""
+    for axis, f1, by_label in ((1, "f1.samples", False), (0, "f1.macro", True)):
+        truth, scores = data.draw(effective(by_label))
+        rng = np.random.default_rng(data.draw(seeds))
+        shape = [1 if a == axis else size for a, size in enumerate(truth.shape)]
+        predicted = (scores > np.quantile(scores, rng.random()) + rng.normal(size=shape)).astype(int)
+        report = evaluate(truth, y_pred=predicted, metrics=[f1, "hamming_loss"])
+        errors = threshold_error(truth.sum(axis), predicted.sum(axis))
+        assert report["hamming_loss"] == pytest.approx(hamming_bound(errors, truth.size), abs=1e-15)
+        assert report[f1] >= f1_bound(truth.sum(axis), errors) - 1e-15
+
+
+def test_theorem_4_as_printed_is_false_for_micro_f1() -> None:
+    truth, predicted = np.zeros((2, 150), int), np.zeros((2, 150), int)
+    truth[0, 0] = predicted[0, 0] = predicted[1, 1] = 1
+    truth[1, 1:101] = 1
+    errors = threshold_error(truth.sum(1), predicted.sum(1))
+    assert errors.tolist() == [0, 99]
+    assert f1_bound([1, 100], errors) == pytest.approx(0.5099, abs=5e-5)
+    report = evaluate(truth, y_pred=predicted, metrics=["f1.micro", "f1.samples", "hamming_loss"])
+    assert report["f1.micro"] == pytest.approx(0.0388, abs=5e-5)
+    assert report["f1.samples"] == pytest.approx(f1_bound([1, 100], errors))
+    assert report["hamming_loss"] == hamming_bound(errors, truth.size)
+
+
+def test_bounds_stay_in_range_and_refuse_what_are_no_counts() -> None:
+    assert f1_bound([0, 1, 2], [0, 5, 2]) == 0.0
+    assert f1_bound(3, 1) == 0.8
+    for wrong in (-1, [0.5], []):
+        with pytest.raises(ValueError, match=r"^errors: .* numbers of cells"):
+            f1_bound(1, wrong)
+    with pytest.raises(ValueError, match="n_cells"):
+        hamming_bound(1, 0)
+
+
+def test_numbers_of_rows_are_matched_one_by_one() -> None:
+    truth = sp.csr_matrix(np.array([[1, 1, 1], [1, 0, 0]]))
+    predicted = sp.csr_array(np.array([[1, 0, 0], [1, 1, 0]]))
+    for axis in (0, 1):
+        column, vector = truth.sum(axis=axis), predicted.sum(axis=axis)
+        errors = threshold_error(column, vector)
+        assert errors.tolist() == np.abs(np.asarray(column).ravel() - vector).tolist()
+        assert f1_bound(column, errors) == f1_bound(np.asarray(column).ravel(), errors)
+        assert hamming_bound(errors[:, None], 6) == hamming_bound(errors, 6)
+    assert threshold_error(np.array([[1], [3]]), 1).tolist() == [0, 2]
+    with pytest.raises(ValueError, match=r"^n_predicted: 2 numbers do not match the 3 of n_relevant$"):
+        threshold_error([1, 2, 3], [1, 1])
+    with pytest.raises(ValueError, match=r"^errors: 1 numbers do not match the 3 of n_relevant$"):
+        f1_bound([1, 2, 3], [1])
+    with pytest.raises(ValueError, match=r"^n_relevant: shape \(2, 2\) is not a vector"):
+        f1_bound(np.ones((2, 2), int), 1)
+    with pytest.raises(ValueError, match=r"^n_cells: 'x' is not a positive integer"):
+        hamming_bound(1, "x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^errors: 10 in all are more than the 3 of n_cells"):
+        hamming_bound([5, 5], 3)

@@ -1,0 +1,125 @@
+"""`evaluate`: measures of predictions against the relevant labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from xmleval.conventions import Conventions
+from xmleval.evaluator import MEMORY, Evaluator
+from xmleval.input.sets import set_rows
+from xmleval.report.report import Report
+from xmleval.spec import DEFAULT_K
+from xmleval.thresholds import Rule
+
+
+def evaluate(
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    y_pred: Any = None,
+    metrics: str | Iterable[str] | None = None,
+    k: int | Iterable[int] = DEFAULT_K,
+    n_labels: int | None = None,
+    propensity: Any = None,
+    decision: str | Rule | None = None,
+    conventions: str | Conventions | Mapping[str, Any] | None = None,
+    unlisted: str | float | None = None,
+    sample_weight: Any = None,
+    bounds: bool = False,
+    keep_rows: bool = False,
+    keep_labels: bool = False,
+    curve_points: int | None = None,
+    memory: int | str = MEMORY,
+    threads: int | None = None,
+    block_rows: int | None = None,
+) -> Report:
+    """Compute measures of predictions against the relevant labels.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
+        Relevant labels of each instance (lists of ids where ``n_labels`` is given).
+    y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
+        Scores. In a top-k list -1 marks an empty slot, and the scores may be None. A stored zero of a
+        sparse matrix is a score (but for DIA, where zeros are padding); see ``unlisted`` for labels
+        without one.
+    y_pred : as y_true, optional
+        Predicted sets.
+    metrics : str or iterable of str, optional
+        Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
+        default), ``paper``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
+    k : int or iterable of int, default (1, 3, 5)
+        Cutoffs of measures at k that are named without one.
+    n_labels : int, optional
+        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
+    propensity : array of shape (l,), optional
+        Inverse propensities q, see `inverse_propensity`.
+    decision : str or Rule, optional
+        How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"`` (strictly
+        above), or a rule that `xmleval.thresholds.fit` gave.
+    conventions : str, Conventions or dict, optional
+        ``"sklearn"``, ``"paper"``, a record, or fields over the default.
+    unlisted : "below" or float, optional
+        Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
+    sample_weight : array of shape (m,), optional
+        Weight of each instance: 0, or within 2^-30..2^20.
+    bounds : bool, default False
+        Report in ``report.intervals`` the least and the largest value that measures of the whole ranking
+        may have when unlisted labels take any scores up to the last one of their row.
+    keep_rows : bool, default False
+        Keep every row's values for ``report.per_row()``.
+    keep_labels : bool, default False
+        Keep every label's results for ``report.per_label()``.
+    curve_points : int, optional
+        Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+    memory : int or str, default "1GiB"
+        Bytes, or an amount such as "512MB", from which scores of measures of family ``curves`` are kept in
+        temporary files. Values do not depend on it.
+    threads : int, optional
+        Most threads to use; default one per available processor. Values do not depend on it.
+    block_rows : int, optional
+        Rows counted at a time; default by memory. Values do not depend on it.
+
+    Returns
+    -------
+    Report
+        A mapping from names to floats that prints as a table.
+
+    Raises
+    ------
+    ValueError
+        If input is not valid (the message names argument, row and value), or a measure needs input
+        that was not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import evaluate
+    >>> y_true = np.array([[1, 0, 1, 0], [0, 1, 0, 0]])
+    >>> labels = np.array([[0, 3], [2, 1]])
+    >>> scores = np.array([[0.9, 0.4], [0.8, 0.3]])
+    >>> report = evaluate(y_true, (labels, scores), metrics=["p@1", "ndcg@2"])
+    >>> round(report["nDCG@2"], 4)
+    0.622
+    """
+    truth = set_rows("y_true", y_true, n_labels)
+    evaluator = Evaluator(
+        metrics,
+        n_labels=truth.n_labels,
+        k=k,
+        propensity=propensity,
+        decision=decision,
+        conventions=conventions,
+        unlisted=unlisted,
+        bounds=bounds,
+        keep_rows=keep_rows,
+        keep_labels=keep_labels,
+        curve_points=curve_points,
+        memory=memory,
+        threads=threads,
+        block_rows=block_rows,
+    )
+    evaluator._last = True
+    evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
+    return evaluator.compute()

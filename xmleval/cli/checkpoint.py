@@ -1,0 +1,196 @@
+"""Checkpoints: evaluators on their way through a stream, kept in a folder so that a killed run can go on.
+
+Sorted scores are written once each, to files that never change; everything else is small and written anew
+each time, under a name that was never used. A manifest names the files that belong together, with a sum of
+each, and is replaced last. Files that no manifest names are left from a run that was killed, and removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from xmleval.evaluator import Evaluator
+from xmleval.files.archive import npy_chunks, write_chunks
+from xmleval.files.saved import (
+    CHECKPOINT,
+    Saved,
+    first_difference,
+    load_state,
+    naming_damage,
+    replacing,
+    save_state,
+)
+from xmleval.records import Chunks
+
+MANIFEST = "checkpoint.json"
+PART = re.compile(r"checkpoint-(\d+)-\d+\.np[yz]")
+UNFINISHED = re.compile(r"\.(checkpoint\.json|checkpoint-\d+-\d+\.np[yz])\.[^.]+")
+LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
+
+
+class Checkpoint:
+    """A folder that holds how far a stream was counted.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it does not exist. Files of others in it are left alone.
+    settings : dict
+        What must be the same when the run goes on, as plain JSON values.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made or written.
+    """
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self.settings = json.loads(json.dumps(settings))
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        numbers = (PART.fullmatch(path.name) for path in folder.iterdir())
+        self._generation = max((int(found[1]) for found in numbers if found), default=0)
+        self._written: dict[tuple[int, str], str] = {}  # the file of each evaluator's sorted scores
+        self._sums: dict[str, str] = {}
+        self._saved_at, self._took = time.monotonic(), 0.0
+
+    @property
+    def found(self) -> bool:
+        """Whether the folder holds a checkpoint."""
+        return (self.folder / MANIFEST).exists()
+
+    def begin(self) -> None:
+        """Remove what a run that was killed before its first checkpoint may have left."""
+        self._remove_all_but([])
+
+    def load(self, **more: Any) -> tuple[int, list[Evaluator]]:
+        """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
+
+        Raises
+        ------
+        ValueError
+            If the checkpoint is damaged, or of a run with other settings.
+        """
+        path = self.folder / MANIFEST
+        with naming_damage(path, CHECKPOINT):
+            held = json.loads(path.read_text())
+            if held["format"] != CHECKPOINT.mark:
+                raise KeyError("format")
+            version = held["version"]
+        if version != CHECKPOINT.version:
+            raise ValueError(f"{path}: of version {version}; this program reads version {CHECKPOINT.version}")
+        with naming_damage(path, CHECKPOINT):
+            manifest = held["manifest"]
+            if held["sum"] != _sum_of(manifest):
+                raise ValueError("its sum is another one")
+        differs = first_difference(
+            manifest["settings"], self.settings, "settings", ("in the checkpoint", "now")
+        )
+        if differs:
+            raise ValueError(f"{self.folder}: holds a checkpoint of another run; {differs}")
+        sums = manifest["sums"]
+        for name, wanted in sums.items():
+            self._check(name, wanted)
+        evaluators = []
+        with naming_damage(path, CHECKPOINT):
+            for number, (name, runs) in enumerate(manifest["states"]):
+                saved = load_state(self.folder / name)
+                for key, file in runs.items():
+                    saved.arrays[key] = npy_chunks(self.folder / file)
+                    self._written[number, key] = file
+                evaluators.append(Evaluator._restored(saved, **more))
+        self._sums = dict(sums)
+        self._remove_all_but(self._sums)
+        return int(manifest["rows"]), evaluators
+
+    def save_sometimes(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
+        """Save if the last time is long enough ago."""
+        start = time.monotonic()
+        if start - self._saved_at >= max(LEAST_SECONDS, SHARE * self._took):
+            self.save(rows, evaluators)
+            self._saved_at = time.monotonic()
+            self._took = self._saved_at - start
+
+    def save(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
+        """Save evaluators that have counted so many rows.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written; the checkpoint before is then still whole.
+        """
+        self._generation += 1
+        sums: dict[str, str] = {}
+        states: list[tuple[str, dict[str, str]]] = []
+        for number, evaluator in enumerate(evaluators):
+            evaluator._spill_held()
+            meta, arrays = evaluator._saved()
+            runs = {key: array for key, array in arrays.items() if isinstance(array, Chunks)}
+            for key, run in runs.items():
+                if (number, key) not in self._written:
+                    self._written[number, key] = self._write(sums, ".npy", run)
+            small = Saved(meta, {key: array for key, array in arrays.items() if key not in runs})
+            files = {key: self._written[number, key] for key in runs}
+            states.append((self._write(sums, ".npz", small), files))
+        kept = {file for _, files in states for file in files.values()}
+        sums |= {name: found for name, found in self._sums.items() if name in kept}
+        manifest = {"settings": self.settings, "rows": rows, "states": states, "sums": sums}
+        held = {
+            "format": CHECKPOINT.mark, "version": CHECKPOINT.version, "manifest": manifest,
+            "sum": _sum_of(manifest),
+        }  # fmt: skip
+        with replacing(self.folder / MANIFEST) as file:
+            file.write(json.dumps(held).encode())
+        self._sums = sums
+        self._remove_all_but(sums)
+
+    def remove(self) -> None:
+        """Remove the checkpoint, and the folder if nothing else is in it."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.folder / MANIFEST).unlink()  # first: without it the rest is nothing
+        self._remove_all_but([])
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+    def _write(self, sums: dict[str, str], ending: str, held: Chunks | Saved) -> str:
+        """Write a file of this generation, note its sum, and return its name."""
+        name = f"checkpoint-{self._generation}-{len(sums)}{ending}"
+        path = self.folder / name
+        if isinstance(held, Saved):
+            save_state(path, held)
+        else:
+            with replacing(path) as file:
+                write_chunks(file, held)
+        with open(path, "rb") as file:
+            sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return name
+
+    def _check(self, name: str, wanted: str) -> None:
+        path = self.folder / name
+        if not PART.fullmatch(name):
+            raise ValueError(f"{self.folder / MANIFEST}: names {name!r}, which is no file of a checkpoint")
+        with open(path, "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
+
+    def _remove_all_but(self, kept: Collection[str]) -> None:
+        """Remove files of checkpoints, but not those of the one that counts."""
+        for path in self.folder.iterdir():
+            left = PART.fullmatch(path.name) and path.name not in kept
+            if left or UNFINISHED.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def _sum_of(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()

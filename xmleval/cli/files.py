@@ -1,0 +1,144 @@
+"""Input files of commands: their formats, shards, and names of rows and labels."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from xmleval.cli.messages import spelling_formats
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npy import LABELS, SCORES, map_array
+from xmleval.input.formats.npz import read_npz
+from xmleval.input.formats.registry import FORMATS, find_input_format, stands_for_file, titles_of
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import joined, whole
+
+FORMAT_HELP = "Format of all texts among the input files, and of files whose names do not tell theirs."
+INPUT_FORMAT = click.option(
+    "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
+)
+COUNT_BYTES = 16  # of a label, once its counts are added up
+FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
+
+
+def refuse_many_labels(name: str, n_labels: int) -> None:
+    """Refuse labels whose counts alone would take more than the machine's memory."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+    if COUNT_BYTES * n_labels > memory:
+        raise ValueError(f"{name}: {n_labels} labels; counting them takes more than the memory there is")
+
+
+class Shard(NamedTuple):
+    """One file, whole in memory or not."""
+
+    path: Path
+    format: Format
+
+
+class Input(NamedTuple):
+    """What a name on the command line stands for: one file, or several that follow one another."""
+
+    name: str
+    kind: str
+    shards: list[Shard]
+
+    @property
+    def named(self) -> bool:
+        """Whether names of rows or labels stand in it."""
+        return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+
+    def pieces(self) -> Pieces:
+        """Return its rows."""
+        return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
+
+
+def _pieces(shard: Shard, kind: str) -> Pieces:
+    known = shard.format
+    reader: Callable[[Path], Any] | None = getattr(known, kind)
+    if reader is None and known.named is not None and kind == "scores":
+        raise ValueError(
+            f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
+        )
+    if reader is None:
+        raise ValueError(f"{shard.path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
+
+
+def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
+    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
+
+    Without a kind, it is what their format holds.
+    """
+    name = str(path)
+    if path.is_dir():
+        found = [file for file in path.iterdir() if file.is_file() and _known(file)]
+        missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
+    elif glob.has_magic(name) and not stands_for_file(path):
+        found = [Path(file) for file in glob.glob(name)]
+        missing = f"{path}: no file matches"
+    else:
+        return _as_input(name, kind, [path], input_format)
+    # the two files of a top-k list are one shard
+    files = [file for file in found if not _has_labels_beside(file, found)]
+    if not files:
+        raise ValueError(missing)
+    if len(files) == 1:
+        name = str(files[0])
+    return _as_input(name, kind, sorted(files, key=in_order), input_format)
+
+
+def _as_input(name: str, kind: str | None, files: list[Path], input_format: str | None) -> Input:
+    with spelling_formats():
+        found = [find_input_format(path, kind, input_format) for path in files]
+    shards = [Shard(completed, known) for known, completed in found]
+    return Input(name, kind or _only_kind(shards[0]), shards)
+
+
+def _only_kind(shard: Shard) -> str:
+    """Return what a format holds, if that is settled."""
+    kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
+    if len(kinds) > 1:
+        if not os.path.lexists(shard.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
+        raise ValueError(
+            f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"
+        )
+    return kinds[0]
+
+
+def in_order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort by the numbers in a name: part_10 comes after part_9."""
+    parts = re.split(r"(\d+)", str(path))
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def _has_labels_beside(file: Path, found: list[Path]) -> bool:
+    return file.name.endswith(SCORES) and file.with_name(file.name.removesuffix(SCORES) + LABELS) in found
+
+
+def _known(path: Path) -> bool:
+    return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
+
+
+def read_features(path: Path) -> Any:
+    """Return features of rows: a sparse matrix, or an array that is mapped into memory."""
+    if not path.name.endswith(".npy"):
+        return read_npz(path)
+    features = map_array(path, FEATURES)
+    with naming(path, FEATURES):
+        if features.ndim != 2:
+            raise ValueError(f"shape {features.shape}")
+    return features

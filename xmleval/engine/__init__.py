@@ -1,0 +1,1 @@
+"""From settings and input to results: the plan, the counting, the values."""

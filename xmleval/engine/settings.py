@@ -1,0 +1,166 @@
+"""Settings: what an evaluation was asked to do, and the plan that follows once the input is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.engine.plan import Plan, missing_input
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.weights import check_propensity
+from xmleval.records import Floats, Propensity
+from xmleval.spec import Spec, check_decision, check_width, expand_metrics, parse_decision
+from xmleval.thresholds.rule import Rule
+from xmleval.view.decision import Decision
+
+SCORED = "y_score's scores"  # a ranking may come without
+KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Settings:
+    """What two evaluators must share to be merged.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    asked : list of (Spec, bool)
+        Measures, and whether each was asked for by its own name.
+    conventions : Conventions
+        Readings of the formulas.
+    propensity : Propensity or None
+        Inverse propensities, and the constants they were made with, where they are known.
+    decision : Decision or None
+        How scores become sets.
+    """
+
+    n_labels: int
+    asked: list[tuple[Spec, bool]]
+    conventions: Conventions
+    propensity: Propensity | None
+    constants: dict[str, float] = field(default_factory=dict)
+    decision: Decision | None
+    keep_rows: bool
+    keep_labels: bool
+    bounds: bool
+    curve_points: int
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        metrics: str | Iterable[str] | None,
+        n_labels: int,
+        k: int | Iterable[int],
+        propensity: Any,
+        decision: str | Rule | Decision | None,
+        conventions: str | Conventions | Mapping[str, Any] | None,
+        unlisted: str | float | None,
+        bounds: bool,
+        curve_points: int | None,
+        **kept: bool,
+    ) -> Settings:
+        """Accept the arguments of `Evaluator`, or refuse the first one that is not valid."""
+        n_labels = positive_integer("n_labels", n_labels)
+        asked = expand_metrics(metrics, k)
+        resolved = resolve_conventions(conventions, unlisted)
+        q = None if propensity is None else check_propensity(propensity, n_labels)
+        if isinstance(decision, Rule):
+            check_width(decision.decision, decision.n_labels, n_labels)
+            decision = decision.decision
+        rule = parse_decision(decision)
+        check_decision(rule, resolved, n_labels)
+        for name, value in (("bounds", bounds), *kept.items()):
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(name, f"{value!r} is neither True nor False")
+        if bounds and resolved.unlisted_score is not None:
+            raise InputError(
+                "bounds",
+                f"unlisted={resolved.unlisted_score:g} gives every label a score; only unlisted='below' "
+                "leaves anything open",
+            )
+        return cls(
+            n_labels=n_labels,
+            asked=asked,
+            conventions=resolved,
+            propensity=q,
+            constants=dict(getattr(propensity, "constants", {})),
+            decision=rule,
+            bounds=bool(bounds),
+            curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
+            **{name: bool(value) for name, value in kept.items()},
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything but the propensities as plain JSON values."""
+        return {
+            "n_labels": self.n_labels,
+            "metrics": [[str(spec), explicit] for spec, explicit in self.asked],
+            "conventions": self.conventions.as_dict(),
+            "decision": None if self.decision is None else str(self.decision),
+            **{name: getattr(self, name) for name in KEPT},
+        }
+
+    @property
+    def propensities(self) -> Floats:
+        """Inverse propensities, none where they were not given."""
+        return np.empty(0) if self.propensity is None else self.propensity.values
+
+    def describe_propensity(self) -> str | None:
+        """Say what is to be said of the propensities beside their constants."""
+        if self.propensity is None:
+            return None
+        return "given" if self.propensity.least >= 1 else "given, some below 1: not inverse?"
+
+    def left_out(self, given: frozenset[str]) -> dict[str, str]:
+        """Return the measures that the input does not allow, and what they need."""
+        inputs = self._inputs(given)
+        return {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
+
+    def _inputs(self, given: frozenset[str]) -> set[str]:
+        """Return which needs of measures are met."""
+        met = {"scores"} if "y_score" in given else set()
+        met |= {"cell scores"} if SCORED in given else set()
+        met |= {"equal weights"} if "sample_weight" not in given else set()
+        if "y_pred" in given or (self.decision and "y_score" in given):
+            met.add("sets")
+        return met if self.propensity is None else met | {"propensity"}
+
+    def plan(self, given: frozenset[str]) -> Plan:
+        """Fix what to compute: all that was asked by name, and what the input allows of groups."""
+        if "y_pred" in given and self.decision is not None:
+            raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
+        inputs = self._inputs(given)
+        for spec, explicit in self.asked:
+            needed = missing_input(spec, inputs)
+            if explicit and needed:
+                raise ValueError(f"{spec} needs {needed}")
+        specs = tuple(spec for spec, _ in self.asked if not missing_input(spec, inputs))
+        if not specs:
+            needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self.asked))
+            hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
+            raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
+        if self.bounds and not any(spec.metric.bounded for spec in specs):
+            raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
+        curves = {"cell scores", "equal weights"} <= inputs
+        by_label = any(spec.metric.extremes and spec.average == "macro" for spec in specs)
+        if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
+            raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
+        if self.curve_points and not curves:
+            raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
+        return Plan(
+            specs=specs,
+            n_labels=self.n_labels,
+            conventions=self.conventions,
+            propensity=self.propensity,
+            decision=Decision("pred") if "y_pred" in given else self.decision,
+            weighted="sample_weight" in given,
+            keep_curves=self.keep_labels and curves,
+            insisted=frozenset(str(spec) for spec, explicit in self.asked if explicit),
+            **{name: getattr(self, name) for name in KEPT},
+        )

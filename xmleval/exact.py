@@ -1,0 +1,62 @@
+"""Reading fixed-point sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
+from xmleval.kernels.fixed import BITS, LIMBS
+from xmleval.records import Floats, Ints
+
+# What preparing an update or a merge gives: all that could fail is done, calling it changes the state.
+Commit = Callable[[], None]
+NO_WEIGHT: Floats = np.empty(0)  # what kernels take where every instance weighs one
+
+
+def saved(arrays: dict[str, Ints | Floats], name: str, *shape: int | None) -> Ints:
+    """Return a saved array of integers, its shape (None for any length) checked."""
+    array = arrays[name]
+    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype != np.int64:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
+    return array.astype(np.int64, order="C")
+
+
+def as_floats(limbs: Ints) -> Floats:
+    """Return fixed-point sums, int64 (..., 4), as float64 (...)."""
+    total = np.zeros(limbs.shape[:-1])
+    for limb in range(LIMBS - 1, -1, -1):
+        total += np.ldexp(limbs[..., limb].astype(np.float64), -BITS * limb)
+    return total
+
+
+def as_integer(limbs: Ints) -> int:
+    """Return one fixed-point sum, int64 (4,), as an integer multiple of its last bit."""
+    total = 0
+    for limb in limbs:
+        total = (total << BITS) + int(limb)
+    return total
+
+
+def exact_quotient(total: Ints, divisor: Fraction) -> float:
+    """Return an exact sum of float64 terms, int64 (70,), over a positive number, rounded once."""
+    up, down = int(total[UP]), int(total[DOWN])
+    if up or down:
+        return math.nan if up and down else math.inf if up else -math.inf
+    whole = sum(int(limb) << WIDTH * place for place, limb in enumerate(total[:N_LIMBS]))
+    try:
+        return float(Fraction(whole, 1 << LEAST) / divisor)
+    except OverflowError:  # a weighted term may round to more than its share
+        return math.copysign(math.inf, whole)
+
+
+def exact_mean(values: Floats) -> float:
+    """Return the mean of what is defined, rounded once; NaN where nothing is, or for inf and -inf."""
+    total: Ints = np.zeros(SIZE, np.int64)
+    add_exact(values, NO_WEIGHT, total)
+    n_defined = int(np.count_nonzero(~np.isnan(values)))
+    return exact_quotient(total, Fraction(n_defined)) if n_defined else math.nan

@@ -1,0 +1,123 @@
+"""Saved evaluators and rules: an .npz archive without pickle, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from xmleval.files.archive import read_archive, write_archive
+
+LARGE = "runs/c"  # scores by cells and by columns, which may be larger than memory
+DAMAGE = (
+    zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
+
+
+class Form(NamedTuple):
+    """A kind of file: how it is marked, its version, and what people call it."""
+
+    mark: str
+    version: int
+    name: str
+
+
+STATE = Form("xmleval state", 2, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 2, "checkpoint")
+RULE = Form("xmleval rule", 2, "saved rule")
+
+
+class Saved(NamedTuple):
+    """What a file holds: plain JSON values, and arrays."""
+
+    meta: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} exists and is no regular file")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp's file is private; a result should not be
+        os.replace(name, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, name):
+            raise type(error)(error.errno, error.strerror, str(path)) from None  # a full disk has no name
+        raise
+
+
+def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
+    """Write what is to be saved to a temporary name and rename it."""
+    meta = json.dumps(
+        {"format": form.mark, "version": form.version, "arrays": sorted(saved.arrays), **saved.meta}
+    ).encode()
+    with replacing(path) as file:
+        write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
+
+
+def load_state(path: Path, form: Form = STATE) -> Saved:
+    """Read what was saved, or say why the file is no such thing."""
+    with naming_damage(path, form):
+        arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
+        meta = json.loads(arrays.pop("meta").tobytes())
+        if meta["format"] != form.mark:
+            raise KeyError("format")
+        version = meta["version"]
+        if version == form.version and sorted(arrays) != meta["arrays"]:
+            raise KeyError("arrays")
+    if version != form.version:
+        raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
+    return Saved(meta, arrays)
+
+
+@contextlib.contextmanager
+def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
+    """Turn whatever a foreign or damaged file leads to into one message that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
+    except DAMAGE as error:
+        raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
+
+
+def first_difference(
+    mine: Any, theirs: Any, name: str = "", where: tuple[str, str] = ("here", "there")
+) -> str | None:
+    """Say in one line where two settings differ first, and what stands where; None where they do not."""
+    if mine == theirs:
+        return None
+    if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
+        found = (first_difference(mine[key], theirs[key], key, where) for key in mine)
+        return next(filter(None, found), None)
+    if isinstance(mine, list) and isinstance(theirs, list):
+        pairs = list(itertools.zip_longest(mine, theirs))
+        mine, theirs = next((a, b) for a, b in pairs if a != b)
+        if isinstance(mine, list) and isinstance(theirs, list):  # a measure, and whether it was named
+            mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
+    return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"

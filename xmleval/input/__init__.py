@@ -1,0 +1,1 @@
+"""Whatever the caller has becomes checked blocks, or one clear error."""

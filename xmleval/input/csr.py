@@ -1,0 +1,213 @@
+"""Rows of an input that can be asked for block by block, and the CSR arrays behind them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.errors import InputError, refuse_code
+from xmleval.kernels.checking import FINE, UNSORTED, check_labels, check_pointer, sort_labels
+from xmleval.records import Ints, Labels, label_dtype
+
+T = TypeVar("T")
+BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
+MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
+
+
+def rows_at_a_time(bytes_per_row: float) -> int:
+    """Return how many rows make a block of a few cache-friendly megabytes."""
+    return max(1, min(MOST_ROWS, int(BLOCK_BYTES // (bytes_per_row + 1))))
+
+
+class Rows(NamedTuple, Generic[T]):
+    """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows."""
+
+    n_rows: int
+    n_labels: int
+    bytes_per_row: float
+    block: Callable[[int, int], T]
+
+    def blocks(self) -> Iterator[T]:
+        """Yield all rows, some at a time."""
+        size = rows_at_a_time(self.bytes_per_row)
+        for start in range(0, self.n_rows, size):
+            yield self.block(start, min(start + size, self.n_rows))
+
+
+class Stored(NamedTuple):
+    """CSR arrays as the caller has them; ``data`` None where every stored entry counts as 1."""
+
+    ptr: Labels
+    labels: Labels
+    data: NDArray[Any] | None
+    n_labels: int
+
+
+class Entries(NamedTuple):
+    """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``."""
+
+    ptr: Ints
+    labels: Labels
+    data: NDArray[Any] | None
+
+
+def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
+    """Return (rows, labels) of a matrix, or refuse its shape."""
+    if len(shape) != 2:
+        hint = "; a top-k list is a tuple (labels, scores)" if argument == "y_score" else ""
+        raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
+    if n_labels is not None and shape[1] != n_labels:
+        raise InputError(argument, f"shape {shape} has {shape[1]} labels; {n_labels} were expected")
+    if not 1 <= shape[1] <= MOST_LABELS:
+        raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
+    return shape[0], shape[1]
+
+
+def as_array(argument: str, value: Any) -> NDArray[Any]:
+    """Return an array of numbers in native byte order, or refuse it."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(argument, "masked arrays are not supported; fill or drop the masked cells")
+    try:
+        array = np.asarray(value)
+    except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
+        raise InputError(argument, f"cannot be read as an array: {error}") from None
+    except ValueError as error:
+        raise InputError(
+            argument, f"not a rectangular array ({error}); ragged lists of label ids need n_labels="
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise InputError(argument, f"dtype {array.dtype} does not hold real numbers")
+    return native(array)
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in native byte order, itself where it is."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+@contextlib.contextmanager
+def _refusing(argument: str) -> Iterator[None]:
+    """Say which argument SciPy refuses to convert."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(argument, f"not a valid sparse matrix: {error}") from None
+
+
+def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
+    """Return the CSR arrays of any SciPy sparse matrix or array, its index structure checked.
+
+    Duplicate entries are neither summed nor dropped: they are found and refused later.
+    """
+    n_rows, n_labels = check_shape(argument, matrix.shape, n_labels)
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(argument, f"dtype {matrix.dtype} does not hold real numbers")
+    if matrix.format in ("csr", "csc", "bsr"):
+        tall, wide = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        across, along = n_rows // tall, n_labels // wide
+        if matrix.format == "csc":
+            across, along = along, across
+        ptr, labels = native(np.asarray(matrix.indptr)), native(np.asarray(matrix.indices))
+        n_stored = min(labels.shape[0], matrix.data.shape[0])
+        if ptr.dtype.kind not in "iu" or labels.dtype.kind not in "iu":
+            raise InputError(argument, f"indptr and indices are {ptr.dtype} and {labels.dtype}, not integers")
+        if ptr.shape != (across + 1,):
+            raise InputError(argument, f"indptr has {ptr.size} entries; {across + 1} were expected")
+        code, row, position = check_pointer(ptr, n_stored)
+        if code != FINE:
+            refuse_code(argument, code, row, int(ptr[position]), n_labels)
+        if matrix.format == "csr":
+            return Stored(ptr, labels, np.asarray(matrix.data), n_labels)
+        used = labels[: ptr[-1]]
+        bad = used[(used < 0) | (used >= along)]
+        if bad.size:
+            raise InputError(argument, f"index {bad[0]} of the {matrix.format} is not in 0..{along - 1}")
+    with _refusing(argument):
+        matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
+    return _from_coordinates(argument, matrix, n_rows, n_labels)
+
+
+def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) -> Stored:
+    rows, labels = np.asarray(matrix.row), np.asarray(matrix.col)
+    for name, ids, size in (("row", rows, n_rows), ("label id", labels, n_labels)):
+        bad = (ids < 0) | (ids >= size)
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            where = "" if name == "row" else f"row {rows[at]}: "
+            raise InputError(argument, f"{where}{name} {ids[at]} is not in 0..{size - 1}")
+    order = np.lexsort((labels, rows))
+    ptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
+    return Stored(ptr, labels[order], np.asarray(matrix.data)[order], n_labels)
+
+
+def as_list(argument: str, row: int, items: Any) -> list[Any]:
+    """Return one row of nested lists, or refuse it."""
+    if isinstance(items, str):
+        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids")
+    try:
+        return list(items)
+    except TypeError:
+        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids") from None
+
+
+def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
+    """Return the CSR arrays of one list of label ids per instance."""
+    sizes = np.zeros(len(lists), np.int64)
+    flat: list[int] = []
+    for row, items in enumerate(lists):
+        ids = as_list(argument, row, items)
+        for label in ids:
+            if isinstance(label, bool) or not isinstance(label, int | np.integer):
+                raise InputError(argument, f"row {row}: {label!r} is not a label id (an integer)")
+            if not 0 <= label < n_labels:
+                raise InputError(argument, f"row {row}: label id {label} is not in 0..{n_labels - 1}")
+        sizes[row] = len(ids)
+        flat.extend(ids)
+    ptr = np.concatenate(([0], np.cumsum(sizes)))
+    return Stored(ptr, np.array(flat, label_dtype(n_labels)), None, n_labels)
+
+
+def rows_of(ptr: Ints, positions: Ints) -> Ints:
+    """Return the rows that hold the given stored entries."""
+    return np.searchsorted(ptr, positions, side="right") - 1
+
+
+def cut_entries(argument: str, stored: Stored, start: int, stop: int) -> Entries:
+    """Return the checked entries of rows start..stop-1, sorted by id (on a copy where they are not)."""
+    lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
+    ptr = stored.ptr[start : stop + 1].astype(np.int64) - lo
+    given = stored.labels[lo:hi]
+    labels = given
+    if labels.dtype not in (np.int32, np.int64):
+        labels = labels.astype(np.int64)
+    data = None if stored.data is None else stored.data[lo:hi]
+    code, row, position = check_labels(ptr, labels, stored.n_labels)
+    labels = labels.astype(label_dtype(stored.n_labels), copy=False)
+    if code == UNSORTED:
+        labels, order = labels.copy(), np.arange(labels.size)
+        sort_labels(ptr, labels, order)
+        data = None if data is None else data[order]
+        code, row, position = check_labels(ptr, labels, stored.n_labels)
+        given = labels
+    if code != FINE:
+        refuse_code(argument, code, start + row, int(given[position]), stored.n_labels)
+    return Entries(ptr, np.ascontiguousarray(labels), data)
+
+
+def keep_entries(entries: Entries, keep: NDArray[np.bool_]) -> Entries:
+    """Return the flagged entries alone."""
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    data = None if entries.data is None else entries.data[keep]
+    return Entries(kept_before[entries.ptr], entries.labels[keep], data)
+
+
+def is_sparse(value: Any) -> bool:
+    """Tell whether a value is a SciPy sparse matrix or array."""
+    sparse = sys.modules.get("scipy.sparse")  # whoever made such a value has imported it
+    return sparse is not None and bool(sparse.issparse(value))

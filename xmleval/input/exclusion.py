@@ -1,0 +1,104 @@
+"""Pairs of a row and a label that are not evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.input.formats.format import naming
+from xmleval.input.numbered import numbered_lines, shown
+from xmleval.input.pieces import Pieces
+from xmleval.input.stack import all_cells
+from xmleval.records import Ints
+
+EXPECTED = "pairs of a row and a label, one a line, both counted from 0"
+
+
+class Pairs(NamedTuple):
+    """Pairs of a row and a label, sorted by row and by label, and the line of the file that holds each."""
+
+    path: Path
+    rows: Ints
+    labels: Ints
+    lines: Ints
+
+    def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
+        """Refuse the first line with a row or label that there is none of, as far as sizes are known."""
+        found: list[tuple[int, str]] = []
+        for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
+            if n is not None and (outside := ids >= n).any():
+                at = int(np.argmin(np.where(outside, self.lines, self.lines.max() + 1)))
+                hint = f"; {kind.split()[-1]}s look one-based" if ids[at] == n else ""
+                found.append((int(self.lines[at]), f"{kind} {ids[at]} is not in 0..{n - 1}{hint}"))
+        if found:
+            line, said = min(found)
+            raise ValueError(f"{self.path}: line {line}: {said}")
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Read pairs from a text, packed by gzip or not.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line is no pair.
+    """
+    pairs: list[tuple[int, int, int]] = []
+    with naming(path, EXPECTED):
+        for number, line in numbered_lines(path):
+            words = line.split()
+            if not words:
+                continue
+            plain = len(words) == 2 and all(w.isascii() and w.isdecimal() and len(w) < 19 for w in words)
+            if not plain:
+                raise ValueError(f"line {number}: {shown(line)} is no pair")
+            pairs.append((int(words[0]), int(words[1]), number))
+    found = np.array(pairs, np.int64).reshape(-1, 3)
+    rows, labels, lines = found[np.lexsort((found[:, 1], found[:, 0]))].T
+    return Pairs(path, rows, labels, lines)
+
+
+def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False) -> Pieces:
+    """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty.
+
+    Where ``all_rows``, the last row also tells whether there are pairs behind it, which are refused.
+    """
+    rows, labels = pairs.rows, pairs.labels
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        first = 0
+        for piece in pieces.read(n_bytes):
+            n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
+            lo, hi = np.searchsorted(rows, [first, first + n])
+            own = rows[lo:hi] - first, labels[lo:hi]
+            yield piece if lo == hi else _less(piece, *own)
+            first += n
+        if all_rows:
+            pairs.refuse_outside(first, None)
+
+    return replace(pieces, read=read)
+
+
+def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
+    if isinstance(piece, tuple):
+        listed = np.array(piece[0])
+        where = np.searchsorted(rows, np.arange(listed.shape[0] + 1))
+        for row in np.unique(rows):
+            gone = labels[where[row] : where[row + 1]]
+            listed[row][np.isin(listed[row], gone)] = -1
+        return listed, piece[1]
+    if not scipy.sparse.issparse(piece):
+        piece = all_cells(piece)
+    of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
+    width = max(piece.shape[1], int(labels.max()) + 1)
+    inside = (piece.indices >= 0) & (piece.indices < width)  # others are refused later, by their rows
+    kept = ~(inside & np.isin(of_row * width + piece.indices, rows * width + labels))
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
+    return scipy.sparse.csr_array((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)

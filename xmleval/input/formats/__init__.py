@@ -1,0 +1,1 @@
+"""One file a format, and the registry that chooses among them."""

@@ -1,0 +1,127 @@
+"""Parquet and Arrow IPC files: opened, and read a record batch at a time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xmleval.input.formats.format import file_size
+
+EXPECTED = (
+    "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
+    "or for each of its labels (columns instance or row, label, score)"
+)
+BUFFER_BYTES, SAMPLED_ROWS, MOST_ROWS = 1 << 20, 256, 1 << 16
+BYTES_PER_ROW = 16
+
+
+class Opened(NamedTuple):
+    """An open file: its schema, its metadata, and its record batches of some of its columns."""
+
+    schema: Any
+    metadata: dict[bytes, bytes]
+    batches: Callable[[list[str], int], Iterator[Any]]
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Opened]:
+    """Open a file of either format, told by its first bytes.
+
+    Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
+    """
+    file_size(path)
+    with open(path, "rb") as file:
+        begins = file.read(8)
+    pa = import_pyarrow()
+    try:
+        if begins.startswith(b"PAR1"):
+            with pa.parquet.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as parquet:
+                yield _opened_parquet(parquet)
+        elif begins.startswith(b"ARROW1"):
+            with pa.memory_map(str(path)) as source:
+                yield _opened_ipc(pa, source)
+        elif begins.startswith(b"\xff\xff\xff\xff"):
+            with pa.memory_map(str(path)) as source:
+                yield _opened_stream(pa, source)
+        else:
+            raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
+    except pa.ArrowException as error:
+        raise ValueError(_line(error)) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(_line(error)) from None  # also of Parquet that is damaged
+
+
+def import_pyarrow() -> Any:
+    """Return pyarrow with what is used of it, or say how to install it."""
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError("pyarrow is not installed: pip install 'xmleval[arrow]'") from None
+    return pyarrow
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(str(error)[:200].split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def _opened_parquet(parquet: Any) -> Opened:
+    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+        if not parquet.num_row_groups:
+            return
+        # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
+        first = next(parquet.iter_batches(SAMPLED_ROWS, columns=columns, use_threads=False), None)
+        size = SAMPLED_ROWS if first is None else _rows_of(first, n_bytes)
+        for batch in parquet.iter_batches(size, columns=columns, use_threads=False):
+            batch.validate(full=True)
+            yield batch
+
+    return Opened(parquet.schema_arrow, parquet.metadata.metadata or {}, batches)
+
+
+def _opened_ipc(pa: Any, source: Any) -> Opened:
+    schema = pa.ipc.open_file(source).schema
+
+    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+        source.seek(0)
+        reader = pa.ipc.open_file(source, options=_only(pa, schema, columns))
+        for place in range(reader.num_record_batches):
+            yield from _slices(reader.get_batch(place), n_bytes)
+
+    return Opened(schema, schema.metadata or {}, batches)
+
+
+def _opened_stream(pa: Any, source: Any) -> Opened:
+    schema = pa.ipc.open_stream(source).schema
+
+    def batches(columns: list[str], n_bytes: int) -> Iterator[Any]:
+        source.seek(0)
+        for batch in pa.ipc.open_stream(source, options=_only(pa, schema, columns)):
+            yield from _slices(batch, n_bytes)
+
+    return Opened(schema, schema.metadata or {}, batches)
+
+
+def _only(pa: Any, schema: Any, columns: list[str]) -> Any:
+    fields = [place for place, name in enumerate(schema.names) if name in columns]
+    return pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+
+
+def _slices(batch: Any, n_bytes: int) -> Iterator[Any]:
+    """Cut a batch, which is stored as one, into rows whose copies are small."""
+    batch.validate(full=True)
+    size = _rows_of(batch, n_bytes)
+    for start in range(0, batch.num_rows, size):
+        yield batch.slice(start, size)
+
+
+def _rows_of(batch: Any, n_bytes: int) -> int:
+    """Return how many rows like those of a batch are of about ``n_bytes``."""
+    per_row = BYTES_PER_ROW + batch.nbytes // max(batch.num_rows, 1)
+    return int(min(max(n_bytes // per_row, 1), MOST_ROWS))

@@ -1,0 +1,148 @@
+"""What columns of a record batch hold: ids, scores and names, each checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
+from xmleval.input.numbered import SHOWN, shown
+from xmleval.records import Ints
+
+INSTANCE = ("instance", "row")
+MOST_LABELS = 1 << 40
+
+
+def find_columns(schema: Any, kind: str, unscored: bool) -> tuple[bool, list[str]]:
+    """Tell whether there is a row for each instance, and which columns to read.
+
+    Those are ``labels`` with ``scores``, or ``label`` with ``score``, and the one that names the instances.
+    Lists without scores are a ranking, for those who take one (``unscored``).
+    """
+    names = schema.names
+    lists = "labels" in names
+    label, score = ("labels", "scores") if lists else ("label", "score")
+    instance = [name for name in INSTANCE if name in names]
+    if label not in names or not (lists or instance) or len(instance) > 1:
+        raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
+    if kind == "truth" and score in names:
+        raise ValueError(f"a column {score!r} in what should be relevant labels")
+    if kind == "scores" and score not in names and not (lists and unscored):
+        raise ValueError(f"no column {score!r} beside {label!r}")
+    used = [*instance, label] + ([score] if score in names else [])
+    for name in used:
+        if names.count(name) > 1:
+            raise ValueError(f"{names.count(name)} columns {name!r}")
+    return lists, used
+
+
+def stored_labels(metadata: dict[bytes, bytes], given: int | None) -> int | None:
+    """Return the number of labels that a file's metadata tell, or the given one; None without either."""
+    text = metadata.get(b"n_labels")
+    if text is None:
+        return given
+    if not (text.isdigit() and len(text) < 14 and 1 <= int(text) <= MOST_LABELS):
+        raise ValueError(f"n_labels in its metadata is {text[:40]!r}")
+    if given is not None and given != int(text):
+        raise ValueError(f"{int(text)} labels by its metadata; {given} were expected")
+    return int(text)
+
+
+def flat_lists(batch: Any, name: str, first: int) -> tuple[Ints, Any]:
+    """Return where the lists of a column begin and end, and their values end to end."""
+    column = batch.column(name)
+    kind = str(column.type)
+    if not kind.startswith(("list<", "large_list<", "fixed_size_list<")) or kind.endswith("[0]"):
+        raise ValueError(f"column {name!r} is {kind[:SHOWN]}, not lists")
+    refuse_null(column, name, first)
+    ptr = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(as_numpy(column.value_lengths()) if len(column) else [], out=ptr[1:])
+    values = column.flatten()
+    if values.null_count:
+        row = np.searchsorted(ptr, _first_null(values), side="right") - 1
+        raise ValueError(f"row {first + int(row)}: a null in {name!r}")
+    return ptr, values
+
+
+def listed_scores(batch: Any, ptr: Ints, first: int) -> NDArray[Any]:
+    """Return the scores of lists of labels that begin and end at ``ptr``."""
+    score_ptr, values = flat_lists(batch, "scores", first)
+    if not np.array_equal(ptr, score_ptr):
+        at = int(np.argmax(ptr != score_ptr)) - 1
+        sizes = int(ptr[at + 1] - ptr[at]), int(score_ptr[at + 1] - score_ptr[at])
+        raise ValueError(f"row {first + at}: {sizes[0]} labels with {sizes[1]} scores")
+    return numbers(values, "scores")
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Return the values of a column without nulls."""
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def refuse_null(column: Any, name: str, first: int) -> None:
+    """Refuse nulls, naming the first row with one."""
+    if column.null_count:
+        raise ValueError(f"row {first + _first_null(column)}: {name!r} is null")
+
+
+def _first_null(column: Any) -> int:
+    return int(np.argmax(as_numpy(column.is_null())))
+
+
+def ids(column: Any, name: str) -> Ints:
+    """Return integers, or say that names are read otherwise."""
+    kind = str(column.type)
+    if kind not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        hint = "names, not numbers" if _is_text(kind) else "not integers"
+        raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, {hint}")
+    values = as_numpy(column)
+    if values.dtype == np.uint64:
+        values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
+    return values.astype(np.int64, copy=False)
+
+
+def texts(column: Any, name: str) -> list[str]:
+    """Return names; integers are called by their digits."""
+    if not _is_text(str(column.type)):
+        return [str(number) for number in ids(column, name).tolist()]
+    found: list[str] = column.to_pylist()
+    if None in found:
+        raise ValueError(f"a null among the values of the dictionary of {name!r}")
+    return found
+
+
+def _is_text(kind: str) -> bool:
+    text = ("string", "large_string", "string_view")
+    return kind in text or kind.startswith(tuple(f"dictionary<values={name}," for name in text))
+
+
+def numbers(column: Any, name: str) -> NDArray[Any]:
+    """Return scores in the type that the file has."""
+    kind = str(column.type)
+    if kind not in ("halffloat", "float16", "float", "double"):
+        raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, not floating-point numbers")
+    return as_numpy(column)
+
+
+def refuse_ids(labels: Ints, least: int, n_labels: int | None, rows: Ints) -> None:
+    """Refuse ids of labels outside ``least..n_labels-1``; ``rows`` tells the row of each."""
+    most = MOST_LABELS if n_labels is None else n_labels
+    bad = (labels < least) | (labels >= most)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ValueError(f"row {rows[at]}: label id {labels[at]} is not in 0..{most - 1}")
+
+
+def refuse_empty_rows(n_rows: int, n_entries: int) -> None:
+    """Refuse far more rows than there are labels in them: memory would follow what nothing vouches for."""
+    if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries:
+        raise ValueError(f"{n_rows} instances with {n_entries} labels")
+
+
+def refuse_nan(scores: NDArray[Any], counted: NDArray[np.bool_], rows: Ints) -> None:
+    """Refuse scores that are NaN where they count."""
+    bad = np.isnan(scores) & counted
+    if bad.any():
+        raise ValueError(f"row {rows[int(np.argmax(bad))]}: a score is NaN")

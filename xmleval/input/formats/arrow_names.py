@@ -1,0 +1,138 @@
+"""Truth and scores of rows and labels with names, from Parquet and Arrow files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.formats.arrow import EXPECTED, opened
+from xmleval.input.formats.arrow_columns import (
+    INSTANCE,
+    find_columns,
+    flat_lists,
+    listed_scores,
+    numbers,
+    refuse_nan,
+    refuse_null,
+    texts,
+)
+from xmleval.input.formats.format import naming
+from xmleval.input.names import Gathering, Named
+from xmleval.input.numbered import shown
+
+BATCH_BYTES = 1 << 22
+
+
+def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = None) -> Named:
+    """Read relevant labels that have names from a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : path
+        With columns ``instance`` (or ``row``) and ``label``, or ``labels``, a list for each instance, and
+        ``instance`` or none: then instances are called by their numbers from 0. Integers are called by
+        their digits.
+    labels : list of str, optional
+        Names of all labels by column, as `read_names` reads them; by default those of the file, in the
+        order in which they appear first.
+
+    Returns
+    -------
+    Named
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
+    """
+    return _gather(Path(path), "truth", Gathering(None, labels))
+
+
+def read_arrow_scores(path: str | os.PathLike[str], like: Named) -> Named:
+    """Read scores of labels that have names, brought in line with the truth.
+
+    Parameters
+    ----------
+    path : path
+        A file as `read_arrow_truth` reads it, with a column ``score``, or ``scores`` of lists.
+    like : Named
+        The truth, as `read_arrow_truth` or `read_qrels` reads it.
+
+    Returns
+    -------
+    Named
+        Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
+        its own; `Named.widened` gives the truth their columns. Where a list told the labels of the truth,
+        others are refused.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
+    """
+    return _gather(Path(path), "scores", Gathering(like, None))
+
+
+def has_names(path: Path, kind: str) -> bool:
+    """Tell whether instances or labels of a file are called by names, not by numbers."""
+    with naming(path, EXPECTED), opened(path) as file:
+        _, columns = find_columns(file.schema, kind, unscored=True)
+        kinds = [str(file.schema.field(name).type) for name in columns if name not in ("score", "scores")]
+    return any("string" in kind or "dictionary" in kind for kind in kinds)
+
+
+def _gather(path: Path, kind: str, entries: Gathering) -> Named:
+    first = 0
+    with naming(path, EXPECTED), opened(path) as file:
+        lists, columns = find_columns(file.schema, kind, unscored=False)
+        for batch in file.batches(columns, BATCH_BYTES):
+            for row, name, score, place in _named_entries(batch, lists, columns, first, entries):
+                try:
+                    entries.add(row, name, score, place)
+                except ValueError as error:
+                    raise ValueError(f"row {place}: {error}") from None
+            first += batch.num_rows
+        again = entries.duplicate()
+        if again is not None:
+            place, row, name = again
+            raise ValueError(f"row {place}: label {shown(name)} of instance {shown(row)} a second time")
+        return entries.finish()
+
+
+def _named_entries(
+    batch: Any, lists: bool, columns: list[str], first: int, entries: Gathering
+) -> Iterator[tuple[str, str, float, int]]:
+    """Yield instance, label, value and row of each entry of a batch."""
+    rows = [str(first + place) for place in range(batch.num_rows)]
+    if columns[0] in INSTANCE:
+        refuse_null(batch.column(columns[0]), columns[0], first)
+        rows = texts(batch.column(columns[0]), columns[0])
+    places = first + np.arange(batch.num_rows)
+    scores: NDArray[Any] | None = None
+    if lists:
+        ptr, values = flat_lists(batch, "labels", first)
+        for row in rows:
+            entries.add_row(row)  # also where the list is empty
+        names, sizes = texts(values, "labels"), np.diff(ptr)
+        rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
+        places = np.repeat(places, sizes)
+        scores = listed_scores(batch, ptr, first) if "scores" in columns else None
+    else:
+        refuse_null(batch.column("label"), "label", first)
+        names = texts(batch.column("label"), "label")
+        if "score" in columns:
+            refuse_null(batch.column("score"), "score", first)
+            scores = numbers(batch.column("score"), "score")
+    if scores is None:
+        scores = np.ones(len(names))
+    refuse_nan(scores, np.ones(scores.size, bool), places)
+    yield from zip(rows, names, scores.tolist(), places.tolist(), strict=True)

@@ -1,0 +1,110 @@
+"""The record that declares a file format, and the errors that all readers share."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xmleval.input.pieces import Pieces
+
+if TYPE_CHECKING:
+    from xmleval.input.names import Named
+
+
+class NamedReaders(NamedTuple):
+    """Readers of a format whose rows and labels may have names.
+
+    has_names : tells of a file, and its kind, whether names stand in it; truth : reads relevant labels, the
+    names of all labels given or None; scores : reads predictions, brought in line with a truth
+    """
+
+    has_names: Callable[[Path, str], bool]
+    truth: Callable[[Path, list[str] | None], Named] | None
+    scores: Callable[[Path, Named], Named] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One file format: what its files are called, and how they are read.
+
+    Parameters
+    ----------
+    name : str
+        Name that people give to choose it.
+    title : str
+        What its files hold, for messages and help.
+    files : str
+        What they are called, likewise.
+    extensions : tuple of str
+        Endings of its files' names; a name without them is completed in this order.
+    truth, scores : callable, optional
+        Readers of relevant labels (or predicted sets) and of scores, into what `evaluate` takes;
+        None where the format cannot hold them.
+    pieces : callable, optional
+        ``pieces(path, kind)`` reads some rows at a time, kind "truth" or "scores"; None where the format
+        has no such reader.
+    named : NamedReaders, optional
+        Readers of files with names, where the format has them.
+    beside : callable, optional
+        ``beside(path)`` tells which other files are read with a file; none by default.
+    container : str
+        What its files are; endings tell one container from another, but not what is in it.
+    sibling : str
+        Name of the format that holds the other kind of what belongs together.
+    written : tuple of str
+        Endings of the names that it writes to, where these are not all its extensions.
+    write : callable, optional
+        ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
+    """
+
+    name: str
+    title: str
+    files: str
+    extensions: tuple[str, ...]
+    truth: Callable[[Path], Any] | None = None
+    scores: Callable[[Path], Any] | None = None
+    pieces: Callable[[Path, str], Pieces] | None = None
+    named: NamedReaders | None = None
+    beside: Callable[[Path], list[Path]] = lambda path: []
+    container: str = "text"
+    sibling: str = ""
+    written: tuple[str, ...] = ()
+    write: Callable[[Path, Any, str, int | None], None] | None = None
+
+    def holds(self, kind: str) -> bool:
+        """Tell whether its files may hold a kind, by number or by name."""
+        return any(
+            readers is not None and getattr(readers, kind) is not None for readers in (self, self.named)
+        )
+
+
+@contextlib.contextmanager
+def naming(path: Path, expected: str) -> Iterator[None]:
+    """Name the file, and what was expected of it, in whatever goes wrong inside."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise ValueError(f"{path}: {error}; expected {expected}") from None
+        raise type(error)(error.errno, f"{error.strerror}; expected {expected}", str(path)) from None
+    except (ValueError, OverflowError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path}: {error}; expected {expected}") from None
+
+
+def file_size(path: Path) -> int:
+    """Return the size of a file that holds something."""
+    found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("not a regular file")
+    if not found.st_size:
+        raise ValueError("the file is empty")
+    return found.st_size

@@ -1,0 +1,177 @@
+"""The registry of file formats, and the readers that choose among them by a file's name."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+from xmleval.input.formats.arff import ARFF
+from xmleval.input.formats.dense import DENSE
+from xmleval.input.formats.format import Format, file_size, naming
+from xmleval.input.formats.npy import NPY
+from xmleval.input.formats.npz import NPZ
+from xmleval.input.formats.svmlight import SVMLIGHT
+from xmleval.input.formats.tabular import ARROW
+from xmleval.input.formats.trec import QRELS, RUN
+from xmleval.input.formats.xmc import XMC
+
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
+
+
+def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
+    """Read relevant labels, or predicted sets, from a file.
+
+    Parameters
+    ----------
+    path : path
+        File to read: a sparse matrix as `scipy.sparse.save_npz` writes it; a text file of the Extreme
+        Classification Repository, of labels with features or of labels with scores; a multi-label svmlight
+        file. Text may be compressed by gzip.
+    format : str, optional
+        Name of the format, ``"npz"``, ``"xmc"`` or ``"svmlight"``; default by the file's name.
+
+    Returns
+    -------
+    sparse array of shape (m, l)
+        What `xmleval.evaluate` takes as ``y_true`` or ``y_pred``; it checks the values.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not of a known format, is damaged, or promises more than it holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse
+    >>> from xmleval.io import read_truth
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Y_test.npz"
+    ...     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[1, 0, 1], [0, 1, 0]]))
+    ...     read_truth(path).shape
+    (2, 3)
+    """
+    found, completed = find_format(Path(path), format)
+    if found.truth is None:
+        raise ValueError(f"{path}: a {found.title} holds no truth; expected a {titles_of('truth')}")
+    return found.truth(completed)
+
+
+def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
+    """Read scores or a top-k list from a file.
+
+    Parameters
+    ----------
+    path : path
+        A sparse matrix as `scipy.sparse.save_npz` writes it, or a top-k list: ``NAME_indices.npy`` with
+        ``NAME_scores.npy`` beside it or not, of which either or ``NAME`` stands for both, or an .npz archive
+        of arrays ``indices`` and ``scores``; a dense array ``NAME.npy``, or ``scores`` of an .npz archive; or
+        a text file of the Extreme Classification Repository, of labels with scores.
+    format : str, optional
+        Name of the format, ``"npz"``, ``"npy"`` or ``"xmc"``; default by the file's name.
+
+    Returns
+    -------
+    sparse or dense array of shape (m, l), or (labels, scores) arrays of shape (m, k)
+        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Lists are mapped into memory,
+        not read, where they are not compressed; the scores of one without scores are None.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If it is not of a known format, is damaged, or promises more than it holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from xmleval.io import read_scores
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "model_indices.npy", np.array([[4, 2], [0, -1]]))
+    ...     labels, scores = read_scores(Path(folder) / "model")
+    ...     labels.tolist(), scores
+    ([[4, 2], [0, -1]], None)
+    """
+    found, completed = find_format(Path(path), format)
+    if found.scores is None:
+        raise ValueError(f"{path}: a {found.title} holds no scores; expected a {titles_of('scores')}")
+    return found.scores(completed)
+
+
+def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:
+    """Return the format of one of several inputs, and the file's whole name, as `find_format` does.
+
+    The given name is that of all files in its container, or of what their names leave open: where it
+    cannot hold the kind, its sibling may, or the ending tells.
+    """
+    ending = _by_ending(path)
+    given = next((known for known in FORMATS if known.name == name), None)
+    if given is not None and kind is not None and not given.holds(kind):
+        given = next((known for known in FORMATS if known.name == given.sibling), None)
+        if given is None and ending is None and os.path.lexists(path):
+            return find_format(path, name)  # which is refused by what it cannot hold
+    if given is None or (ending is not None and ending.container != given.container):
+        return find_format(path)
+    if not os.path.lexists(path) and _completed(path, given) is None:
+        return find_format(path)  # by another ending, if there is one
+    return find_format(path, given.name)
+
+
+def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
+    """Return the format of a file, by the given name or by the file's, and the file's whole name."""
+    if name is not None:
+        by_name = {known.name: known for known in FORMATS}
+        if name not in by_name:
+            raise ValueError(f"format={name!r} is not one of {', '.join(by_name)}")
+        return by_name[name], _completed(path, by_name[name]) or path
+    ending = _by_ending(path)
+    if ending is not None:
+        return ending, path
+    wholes = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
+    found = [(known, whole) for known, whole in wholes if _by_ending(whole) is known]
+    if len(found) > 1:
+        shown = ", ".join(str(whole) for _, whole in found)
+        raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
+    if found:
+        return found[0]
+    endings = ", ".join(ending for known in FORMATS for ending in known.extensions)
+    if not os.path.lexists(path):
+        nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}"
+        raise FileNotFoundError(errno.ENOENT, nothing, str(path))
+    with naming(path, f"a file whose name ends in {endings}"):
+        file_size(path)
+    raise ValueError(
+        f"{path}: its name does not tell its format; expected one that ends in {endings}, or format="
+    )
+
+
+def stands_for_file(path: Path) -> bool:
+    """Tell whether there is a file of that name, with an ending of a format or without."""
+    return os.path.lexists(path) or any(_completed(path, known) for known in FORMATS)
+
+
+def _by_ending(path: Path) -> Format | None:
+    """Return the first format that a name has an ending of."""
+    return next((known for known in FORMATS if path.name.lower().endswith(known.extensions)), None)
+
+
+def _completed(path: Path, known: Format) -> Path | None:
+    """Return the file that a name without its ending stands for."""
+    if not path.name or (os.path.lexists(path) and not path.is_dir()):
+        return None
+    names = (path.with_name(path.name + ending) for ending in known.extensions)
+    return next((whole for whole in names if os.path.lexists(whole)), None)
+
+
+def titles_of(kind: str) -> str:
+    """Name the formats that hold truth, or scores."""
+    holding = (known for known in FORMATS if getattr(known, kind))
+    return " or ".join(f"{known.title} ({', '.join(known.extensions)})" for known in holding)

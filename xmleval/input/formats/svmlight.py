@@ -1,0 +1,99 @@
+"""Multi-label svmlight files: labels with features, without a header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval.input.formats.explain import MOST_DIGITS, explain_list
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
+from xmleval.input.lines import Lines, in_order, open_text, whole_lines
+from xmleval.input.pieces import Pieces
+from xmleval.input.stack import DuplicateError, canonical_csr, make_csr, stack
+from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
+from xmleval.records import label_dtype
+
+EXPECTED = "lines of 'label,label feature:value ...'"
+MOST_LABELS = 10**MOST_DIGITS
+
+
+def svmlight_pieces(path: Path, kind: str) -> Pieces:
+    """Read the labels of a multi-label svmlight file some rows at a time.
+
+    Parameters
+    ----------
+    path : Path
+        File to read; compressed by gzip or not. Comments, blank lines and ``qid:`` tokens are passed over.
+    kind : {"truth"}
+        Such a file holds no scores.
+
+    Returns
+    -------
+    Pieces
+        Of CSR arrays of uint8 with rising ids, each as wide as the largest id so far needs.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is empty. Anything else is found when the rows are read.
+    """
+    assert kind == "truth"
+    with naming(path, EXPECTED), open_text(path):
+        pass
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        with naming(path, EXPECTED), open_text(path) as file:
+            width = n_read = 0
+            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1)):
+                width = max(width, piece.shape[1])
+                n_read += piece.shape[0]
+                if piece.shape[0]:
+                    labels = piece.indices.astype(label_dtype(width), copy=False)
+                    yield make_csr(piece.indptr, labels, piece.data, width)
+            if not n_read:
+                raise ValueError("no row in it")
+
+    return Pieces(None, None, read)
+
+
+def read_truth(path: Path) -> Any:
+    """Read the labels of every row; as many labels as the largest id needs."""
+    return stack(svmlight_pieces(path, "truth").read(WHOLE_BYTES), 0, np.uint8)
+
+
+def _parse(lines: Lines) -> Any:
+    """Return the rows of some lines, as wide as they need."""
+    text, n_lines = lines.text, lines.n_lines
+    if count_byte(text, HASH):
+        blank_comments(text)
+    ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
+    labels = np.empty(n_lines + count_byte(text, COMMA), np.int64)
+    n_rows, n_fine = parse_lists(text, n_lines, MOST_LABELS, True, ptr, labels, row_lines)
+    ptr = ptr[: n_rows + 1]
+    labels = labels[: ptr[-1]]
+    width = int(labels.max(initial=-1)) + 1
+    labels = labels.astype(label_dtype(width), copy=False)
+    try:
+        made = canonical_csr(ptr, labels, np.ones(labels.size, np.uint8), width)
+    except DuplicateError as error:
+        raise ValueError(f"line {lines.first + row_lines[error.row]}: {error}") from None
+    if n_fine < n_lines:
+        wrong = explain_list(lines.line(n_fine), MOST_LABELS, loose=True)
+        raise ValueError(f"line {lines.first + n_fine}: {wrong}")
+    return made
+
+
+SVMLIGHT = Format(
+    name="svmlight",
+    title="multi-label svmlight file",
+    files="NAME.svm, NAME.svmlight, NAME.libsvm, each also with .gz",
+    extensions=(".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
+    truth=read_truth,
+    pieces=svmlight_pieces,
+)

@@ -1,0 +1,276 @@
+"""Text files of the Extreme Classification Repository: labels with features, and labels with scores."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import Entries, Rows, cut_entries, is_sparse, stored_csr
+from xmleval.input.errors import InputError
+from xmleval.input.formats.explain import explain_entries, explain_list, number_at
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.lines import Lines, in_order, open_text, show, whole_lines
+from xmleval.input.pieces import Pieces
+from xmleval.input.scores import refuse_padding
+from xmleval.input.sets import set_rows
+from xmleval.input.stack import DuplicateError, canonical_csr, make_csr, stack
+from xmleval.input.writing import as_sparse, replacing_text
+from xmleval.kernels.decimal import ODD, round_decimals
+from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
+from xmleval.records import Floats, Ints, Labels, label_dtype
+
+SCORES = "'rows labels' above lines of 'label:score ...'"
+EXPECTED = {
+    "truth": "'rows features labels' above lines of 'label,label feature:value ...', "
+    "or 'rows labels' above lines of 'label:1 ...'",
+    "scores": SCORES,
+}
+DTYPES = {"truth": np.uint8, "scores": np.float64}
+HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?")
+HEADER_BYTES = 1024
+PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
+WHOLE_BYTES = 4 << 20  # pieces of a file that is read at once
+
+
+class Header(NamedTuple):
+    """What the first line promises, and its bytes."""
+
+    n_rows: int
+    n_labels: int
+    has_features: bool
+    line: bytes
+
+
+def xmc_pieces(path: Path, kind: str) -> Pieces:
+    """Read a file of the Extreme Classification Repository some rows at a time.
+
+    Parameters
+    ----------
+    path : Path
+        File to read; compressed by gzip or not.
+    kind : {"truth", "scores"}
+        Truth is what lies before the features, or every label with a value other than 0; scores are all
+        stored values, zeros included.
+
+    Returns
+    -------
+    Pieces
+        Of CSR arrays with rising ids. Scores are float64; truth is uint8, or float64 where other values
+        than 0 and 1 are stored.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If its first line is no such header. Anything else is found when the rows are read.
+    """
+    with naming(path, EXPECTED[kind]), open_text(path) as file:
+        header = _read_header(file, kind)
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        with naming(path, EXPECTED[kind]), open_text(path) as file:
+            if file.read(len(header.line)) != header.line:
+                raise ValueError("the header has changed since it was read")
+            yield from _read_rows(file, header, kind, n_bytes)
+
+    return Pieces(header.n_rows, header.n_labels, read)
+
+
+def read_truth(path: Path) -> Any:
+    """Read the labels of every row."""
+    return _read_whole(path, "truth")
+
+
+def read_scores(path: Path) -> Any:
+    """Read the labels of every row and their scores."""
+    return _read_whole(path, "scores")
+
+
+def _read_whole(path: Path, kind: str) -> Any:
+    pieces = xmc_pieces(path, kind)
+    assert pieces.n_labels is not None
+    return stack(pieces.read(WHOLE_BYTES), pieces.n_labels, DTYPES[kind])
+
+
+def _read_header(file: IO[bytes], kind: str) -> Header:
+    start = file.read(HEADER_BYTES)
+    line, newline, _ = start.partition(b"\n")
+    found = HEADER.fullmatch(line)
+    if found is None:
+        raise ValueError(f"line 1: {show(line)} is not a header of two or three integers")
+    sizes = [int(size) for size in found.groups() if size is not None]
+    if len(sizes) == 3 and kind == "scores":
+        raise ValueError(f"line 1: header {show(line)} of three integers, as above labels with features")
+    return Header(sizes[0], sizes[-1], len(sizes) == 3, line + newline)
+
+
+def _read_rows(file: IO[bytes], header: Header, kind: str, n_bytes: int) -> Iterator[Any]:
+    def parse(lines: Lines) -> Any:
+        try:
+            if header.has_features:
+                return _parse_lists(lines, header.n_labels)
+            return _parse_entries(lines, header.n_labels, kind)
+        except DuplicateError as error:
+            raise ValueError(f"line {lines.first + error.row}: {error}") from None
+
+    return in_order(parse, _promised(whole_lines(file, n_bytes // PER_PIECE, 2), header.n_rows))
+
+
+def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
+    """Pass on as many lines as the header promises, and refuse more and fewer."""
+    n_read = 0
+    for lines in blocks:
+        n_lines = min(lines.n_lines, n_rows - n_read)
+        n_read += n_lines
+        if n_lines:
+            yield lines._replace(n_lines=n_lines)
+        if n_lines < lines.n_lines:
+            raise ValueError(f"line {n_read + 2}: more than the {n_read} rows that the header promises")
+    if n_read < n_rows:
+        raise ValueError(f"{n_read} rows where the header promises {n_rows}")
+
+
+def _parse_lists(lines: Lines, n_labels: int) -> Any:
+    n_lines = lines.n_lines
+    ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
+    labels = np.empty(n_lines + count_byte(lines.text, COMMA), label_dtype(n_labels))
+    n_fine, _ = parse_lists(lines.text, n_lines, n_labels, False, ptr, labels, row_lines)
+    ptr, labels = ptr[: n_fine + 1], labels[: ptr[n_fine]]
+    made = canonical_csr(ptr, labels, np.ones(labels.size, np.uint8), n_labels)
+    if n_fine < n_lines:
+        wrong = explain_list(lines.line(n_fine), n_labels, loose=False)
+        raise ValueError(f"line {lines.first + n_fine}: {wrong}")
+    return made
+
+
+def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Any:
+    # an entry takes four bytes, so that no memory is taken for colons alone
+    n_most = min(count_byte(lines.text, COLON), lines.text.size // 4)
+    ptr, labels = np.empty(lines.n_lines + 1, np.int64), np.empty(n_most, label_dtype(n_labels))
+    scores, powers = np.empty(n_most), np.empty(n_most, np.int16)
+    n_fine = parse_entries(lines.text, lines.n_lines, n_labels, ptr, labels, scores, powers)
+    n_entries = int(ptr[n_fine])
+    n_settled = _settle(lines.text, scores[:n_entries], powers)
+    if n_settled < n_entries:
+        n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_settled, side="right")) - 1
+        n_entries = int(ptr[n_fine])
+    made = canonical_csr(ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries], n_labels)
+    if n_fine < lines.n_lines:
+        raise ValueError(f"line {lines.first + n_fine}: {explain_entries(lines.line(n_fine), n_labels)}")
+    return made if kind == "scores" else _without_zeros(made)
+
+
+def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
+    """Turn what `parse_entries` left into scores, in place; return the first that is no number, or all."""
+    bits = scores.view(np.uint64)
+    e = 0
+    while (e := round_decimals(scores, powers, e)) < scores.size:
+        held, power = int(bits[e]), int(powers[e])
+        if power == ODD:
+            number = number_at(text, held)
+            if number is None:
+                break
+        else:
+            sign, digits = divmod(held, 1 << 63)
+            number = float(f"{'-' * sign}{digits}e{power}")
+        scores[e] = number
+        e += 1
+    return e
+
+
+def _without_zeros(matrix: Any) -> Any:
+    """Return the labels of a truth: whatever has a value other than 0, as 1 where all values are."""
+    ptr, labels, data = matrix.indptr, matrix.indices, matrix.data
+    stored = data != 0
+    if not stored.all():
+        ptr = np.concatenate(([0], np.cumsum(stored)))[ptr]
+        labels, data = labels[stored], data[stored]
+    if (data == 1).all():
+        data = np.ones(data.size, np.uint8)
+    return make_csr(ptr, labels, data, matrix.shape[1])
+
+
+def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
+    r"""Write a matrix as lines of ``label:score`` below a header of its numbers of rows and labels.
+
+    Parameters
+    ----------
+    path : path
+        File to write, whole or not at all; compressed by gzip where its name ends in .gz.
+    matrix : sparse matrix or array of shape (m, l)
+        Every stored entry of scores is written, zeros included, in the shortest text that its type reads
+        back as itself. A truth may hold 0 and 1 only; its zeros are left out.
+    kind : {"truth", "scores"}
+        What the matrix holds.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If the matrix is not sparse or not valid, or holds values that a truth cannot have.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import scipy.sparse
+    >>> from xmleval.io import write_xmc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.txt"
+    ...     write_xmc(path, scipy.sparse.csr_array([[0.5, 0, 0.25], [0, 1e-7, 0]]), "scores")
+    ...     path.read_text()
+    '2 3\n0:0.5 2:0.25\n1:1e-07\n'
+    """
+    if kind not in DTYPES:
+        raise ValueError(f"kind={kind!r} is not one of {', '.join(DTYPES)}")
+    if not is_sparse(matrix):
+        raise InputError("matrix", "not a SciPy sparse matrix or array")
+    path = Path(path)
+    rows: Rows[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
+    with replacing_text(path) as file:
+        file.write(f"{rows.n_rows} {rows.n_labels}\n".encode())
+        for block in rows.blocks():
+            file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else None))
+
+
+def _score_rows(matrix: Any) -> Rows[Entries]:
+    """Return the stored entries of a matrix, some rows at a time, with rising ids."""
+    refuse_padding("matrix", matrix)
+    stored = stored_csr("matrix", matrix, None)
+    n_rows = stored.ptr.size - 1
+    bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
+    return Rows(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
+
+
+def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
+    """Return the lines of some rows."""
+    if data is None:  # a truth
+        words = [f"{label}:1" for label in labels.tolist()]
+    else:
+        data = data.astype(np.uint8) if data.dtype == np.bool_ else data
+        plain = data.dtype == np.float64 or data.dtype.kind in "iu"
+        numbers = map(repr, data.tolist()) if plain else data.astype(str).tolist()
+        words = [f"{label}:{number}" for label, number in zip(labels.tolist(), numbers, strict=True)]
+    return "".join(" ".join(words[lo:hi]) + "\n" for lo, hi in itertools.pairwise(ptr.tolist())).encode()
+
+
+XMC = Format(
+    name="xmc",
+    title="text file of the Extreme Classification Repository",
+    files="NAME.txt, NAME.txt.gz",
+    extensions=(".txt", ".txt.gz"),
+    truth=read_truth,
+    scores=read_scores,
+    pieces=xmc_pieces,
+    write=lambda path, data, kind, n_labels: write_xmc(path, as_sparse(data, kind, n_labels), kind),
+)

@@ -1,0 +1,141 @@
+"""Text files in whole lines: inflated where they are compressed, in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.formats.format import file_size
+from xmleval.kernels.decimal import SPARE
+from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
+
+T = TypeVar("T")
+U = TypeVar("U")
+GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line that fills the memory
+READ_BYTES = 1 << 20
+WORKERS = 2  # threads that parse, beside one that reads and inflates
+SHOWN = 40  # characters of a file that a message quotes
+
+
+class Lines(NamedTuple):
+    """Consecutive lines: their bytes and `SPARE` others, how many they are, the number of the first."""
+
+    text: NDArray[np.uint8]
+    n_lines: int
+    first: int
+
+    def line(self, i: int) -> bytes:
+        """Return one line without its end."""
+        return self.text[:-SPARE].tobytes().split(b"\n", i + 1)[i].removesuffix(b"\r")
+
+
+@contextlib.contextmanager
+def open_text(path: Path) -> Iterator[IO[bytes]]:
+    """Open a text file behind its byte order mark, compressed by gzip or not, whatever its name says."""
+    file_size(path)
+    try:
+        with contextlib.ExitStack() as opened:
+            file: Any = opened.enter_context(open(path, "rb"))
+            zipped = file.read(len(GZIP)) == GZIP
+            file.seek(0)
+            if zipped:
+                file = opened.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
+            start = file.read(len(BOM))
+            if not start:
+                raise ValueError("the file is empty")
+            if start != BOM:
+                file.seek(0)
+            yield file
+    except EOFError:
+        raise ValueError("the gzip stream is cut short") from None
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"the gzip stream is damaged ({error})") from None
+
+
+def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
+    """Yield the rest of a file, about n_bytes of whole lines at a time, each in memory of its own.
+
+    Parameters
+    ----------
+    file : binary file
+        At the start of a line.
+    n_bytes : int
+        Most bytes at a time; a longer line comes with whatever follows it in twice the memory.
+    first : int
+        Number of the line there.
+    """
+    room, held, rest = max(n_bytes, 1), 0, np.empty(0, np.uint8)
+    while True:
+        buffer = np.empty(room + 1 + SPARE, np.uint8)
+        buffer[:held] = rest
+        filled = _fill(file, buffer[:room], held)
+        ended = filled < room
+        if ended and filled and buffer[filled - 1] != NEWLINE:
+            buffer[filled] = NEWLINE
+            filled += 1
+        stop = find_last(buffer[:filled], NEWLINE) + 1
+        if stop:
+            n_lines = count_byte(buffer[:stop], NEWLINE)
+            yield Lines(buffer[: stop + SPARE], n_lines, first)
+            first += n_lines
+        if ended:
+            return
+        rest = buffer[stop:filled]
+        held, room = rest.size, max(n_bytes, 1)
+        if held >= room:
+            if held >= LONGEST_LINE:
+                raise ValueError(f"line {first} is longer than {LONGEST_LINE} bytes")
+            room = min(2 * held, LONGEST_LINE)
+
+
+def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
+    """Yield what a function makes of each item, in order, while threads work on the next few.
+
+    A single item is worked on inline. A fault in finding an item comes after the results, or the fault, of
+    those before it.
+    """
+    found: deque[T] = deque()
+    under_way: deque[Future[U]] = deque()
+    fault: Exception | None = None
+    with ThreadPoolExecutor(WORKERS) as pool:
+        while fault is None:
+            try:
+                found.append(next(items))
+            except Exception as error:
+                fault = error
+            if found and (under_way or len(found) > 1):
+                under_way.append(pool.submit(function, found.popleft()))
+            if len(under_way) > WORKERS:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+        if found:
+            yield function(found.popleft())
+    if not isinstance(fault, StopIteration):
+        raise fault
+
+
+def show(text: bytes) -> str:
+    """Return the start of a text as messages quote it."""
+    return repr(text[: 4 * SHOWN].decode("utf-8", "replace")[:SHOWN])
+
+
+def _fill(file: Any, text: NDArray[np.uint8], held: int) -> int:
+    """Read until an array is full or the file ends, and return how much of it is filled."""
+    view = text.data
+    while held < text.size:
+        n_read = file.readinto(view[held : held + READ_BYTES])
+        if not n_read:
+            break
+        held += n_read
+    return held

@@ -1,0 +1,231 @@
+"""Rows and labels that have names, and the columns that the names stand for."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from xmleval.input.formats.format import naming
+from xmleval.input.lines import open_text
+from xmleval.input.numbered import numbered_lines, shown
+
+EXPECTED = "names of labels, one a line or a JSON list of them, each once"
+MOST_JSON_BYTES = 1 << 28
+
+
+class NameIndex:
+    """Numbers of names, in the order in which they are added.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        First names, which take the numbers from 0.
+
+    Examples
+    --------
+    >>> from xmleval.io import NameIndex
+    >>> index = NameIndex(["cat", "dog"])
+    >>> index.add("cow"), index.add("cat"), index.find("bee"), len(index)
+    (2, 0, None, 3)
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._numbers: dict[str, int] = {}
+        for place, name in enumerate(names):
+            if self.add(name) != place:
+                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return len(self._numbers)
+
+    @property
+    def names(self) -> list[str]:
+        """All names, by number."""
+        return list(self._numbers)
+
+    def find(self, name: str) -> int | None:
+        """Return the number of a name, None where it has none."""
+        return self._numbers.get(name)
+
+    def add(self, name: str) -> int:
+        """Return the number of a name, the next one where it is new."""
+        return self._numbers.setdefault(name, len(self._numbers))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A sparse array whose rows and labels have names.
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (m, l)
+        Ones for relevant labels, or scores.
+    row_names, label_names : list of str
+        Names of its m rows and l labels.
+    n_empty, n_ignored, n_new_labels : int
+        Of predictions: rows of the truth without a prediction, rows left out because the truth has none
+        of their name, and labels at the end that the truth does not name.
+    closed : bool
+        Whether a list told all labels, so that predictions can have no others.
+    """
+
+    matrix: Any
+    row_names: list[str]
+    label_names: list[str]
+    n_empty: int = 0
+    n_ignored: int = 0
+    n_new_labels: int = 0
+    closed: bool = False
+
+    def widened(self, label_names: list[str]) -> Named:
+        """Return the same rows with further labels, which none of them has.
+
+        Parameters
+        ----------
+        label_names : list of str
+            Names of all labels, beginning with those of these rows, as predictions like these have them.
+
+        Returns
+        -------
+        Named
+        """
+        if label_names[: len(self.label_names)] != self.label_names:
+            raise ValueError("label_names do not begin with the names of the labels that are there")
+        matrix = self.matrix
+        shape = matrix.shape[0], len(label_names)
+        wide = scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+        return replace(self, matrix=wide, label_names=label_names)
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Read the names of labels from a file.
+
+    Parameters
+    ----------
+    path : path
+        A text with one name on each line, or a JSON list of strings in a file ``NAME.json``; either may be
+        packed by gzip.
+
+    Returns
+    -------
+    list of str
+        The name of each column.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it holds anything else, or a name twice.
+    """
+    path = Path(path)
+    with naming(path, EXPECTED):
+        if path.name.lower().removesuffix(".gz").endswith(".json"):
+            names = _json_names(path)
+        else:
+            names = [line for _, line in numbered_lines(path)]
+            while names and not names[-1]:
+                names.pop()
+        for place, name in enumerate(names):
+            if not name:
+                raise ValueError(f"name {place} is empty")
+        NameIndex(names)
+    return names
+
+
+def _json_names(path: Path) -> list[str]:
+    with open_text(path) as file:
+        held = file.read(MOST_JSON_BYTES + 1)
+    if len(held) > MOST_JSON_BYTES:
+        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
+    try:
+        names = json.loads(held)
+    except RecursionError:
+        raise ValueError("its lists are nested without end") from None
+    if not isinstance(names, list):
+        raise ValueError(f"a JSON {type(names).__name__}, not a list")
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise ValueError(f"name {place} is {shown(json.dumps(name))}, not a string")
+    return names
+
+
+class Gathering:
+    """Named entries, in any order, on their way into a sparse array.
+
+    Parameters
+    ----------
+    like : Named or None
+        Rows and labels that predictions are brought in line with; None to gather a truth.
+    labels : list of str or None
+        Names of all labels of a truth, None where it is the truth that tells them.
+    """
+
+    def __init__(self, like: Named | None, labels: list[str] | None) -> None:
+        self._like, self._closed = like, labels is not None or (like is not None and like.closed)
+        self._rows = NameIndex(like.row_names if like is not None else ())
+        self._labels = NameIndex(like.label_names if like is not None else labels or ())
+        self._ignored: set[str] = set()
+        self._at = array("q"), array("q"), array("d"), array("q")  # row, label, value, place
+
+    def add_row(self, name: str) -> int | None:
+        """Return the number of a row, which may stay empty; None where the truth does not have it."""
+        if self._like is None:
+            return self._rows.add(name)
+        row = self._rows.find(name)
+        if row is None:
+            self._ignored.add(name)
+        return row
+
+    def add(self, row_name: str, label_name: str, value: float, place: int) -> None:
+        """Take the value of a label in a row, and where the file holds it."""
+        row = self.add_row(row_name)
+        if row is None:
+            return
+        label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
+        if label is None:
+            raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} given ones")
+        rows, labels, values, places = self._at
+        rows.append(row)
+        labels.append(label)
+        values.append(value)
+        places.append(place)
+
+    def duplicate(self) -> tuple[int, str, str] | None:
+        """Return the first place that repeats a row and a label, and their names; None if none does."""
+        rows, labels, _, places = (np.asarray(column) for column in self._at)
+        order = np.lexsort((labels, rows))  # stable: the first place comes first
+        same = (np.diff(rows[order]) == 0) & (np.diff(labels[order]) == 0)
+        if not same.any():
+            return None
+        repeats = order[1:][same]
+        first = int(repeats[np.argmin(places[repeats])])
+        return int(places[first]), self._rows.names[rows[first]], self._labels.names[labels[first]]
+
+    def finish(self) -> Named:
+        """Return the array: of ones where the values of a truth are positive, of scores as they are."""
+        rows, labels, values, _ = (np.asarray(column) for column in self._at)
+        n_rows, n_labels = len(self._rows), len(self._labels)
+        n_empty = n_rows - np.unique(rows).size
+        data: NDArray[Any] = values
+        if self._like is None:
+            kept = values > 0
+            rows, labels, data = rows[kept], labels[kept], np.ones(int(kept.sum()), np.uint8)
+            n_empty = 0
+        order = np.lexsort((labels, rows))
+        ptr = np.zeros(n_rows + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
+        matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
+        n_new = 0 if self._like is None else n_labels - len(self._like.label_names)
+        names = self._rows.names, self._labels.names
+        return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed)

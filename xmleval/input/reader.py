@@ -1,0 +1,145 @@
+"""Rows of files, taken some at a time and in order: shards as one, the next piece read ahead."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import scipy.sparse
+
+from xmleval.input.pieces import Pieces
+
+
+def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
+    """Return what is in memory as one piece: a sparse array, or a (labels, scores) pair of arrays."""
+    paired = isinstance(matrix, tuple)
+    n_rows = int((matrix[0] if paired else matrix).shape[0])
+    return Pieces(n_rows, n_labels if paired else int(matrix.shape[1]), lambda n_bytes: iter([matrix]))
+
+
+def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
+    """Return the rows of several files, given with their names, one after another."""
+    if len(shards) == 1:
+        return shards[0][1]
+    first, n_labels = shards[0][0], shards[0][1].n_labels
+    for name, pieces in shards:
+        if pieces.n_labels != n_labels:
+            unknown = "an unknown number of"
+            raise ValueError(
+                f"{name}: {pieces.n_labels or unknown} labels; {first} has {n_labels or unknown}"
+            )
+    sizes = [pieces.n_rows for _, pieces in shards]
+    n_rows = None if None in sizes else sum(size for size in sizes if size is not None)
+
+    starts: list[int] = []  # first row of each shard, as far as it is known
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        first = 0
+        for place, (_, pieces) in enumerate(shards):
+            starts[place:] = starts[place:] or [first]
+            for piece in pieces.read(n_bytes):
+                yield piece
+                first += _n_rows(piece)
+
+    def locate(row: int) -> tuple[str, int]:
+        place = bisect_right(starts, row) - 1
+        return shards[place][0], row - starts[place]
+
+    return Pieces(n_rows, n_labels, read, locate=locate)
+
+
+def count_columns(pieces: Pieces, n_bytes: int) -> int:
+    """Return the number of labels, reading everything where nothing else tells it."""
+    if pieces.n_labels is not None:
+        return pieces.n_labels
+    widths = (
+        int(piece[0].max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
+        for piece in pieces.read(n_bytes)
+    )
+    return max(widths, default=1)
+
+
+class RowReader:
+    """Rows of one input.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the input.
+    pieces : Pieces
+        What it holds.
+    n_bytes : int
+        About how many bytes of rows to read at a time; one more piece is read ahead.
+    n_labels : int or None
+        Number of columns of sparse pieces that do not know it.
+    """
+
+    def __init__(self, name: str, pieces: Pieces, n_bytes: int, n_labels: int | None) -> None:
+        self.name = name
+        self.n_rows = pieces.n_rows
+        self.n_taken = 0
+        self._locate = pieces.locate
+        self._n_labels = n_labels if pieces.n_labels is None else None
+        self._iterator = pieces.read(n_bytes)
+        self._pool = ThreadPoolExecutor(1)
+        self._piece: Any = None
+        self._place, self._size = 0, 0
+        self._next: Future[Any] | None = self._pool.submit(next, self._iterator, None)
+
+    def ready(self) -> int:
+        """Return how many rows can be taken at once; 0 at the end."""
+        while self._place == self._size and self._next is not None:
+            piece = self._next.result()
+            self._next = None if piece is None else self._pool.submit(next, self._iterator, None)
+            self._piece, self._place = piece, 0
+            self._size = 0 if piece is None else _n_rows(piece)
+        return self._size - self._place
+
+    def take(self, n: int) -> Any:
+        """Return the next rows, of those that are ready."""
+        start, stop = self._place, self._place + n
+        self._place = stop
+        self.n_taken += n
+        piece = self._piece if n == self._size else _cut(self._piece, start, stop)
+        if scipy.sparse.issparse(piece) and self._n_labels and piece.shape[1] < self._n_labels:
+            parts = piece.data, piece.indices, piece.indptr
+            piece = scipy.sparse.csr_array(parts, shape=(n, self._n_labels))
+        return piece
+
+    def skip(self, n: int) -> None:
+        """Leave out rows."""
+        while n and (some := min(n, self.ready())):
+            self.take(some)
+            n -= some
+
+    def count(self) -> int:
+        """Return how many rows there are, reading what is left where nothing else tells it."""
+        while self.n_rows is None and (n := self.ready()):
+            self.take(n)
+        return self.n_taken if self.n_rows is None else self.n_rows
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """Return the file of a row that was taken, and its number in it."""
+        return (self.name, row) if self._locate is None else self._locate(row)
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if isinstance(self._iterator, Generator):
+            self._iterator.close()  # and with it the file
+
+
+def _n_rows(piece: Any) -> int:
+    return int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
+
+
+def _cut(piece: Any, start: int, stop: int) -> Any:
+    if isinstance(piece, tuple):
+        return tuple(None if part is None else part[start:stop] for part in piece)
+    if not scipy.sparse.issparse(piece):
+        return piece[start:stop]
+    first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
+    parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
+    return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))

@@ -1,0 +1,346 @@
+"""Scores and top-k lists, brought into rankings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import (
+    Entries,
+    Rows,
+    Stored,
+    as_array,
+    as_list,
+    check_shape,
+    cut_entries,
+    is_sparse,
+    keep_entries,
+    rows_of,
+    stored_csr,
+    stored_lists,
+)
+from xmleval.input.errors import InputError, positive_integer, refuse_code
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
+from xmleval.kernels.ranking import (
+    copy_heads,
+    count_leading,
+    count_reaching,
+    falls,
+    head_pointer,
+    rank_rows,
+    select_heads,
+)
+from xmleval.records import Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
+
+SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
+SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
+PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
+EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
+
+
+def ranking_rows(
+    argument: str,
+    value: Any,
+    n_labels: int | None,
+    known: int,
+    unlisted: float | None = None,
+    depth: int | None = None,
+    ordered: bool = True,
+) -> Rows[Ranking]:
+    """Accept scores in any form and rank them block by block.
+
+    Parameters
+    ----------
+    argument : str
+        Name of the argument, for messages.
+    value : sparse matrix or array, dense array, (labels, scores) pair, or ragged lists
+        Ragged lists only where ``n_labels`` is given; ``scores`` of a pair may be None.
+    n_labels : int or None
+        Number of labels as the caller gave it.
+    known : int
+        Number of labels of the truth.
+    unlisted : float or None
+        Score of labels that are not listed; None ranks them below everything.
+    depth : int or None
+        How many leading labels of a row are needed; None for all.
+    ordered : bool
+        Whether they are needed best first; matrices are then left in the order of their labels.
+
+    Returns
+    -------
+    Rows of Ranking
+
+    Raises
+    ------
+    InputError
+        If a score is NaN, ids are out of range or doubled in a row, or shapes disagree.
+    """
+    if n_labels is not None:
+        positive_integer("n_labels", n_labels)
+    if unlisted is not None:
+        depth = None  # what competes with unlisted labels depends on every listed one
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
+        return _list_rows(argument, value[0], value[1], known, unlisted, depth)
+    if is_sparse(value):
+        if unlisted != 0:
+            refuse_padding(argument, value)
+        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered)
+    if n_labels is not None and isinstance(value, list):
+        return _ragged_rows(argument, value, known, unlisted, depth)
+    array = as_array(argument, value)
+    n_rows, width = check_shape(argument, array.shape, known)
+    if not ordered:
+        depth = None  # where every label stands at its id, counting what is above a few is as fast
+
+    @lru_cache(maxsize=2)  # blocks are of one size, but for the last
+    def every_cell(n: int) -> tuple[Ints, Labels]:
+        labels = np.empty((n, width), label_dtype(width))
+        labels[:] = np.arange(width)  # unlike tile, this lets other threads work
+        return np.arange(n + 1) * width, labels.reshape(-1)
+
+    def block(start: int, stop: int) -> Ranking:
+        ptr, labels = every_cell(stop - start)
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)
+
+    return Rows(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
+
+
+def has_scores(value: Any, n_labels: int | None) -> bool | None:
+    """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
+    if isinstance(value, tuple):
+        return len(value) == 2 and value[1] is not None
+    if n_labels is None or not isinstance(value, list):
+        return True
+    first = next((item for row in value for item in row), None)
+    return None if first is None else isinstance(first, tuple | list)
+
+
+def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+    """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
+    scores = _exact_scores(argument, values, ptr, start)
+    _refuse_nan(argument, scores, ptr, start)
+    return scores
+
+
+def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+    scores: Scores
+    if values.dtype.char in EXACT_FLOAT32:
+        scores = values.astype(np.float32, copy=False)
+    else:
+        scores = values.astype(np.float64, copy=False)
+        if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+            large = np.flatnonzero(
+                (values > 2**53) | (values < -(2**53) if values.dtype.kind == "i" else False)
+            )
+            lost = [p for p in large if int(scores[p]) != int(values[p])][:1]
+        else:
+            lost = list(np.flatnonzero((scores != values) & (values == values))[:1])
+        if lost:
+            row = start + int(rows_of(ptr, np.array(lost))[0])
+            raise InputError(argument, f"row {row}: score {values[lost[0]]} is not exact in float64")
+    return np.ascontiguousarray(scores)
+
+
+def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
+    if scores.size and np.isnan(scores.min()):
+        row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
+        raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
+
+
+def refuse_padding(argument: str, matrix: Any) -> None:
+    """Refuse blocks with zeros in them: a stored zero is a score, one that fills a block is none."""
+    padded = matrix.format == "bsr" and matrix.blocksize != (1, 1) and not np.asarray(matrix.data).all()
+    if padded:
+        raise InputError(
+            argument,
+            "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or unlisted=0.0 where "
+            "every zero counts as not listed",
+        )
+
+
+def _sparse_rows(
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool
+) -> Rows[Ranking]:
+    n_rows = stored.ptr.size - 1
+
+    def block(start: int, stop: int) -> Ranking:
+        entries = cut_entries(argument, stored, start, stop)
+        assert entries.data is not None
+        scores = ordered_scores(argument, entries.data, entries.ptr, start)
+        ptr, labels = entries.ptr, entries.labels
+        if unlisted is not None:
+            # such an entry says what its absence would say; ties then go by id among all of them
+            competing = scores != as_score(unlisted, scores)
+            ptr, labels, _ = keep_entries(entries, competing)
+            scores = scores[competing]
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)
+
+    per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
+    return Rows(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _picks(depth: int | None, ordered: bool) -> bool:
+    """Tell whether the best few of a row are picked, in order even where that is not asked for."""
+    return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
+
+
+def _rank(
+    ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None, ordered: bool
+) -> Ranking:
+    """Rank entries whose ids rise within each row."""
+    if _picks(depth, ordered):
+        assert depth is not None
+        head_ptr = head_pointer(ptr, depth)
+        head_labels = np.empty(head_ptr[-1], labels.dtype)
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
+        return _with_level(head_ptr, head_labels, head_scores, unlisted)
+    if not ordered:
+        n_above = row_sizes(ptr)
+        if unlisted is not None:
+            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
+        return Ranking(ptr, labels, scores, n_above, False)
+    labels, scores = labels.copy(), scores.copy()
+    rank_rows(ptr, labels, scores)
+    return _with_level(ptr, labels, scores, unlisted, depth)
+
+
+def _with_level(
+    ptr: Ints, labels: Labels, scores: Scores | None, unlisted: float | None, depth: int | None = None
+) -> Ranking:
+    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+    if depth is not None:
+        ptr, labels, scores = cut_heads(ptr, labels, scores, depth)
+    n_above = row_sizes(ptr)
+    if unlisted is not None and scores is not None:
+        count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
+    return Ranking(ptr, labels, scores, n_above)
+
+
+def cut_heads(
+    ptr: Ints, labels: Labels, scores: Scores | None, depth: int
+) -> tuple[Ints, Labels, Scores | None]:
+    """Return the first ``depth`` entries of rows that are in order; the arrays themselves if that is all."""
+    head_ptr = head_pointer(ptr, depth)
+    if head_ptr[-1] == ptr[-1]:
+        return ptr, labels, scores
+    heads = np.empty(head_ptr[-1], labels.dtype)
+    copy_heads(ptr, labels, head_ptr, heads)
+    if scores is None:
+        return head_ptr, heads, None
+    head_scores = np.empty(head_ptr[-1], scores.dtype)
+    copy_heads(ptr, scores, head_ptr, head_scores)
+    return head_ptr, heads, head_scores
+
+
+def _list_rows(
+    argument: str,
+    given_labels: Any,
+    given_scores: Any,
+    n_labels: int,
+    unlisted: float | None,
+    depth: int | None,
+) -> Rows[Ranking]:
+    labels = as_array(argument, given_labels)
+    if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
+        raise InputError(
+            argument,
+            f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of "
+            f"shape {labels.shape}",
+        )
+    scores = None if given_scores is None else as_array(argument, given_scores)
+    if scores is not None and scores.shape != labels.shape:
+        raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+    if scores is None and unlisted is not None:
+        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    n_rows, width = labels.shape
+
+    def block(start: int, stop: int) -> Ranking:
+        ids = labels[start:stop]
+        ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
+        values = None if scores is None else scores[start:stop].reshape(-1)
+        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
+
+    return Rows(n_rows, n_labels, 24.0 * width, block)
+
+
+def _ranked_list(
+    argument: str,
+    ptr: Ints,
+    ids: NDArray[Any],
+    values: NDArray[Any] | None,
+    start: int,
+    n_labels: int,
+    unlisted: float | None,
+    depth: int | None,
+) -> Ranking:
+    """Check ids that are given best first, and order them where their scores do not fall."""
+    given = ids
+    if ids.dtype not in (np.int32, np.int64):
+        ids = ids.astype(np.int64)
+    ids = np.ascontiguousarray(ids)
+    code, row, position = check_list(ptr, ids, n_labels)
+    if code == BAD_LABEL:
+        bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
+        if bad.size:
+            row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
+            raise InputError(
+                argument, f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
+            )
+        ptr, ids, values = keep_entries(Entries(ptr, ids, values), ids >= 0)
+        code, row, position = check_list(ptr, ids, n_labels)
+    if code != FINE:
+        refuse_code(argument, code, start + row, int(ids[position]), n_labels)
+    labels = ids.astype(label_dtype(n_labels), copy=False)
+    if values is None:
+        return _with_level(ptr, labels, None, unlisted, depth)
+    scores = _exact_scores(argument, values, ptr, start)
+    if not falls(ptr, scores):
+        _refuse_nan(argument, scores, ptr, start)
+        labels, scores = labels.copy(), scores.copy()
+        rank_rows(ptr, labels, scores)
+    return _with_level(ptr, labels, scores, unlisted, depth)
+
+
+def _ragged_rows(
+    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
+) -> Rows[Ranking]:
+    """Accept one list per row, of ids or of (id, score) pairs, best first."""
+    rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
+    with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
+    if not with_scores and unlisted is not None:
+        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    scores: list[float] = []
+    if with_scores:
+        scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
+        rows = [[pair[0] for pair in pairs] for pairs in rows]
+    stored = stored_lists(argument, rows, n_labels)
+    data = np.array(scores, np.float64) if with_scores else None
+
+    def block(start: int, stop: int) -> Ranking:
+        lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
+        ptr = stored.ptr[start : stop + 1] - lo
+        values = None if data is None else data[lo:hi]
+        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
+
+    return Rows(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
+
+
+def _score_of(argument: str, row: int, pair: Any) -> float:
+    """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
+    try:
+        score = float(pair[1])
+        lost = score != pair[1] and score == score
+    except (TypeError, ValueError):
+        raise InputError(argument, f"row {row}: score {pair[1]!r} is not a number") from None
+    if lost or isinstance(pair[1], str):
+        raise InputError(argument, f"row {row}: score {pair[1]!r} is not exact in float64")
+    return score

@@ -1,0 +1,95 @@
+"""Label sets: the truth, and predicted sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import (
+    Entries,
+    Rows,
+    Stored,
+    as_array,
+    check_shape,
+    cut_entries,
+    is_sparse,
+    keep_entries,
+    rows_of,
+    stored_csr,
+    stored_lists,
+)
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.records import Truth, label_dtype
+
+
+def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None = None) -> Rows[Truth]:
+    """Accept label sets in any form.
+
+    Parameters
+    ----------
+    argument : str
+        Name of the argument, for messages.
+    value : sparse matrix or array, dense 0/1 array, or list of lists of label ids
+        Lists of ids only where ``n_labels`` is given.
+    n_labels : int or None
+        Number of labels as the caller gave it.
+    known : int or None
+        Number of labels that another input has settled.
+
+    Returns
+    -------
+    Rows of Truth
+
+    Raises
+    ------
+    InputError
+        If anything but 0 and 1 is stored, ids are out of range or doubled, or shapes disagree.
+    """
+    if n_labels is not None:
+        n_labels = positive_integer("n_labels", n_labels)
+        check_shape("n_labels", (0, n_labels), n_labels)
+    expected = n_labels if n_labels is not None else known
+    if is_sparse(value):
+        return _stored_rows(argument, stored_csr(argument, value, expected))
+    if n_labels is not None and isinstance(value, list | tuple):
+        return _stored_rows(argument, stored_lists(argument, value, n_labels))
+    array = as_array(argument, value)
+    n_rows, width = check_shape(argument, array.shape, expected)
+
+    def block(start: int, stop: int) -> Truth:
+        cells = array[start:stop]
+        rows, labels = np.nonzero(cells)
+        _refuse_other_values(argument, cells[rows, labels], rows + start)
+        ptr = np.searchsorted(rows, np.arange(stop - start + 1))
+        return Truth(ptr.astype(np.int64), labels.astype(label_dtype(width)))
+
+    return Rows(n_rows, width, float(width * array.dtype.itemsize), block)
+
+
+def _stored_rows(argument: str, stored: Stored) -> Rows[Truth]:
+    n_rows = stored.ptr.size - 1
+
+    def block(start: int, stop: int) -> Truth:
+        entries = cut_entries(argument, stored, start, stop)
+        if entries.data is not None and not bool((entries.data == 1).all()):
+            entries = _drop_zeros(argument, entries, start)
+        return Truth(entries.ptr, entries.labels)
+
+    return Rows(n_rows, stored.n_labels, 16.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _drop_zeros(argument: str, entries: Entries, start: int) -> Entries:
+    assert entries.data is not None
+    stored = np.flatnonzero(entries.data)
+    _refuse_other_values(argument, entries.data[stored], rows_of(entries.ptr, stored) + start)
+    return keep_entries(entries, entries.data != 0)
+
+
+def _refuse_other_values(argument: str, values: NDArray[Any], rows: NDArray[Any]) -> None:
+    bad = np.flatnonzero(values != 1)
+    if bad.size:
+        raise InputError(
+            argument, f"row {rows[bad[0]]}: value {values[bad[0]]} is neither 0 nor 1 in a label set"
+        )

@@ -1,0 +1,99 @@
+"""The arguments of one update, joined into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xmleval.engine.plan import NO_GAPS, Plan
+from xmleval.input.csr import Rows, rows_at_a_time
+from xmleval.input.errors import InputError
+from xmleval.input.scores import ranking_rows
+from xmleval.input.sets import set_rows
+from xmleval.input.weights import check_weight
+from xmleval.records import Block, Ranking, Truth, row_sizes
+from xmleval.view.decision import refuse_infinite
+
+
+class Inputs(NamedTuple):
+    """Rows to count: how many, how many at a time by default, and a function that gives a block."""
+
+    n_rows: int
+    block_rows: int
+    block: Callable[[int, int], Block]
+
+
+def join_inputs(
+    plan: Plan,
+    truth: Rows[Truth],
+    y_score: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    *,
+    n_labels: int | None,
+    first_row: int,
+    score_dtypes: set[str],
+) -> Inputs:
+    """Accept the arguments of an update.
+
+    ``n_labels`` as the caller gave it; ``score_dtypes`` holds the types of scores seen so far, and takes
+    those of these rows as blocks are asked for.
+    """
+    unlisted = plan.conventions.unlisted_score
+    scores: Rows[Ranking] | None = None
+    if y_score is not None:
+        scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
+    pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
+    listed: Rows[Ranking] | None = None
+    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
+        # the ranking leaves out entries that score as if they were not listed
+        most = int(min(plan.decision.value, plan.n_labels))
+        listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most)
+    for argument, rows in (("y_score", scores), ("y_pred", pred)):
+        if rows is not None and rows.n_rows != truth.n_rows:
+            raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
+    weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+
+    def block(start: int, stop: int) -> Block:
+        relevant = truth.block(start, stop)  # first, so that its faults are named first
+        ranking = None if scores is None else scores.block(start, stop)
+        if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
+            score_dtypes.add(ranking.scores.dtype.name)
+            if len(score_dtypes) > 1:
+                raise InputError(
+                    "y_score",
+                    f"scores are {ranking.scores.dtype} where earlier ones were not; unlisted= is rounded "
+                    "to their type, so a stream must keep to one",
+                )
+        if ranking is not None:
+            _refuse_gaps(plan, relevant, ranking, start)
+            if plan.decision is not None and plan.uses_decision:
+                refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
+        given = pred or listed
+        sets = None if given is None else given.block(start, stop)
+        return Block(
+            truth=relevant,
+            ranking=ranking,
+            pred=None if sets is None else Truth(sets.ptr, sets.labels),
+            weight=None if weight is None else weight[start:stop],
+            first_row=first_row + start,
+        )
+
+    per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
+    return Inputs(truth.n_rows, rows_at_a_time(per_row), block)
+
+
+def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
+    """Refuse rows without a score for every label where a measure that was asked for by name needs them."""
+    insisted = [spec for spec in plan.gapless if str(spec) in plan.insisted]
+    if not insisted:
+        return
+    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
+    for spec in insisted:
+        gap = n_listed < plan.n_labels
+        if spec.average == "samples":
+            gap &= (n_relevant > 0) & (n_relevant < plan.n_labels)
+        if gap.any():
+            row = int(gap.argmax())
+            listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
+            raise InputError("y_score", f"row {start + row}: {listed}; {spec} needs {NO_GAPS}")

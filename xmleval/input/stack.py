@@ -1,0 +1,108 @@
+"""CSR arrays of rows that were parsed, and of many pieces of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from xmleval.kernels.checking import DUPLICATE, UNSORTED, check_labels, sort_labels
+from xmleval.records import Ints, Labels, label_dtype
+
+
+class DuplicateError(ValueError):
+    """A label id that a row holds twice."""
+
+    def __init__(self, row: int, label: int) -> None:
+        super().__init__(f"label id {label} occurs twice; ids of a row must be distinct")
+        self.row = row
+
+
+def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
+    """Return rows as a CSR array with rising ids.
+
+    Parameters
+    ----------
+    ptr, labels, data : array
+        Stored entries, ids within range; sorted in place where they are not.
+    n_labels : int
+        Number of columns.
+
+    Raises
+    ------
+    DuplicateError
+        If a row holds an id twice.
+    """
+    code, row, position = check_labels(ptr, labels, n_labels)
+    if code == UNSORTED:
+        order = np.arange(labels.size)
+        sort_labels(ptr, labels, order)
+        data = data[order]
+        code, row, position = check_labels(ptr, labels, n_labels)
+    if code == DUPLICATE:
+        raise DuplicateError(row, int(labels[position]))
+    return make_csr(ptr, labels, data, n_labels)
+
+
+def make_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
+    """Return canonical entries as a CSR array, without a copy of them."""
+    if ptr[-1] <= np.iinfo(labels.dtype).max:
+        ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
+    made = scipy.sparse.csr_array((data, labels, ptr), shape=(ptr.size - 1, n_labels))
+    made.has_canonical_format = True
+    return made
+
+
+def all_cells(dense: NDArray[Any]) -> Any:
+    """Return a dense array as CSR with every cell stored, zeros too."""
+    n_rows, n_labels = dense.shape
+    labels = np.tile(np.arange(n_labels, dtype=label_dtype(n_labels)), n_rows)
+    ptr = np.arange(n_rows + 1, dtype=np.int64) * n_labels
+    return make_csr(ptr, labels, np.ravel(dense), n_labels)
+
+
+def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
+    """Put CSR arrays on top of one another in little more memory than the result takes.
+
+    Parameters
+    ----------
+    pieces : iterable of CSR arrays
+        Each is dropped before the next is asked for.
+    n_labels : int
+        Number of columns, at least; a wider piece widens the result.
+    dtype : dtype
+        Type of the data, at least.
+    """
+    ptr, labels, data = _Growing(np.int64), _Growing(label_dtype(n_labels)), _Growing(dtype)
+    ptr.append(np.zeros(1, np.int64))
+    for piece in pieces:
+        n_labels = max(n_labels, piece.shape[1])
+        ptr.append(piece.indptr[1:] + np.int64(labels.size))
+        labels.append(piece.indices)
+        data.append(piece.data)
+    return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels)
+
+
+class _Growing:
+    """An array that grows at its end, by reallocation, which for large arrays does not copy."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.held: NDArray[Any] = np.empty(0, dtype)
+        self.size = 0
+
+    def append(self, values: NDArray[Any]) -> None:
+        dtype = np.result_type(self.held, values)
+        if dtype != self.held.dtype:
+            self.held = self.held.astype(dtype)
+        size = self.size + values.size
+        if size > self.held.size:
+            self.held.resize(size + size // 4, refcheck=False)
+        self.held[self.size : size] = values
+        self.size = size
+
+    def cut(self) -> NDArray[Any]:
+        self.held.resize(self.size, refcheck=False)
+        return self.held

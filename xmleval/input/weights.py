@@ -1,0 +1,46 @@
+"""Vectors that go with the data: instance weights and label propensities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.input.csr import as_array
+from xmleval.input.errors import InputError
+from xmleval.records import Floats, Propensity
+
+# Weights are scaled by one power of two, which changes no mean, so that they lie within 2^-50..1: there
+# sums of weights are exact in fixed point, and weighted sums overflow no sooner than plain ones.
+LIGHTEST, HEAVIEST = 2.0**-30, 2.0**20
+MOST_PROPENSITY = 2.0**30
+
+
+def check_weight(value: Any, n_rows: int) -> Floats:
+    """Return instance weights over the heaviest possible one as float64 (n_rows,), or refuse them."""
+    weight = as_array("sample_weight", value).astype(np.float64, copy=False)
+    if weight.shape != (n_rows,):
+        raise InputError("sample_weight", f"shape {weight.shape} does not match {n_rows} rows")
+    bad = np.flatnonzero(~((weight == 0) | ((weight >= LIGHTEST) & (weight <= HEAVIEST))))
+    if bad.size:
+        raise InputError(
+            "sample_weight",
+            f"row {bad[0]}: weight {weight[bad[0]]} is neither 0 nor within 2^-30..2^20, "
+            "where sums are exact; scale all weights by one factor",
+        )
+    return weight / HEAVIEST
+
+
+def check_propensity(value: Any, n_labels: int | None) -> Propensity:
+    """Return a copy of inverse propensities, or refuse them."""
+    weights = np.array(as_array("propensity", value), np.float64)
+    if weights.ndim != 1 or (n_labels is not None and weights.size != n_labels):
+        expected = "a vector" if n_labels is None else f"({n_labels},)"
+        raise InputError("propensity", f"shape {weights.shape} is not {expected}: one per label")
+    least, most = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
+    if not (least > 0 and most <= MOST_PROPENSITY):  # both are NaN where any is
+        bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())
+        raise InputError(
+            "propensity", f"label {bad}: inverse propensity {weights[bad]} is not within 0..2^30"
+        )
+    return Propensity(weights, least, most)

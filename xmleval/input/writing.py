@@ -1,0 +1,113 @@
+"""What is written: data in memory or in pieces, checked and brought into canonical blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.files.saved import replacing
+from xmleval.input.csr import Rows
+from xmleval.input.errors import InputError
+from xmleval.input.pieces import Pieces
+from xmleval.input.scores import ranking_rows
+from xmleval.input.sets import set_rows
+
+PIECE_BYTES = 8 << 20
+
+
+@contextlib.contextmanager
+def replacing_text(path: Path) -> Iterator[Any]:
+    """Give a file as `replacing` does, compressed by gzip where its name ends in .gz."""
+    with contextlib.ExitStack() as opened:
+        file: Any = opened.enter_context(replacing(path))
+        if path.name.lower().endswith(".gz"):
+            file = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+        yield file
+
+
+def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield the number of labels as far as it shows, and checked rows, some at a time.
+
+    Parameters
+    ----------
+    data : sparse or dense array, (labels, scores) pair of arrays, or Pieces
+        What `xmleval.evaluate` takes, or what a reader gives.
+    kind : str
+        "truth" for blocks of Truth, "scores" for blocks of Ranking.
+    n_labels : int or None
+        Number of labels where it is known.
+    """
+    if not isinstance(data, Pieces):
+        rows = _rows(data, kind, n_labels)
+        yield from ((rows.n_labels, block) for block in rows.blocks())
+        return
+    first, most = 0, 0
+    for piece in data.read(PIECE_BYTES):
+        try:
+            rows = _rows(piece, kind, data.n_labels or n_labels)
+            most = max(most, rows.n_labels)
+            for block in rows.blocks():
+                yield most, block
+        except InputError as error:
+            raise ValueError(f"{kind}, rows counted from {first}: {error.text}") from None
+        first += rows.n_rows
+
+
+def known_labels(data: Any, n_labels: int | None) -> int | None:
+    """Return the number of labels where data tell it before they are read, or the given one."""
+    if isinstance(data, Pieces):
+        return data.n_labels or n_labels
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    return int(shape[-1]) if len(shape) == 2 else n_labels
+
+
+def _rows(data: Any, kind: str, n_labels: int | None) -> Rows[Any]:
+    if kind == "truth":
+        return set_rows("truth", data, None, n_labels)
+    if n_labels is None and isinstance(data, tuple):
+        labels = np.asarray(data[0])  # as far as they go
+        n_labels = int(labels.max(initial=0)) + 1 if labels.dtype.kind in "iu" else 1
+    elif n_labels is None:
+        n_labels = known_labels(data, None) or 1
+    return ranking_rows("scores", data, None, n_labels)
+
+
+def as_sparse(data: Any, kind: str, n_labels: int | None) -> Any:
+    """Return data as one CSR array: ones of a truth, every stored score."""
+    if not isinstance(data, tuple):
+        return data
+    blocks = [block for _, block in canonical(data, kind, n_labels)]
+    width = n_labels or 1 + max((int(block.labels.max(initial=0)) for block in blocks), default=0)
+    if any(block.scores is None for block in blocks):
+        raise InputError(kind, "a list without scores is no matrix; expected scores with it")
+    ptr = np.concatenate([[0], *(np.diff(block.ptr) for block in blocks)]).cumsum()
+    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
+    scores = np.concatenate([block.scores for block in blocks]) if blocks else np.empty(0, np.float32)
+    found = scipy.sparse.csr_array((scores, labels, ptr), shape=(ptr.size - 1, width))
+    found.sort_indices()
+    return found
+
+
+def as_lists(data: Any, kind: str, n_labels: int | None) -> tuple[Any, Any]:
+    """Return data as lists, best first: labels with -1 behind a row's last one, and scores or None."""
+    if isinstance(data, tuple):
+        return data
+    blocks = [block for _, block in canonical(data, kind, n_labels)]
+    depth = max((int(np.diff(block.ptr).max(initial=0)) for block in blocks), default=0)
+    rows = sum(block.ptr.size - 1 for block in blocks)
+    labels = np.full((rows, depth), -1, blocks[0].labels.dtype if blocks else np.int32)
+    scores = np.full((rows, depth), np.nan, blocks[0].scores.dtype if blocks else np.float32)
+    first = 0
+    for block in blocks:
+        sizes = np.diff(block.ptr)
+        filled = np.arange(depth) < sizes[:, None]
+        labels[first : first + sizes.size][filled] = block.labels
+        scores[first : first + sizes.size][filled] = block.scores
+        first += sizes.size
+    return labels, scores

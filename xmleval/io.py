@@ -1,0 +1,35 @@
+"""Reading truth and predictions from files."""
+
+from __future__ import annotations
+
+from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
+from xmleval.input.formats.format import Format
+from xmleval.input.formats.parquet import write_parquet
+from xmleval.input.formats.registry import FORMATS, find_format, find_input_format, read_scores, read_truth
+from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
+from xmleval.input.formats.xmc import write_xmc
+from xmleval.input.names import Named, NameIndex, read_names
+from xmleval.input.pieces import Pieces
+from xmleval.input.vector import read_propensity
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "NameIndex",
+    "Named",
+    "Pieces",
+    "find_format",
+    "find_input_format",
+    "read_arrow_scores",
+    "read_arrow_truth",
+    "read_names",
+    "read_propensity",
+    "read_qrels",
+    "read_run",
+    "read_scores",
+    "read_truth",
+    "write_parquet",
+    "write_qrels",
+    "write_run",
+    "write_xmc",
+]

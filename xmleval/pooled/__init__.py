@@ -1,0 +1,1 @@
+"""Scores pooled over rows, for curves of all entries and of each label."""

@@ -1,0 +1,206 @@
+"""Curves of every label, read off piles of keys, or of scores that lie together by label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.kernels.columns import append_columns, sort_columns
+from xmleval.kernels.keys import group_keys, group_pairs
+from xmleval.kernels.runs import sum_labels_below, sweep_labels
+from xmleval.pooled.curves import Work
+from xmleval.pooled.piles import (
+    Grouped,
+    Pile,
+    Ranges,
+    before_label,
+    common_dtype,
+    label_of,
+    sampled_quantiles,
+    score_of,
+)
+from xmleval.pooled.spill import Keys
+from xmleval.records import Bools, Floats, Ints, Scores
+
+SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # comparisons that take as long as sorting, and per score
+LONG = 1 << 12  # scores of a label from which NumPy sorts them faster
+
+
+class Columns(NamedTuple):
+    """Scores of consecutive labels: int64 (n + 1,), (s,), those of a label together."""
+
+    ptr: Ints
+    scores: Scores
+
+
+class LabelCurves(NamedTuple):
+    """What is found of every label, float64 (n,) or (n, 2); see `kernels.runs.sweep_labels`."""
+
+    pairs: Floats
+    precision: Floats
+    peak: Floats
+
+
+def sweep_columns(
+    relevant: Sequence[Pile],
+    irrelevant: Pile,
+    n_labels: int,
+    n_cells: Ints | None,
+    level: float | None,
+    work: Work,
+) -> LabelCurves:
+    """Walk down the scores of every label.
+
+    Parameters
+    ----------
+    relevant : sequence of Pile
+        Keys of relevant cells, in several piles.
+    irrelevant : Pile
+        Keys of irrelevant cells.
+    n_labels : int
+        Number of labels.
+    n_cells : int64 (n_labels, 2) or None
+        Relevant and irrelevant cells of every label; None where only those with a score count.
+    level : float or None
+        Score of the cells without one; None where they stand below everything.
+    work : Work
+        Memory and threads to use.
+    """
+    found = LabelCurves(np.empty((n_labels, 2)), np.empty(n_labels), np.empty((n_labels, 2)))
+    place = np.nan if level is None else level
+
+    def count(start: int, stop: int, good: Columns, bad: Columns) -> None:
+        n_listed = np.stack([np.diff(good.ptr), np.diff(bad.ptr)], axis=1)
+        in_order = _sort_where_that_pays(n_listed, bad)
+        own = LabelCurves(*(array[start:stop] for array in found))
+        n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
+        sweep_labels(*good, *bad, in_order, n_unlisted, place, *own)
+
+    _over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
+    return found
+
+
+def open_columns(relevant: Pile, taken: Sequence[Pile], last: Scores, n_labels: int, work: Work) -> Floats:
+    """Count, for every label, pairs of a relevant score with a last score below it, and level, (n, 2).
+
+    ``taken`` are the last scores of the rows that do not count for a label.
+    """
+    pairs = np.zeros((n_labels, 2))
+
+    def count(start: int, stop: int, good: Columns, gone: Columns) -> None:
+        sum_labels_below(*good, *gone, last, pairs[start:stop])
+
+    _over_labels([relevant], taken, n_labels, count, work)
+    return pairs
+
+
+def _over_labels(
+    one: Sequence[Pile],
+    other: Sequence[Pile],
+    n_labels: int,
+    count: Callable[[int, int, Columns, Columns], None],
+    work: Work,
+    sort_other: bool = True,
+) -> None:
+    """Call a function with ranges of labels and the scores that two groups of piles have for them.
+
+    Scores rise within each label; those of the other group need not, where nobody asks.
+    """
+    piles = [*one, *other]
+    grouped = [[part for pile in group for part in pile.parts()] for group in (one, other)]
+    together = any(grouped) and all(isinstance(part, Grouped) for parts in grouped for part in parts)
+    if together and not sort_other:
+        _over_grouped(grouped[0], grouped[1], n_labels, count, work.n_ranges(piles), work)
+        return
+    for pile in piles:
+        pile.ungroup()
+    dtype = common_dtype(piles, np.int64)
+    cuts = np.unique(sampled_quantiles(piles, work.n_ranges(piles)).astype(np.int64))
+    cuts = cuts[cuts > 0]
+    bounds = [0, *cuts.tolist(), n_labels]
+    ranges = Ranges(piles, before_label(cuts, dtype), work.map)
+    groups = range(len(one)), range(len(one), len(piles))
+
+    def task(number: int) -> None:
+        start, stop = bounds[number], bounds[number + 1]
+        good = _columns(ranges.load_all(groups[0], 2 * number), start, stop)
+        if sort_other:
+            bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
+        else:
+            keys = ranges.load(len(one), 2 * number, in_order=False)
+            bad = _grouped(keys, start, stop)
+        count(start, stop, good, bad)
+
+    work.map(task, range(len(bounds) - 1))
+
+
+def _over_grouped(
+    one: Sequence[Grouped],
+    other: Sequence[Grouped],
+    n_labels: int,
+    count: Callable[[int, int, Columns, Columns], None],
+    n_ranges: int,
+    work: Work,
+) -> None:
+    """Do what `_over_labels` does where all scores lie together by label in several arrays.
+
+    Those of the other group are in any order within each label.
+    """
+    reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
+    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n_ranges) / n_ranges)
+    bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
+
+    def task(number: int) -> None:
+        start, stop = bounds[number], bounds[number + 1]
+        good, bad = (_gathered(parts, start, stop) for parts in (one, other))
+        sort_columns(*good, LONG)
+        _sort_labels(good, np.diff(good.ptr) > LONG)
+        count(start, stop, good, bad)
+
+    work.map(task, range(len(bounds) - 1))
+
+
+def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
+    """Return the scores of labels start..stop-1 of several arrays, in any order within each."""
+    ptr = np.zeros(stop - start + 1, np.int64)
+    for part in parts:
+        ptr += part.ptr[start : stop + 1] - part.ptr[start]
+    dtype = np.result_type(np.float32, *(part.scores.dtype for part in parts))
+    columns = Columns(ptr, np.empty(ptr[-1], dtype))
+    place_of = ptr[:-1].copy()
+    for part in parts:
+        append_columns(part.ptr[start : stop + 1], part.scores, place_of, columns.scores)
+    return columns
+
+
+def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:
+    """Sort the scores of labels for which counting through them for each relevant one would cost more."""
+    n_good, n_bad = n_listed.T
+    in_order: Bools = n_good * n_bad > SORTED_FROM + SORTED_PER_SCORE * n_bad
+    _sort_labels(bad, in_order)
+    return in_order
+
+
+def _sort_labels(columns: Columns, flags: Bools) -> None:
+    """Sort the scores of each flagged label, in place."""
+    for label in np.flatnonzero(flags):
+        columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
+
+
+def _grouped(keys: Keys, start: int, stop: int) -> Columns:
+    """Return the scores of keys by label, in any order within each."""
+    ptr = np.empty(stop - start + 1, np.int64)
+    if keys.dtype == np.int64:
+        bits: Any = np.empty(keys.size, np.int32)
+        group_keys(keys, start, ptr, bits)
+        return Columns(ptr, bits.view(np.float32))
+    scores = np.empty(keys.size, np.float64)
+    group_pairs(keys.view(np.float64).reshape(-1, 2), start, ptr, scores)
+    return Columns(ptr, scores)
+
+
+def _columns(keys: Keys, start: int, stop: int) -> Columns:
+    ptr: Ints = np.searchsorted(label_of(keys), np.arange(start, stop + 1))
+    return Columns(ptr, score_of(keys))

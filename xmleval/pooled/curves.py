@@ -1,0 +1,243 @@
+"""Curves of pooled scores, read off piles of keys range by range; how they are cut leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.kernels.fixed import LIMBS, add_term, carry
+from xmleval.kernels.keys import HALF
+from xmleval.kernels.runs import sum_below, sweep, trace, weigh_group
+from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
+from xmleval.pooled.spill import Keys
+from xmleval.records import Floats, Ints, Scores
+from xmleval.threads import map_in_turns
+
+T = TypeVar("T")
+LARGE = 1 << 20  # keys from which sorting ranges side by side pays
+LEAST_RANGE = 1 << 12  # bytes
+
+
+class Unlisted(NamedTuple):
+    """Cells that share one place: how many are relevant and irrelevant, and their score (None: below all)."""
+
+    relevant: int
+    irrelevant: int
+    level: float | None
+
+
+class Last(NamedTuple):
+    """Last scores of rows, rising, and the irrelevant cells that the first of them leave open, (m + 1,)."""
+
+    scores: Scores
+    n_left: Ints
+
+
+class Curve(NamedTuple):
+    """What curves of pooled scores say: of all cells together, or of each label, float64 (n,).
+
+    Of all cells together, where counts may be of any size, they are arrays of integers of Python.
+
+    n_relevant, n_irrelevant : cells; right, level : (relevant, irrelevant) pairs in the right order, and
+    with equal scores; precision : sum over relevant cells of the precision at the end of their tie group;
+    peak, threshold : largest F1 of a cut between tie groups, and the least score above the cut.
+    """
+
+    n_relevant: NDArray[Any]
+    n_irrelevant: NDArray[Any]
+    right: NDArray[Any]
+    level: NDArray[Any]
+    precision: Floats
+    peak: Floats
+    threshold: Floats
+
+
+class Curves(NamedTuple):
+    """Curves as the scores stand, and where unlisted labels take the worst and the best scores they may."""
+
+    value: Curve
+    worst: Curve | None
+    best: Curve | None
+
+
+class Found(NamedTuple):
+    """What some cells add to the curve of all of them; see `kernels.runs.sweep`.
+
+    pairs : relevant cells with an irrelevant one, in the right order and level
+    precision : fixed point, int64 (4,); peak : float64 (2,); points : float64 (p, 3)
+    open_pairs : relevant cells with one that a last score below theirs, or level, leaves open
+    """
+
+    pairs: tuple[int, int]
+    precision: Ints
+    peak: Floats
+    points: Floats
+    open_pairs: tuple[int, int]
+
+
+class Work(NamedTuple):
+    """Memory that ranges may take together, in bytes, and threads that work on them.
+
+    ``last`` tells that nobody reads the piles again: then their arrays may be sorted where they are.
+    """
+
+    memory: int
+    threads: int
+    last: bool = False
+
+    def n_ranges(self, piles: Sequence[Pile]) -> int:
+        """Return into how many ranges of scores piles are cut; they may differ in size."""
+        return max(self._n_parts(piles), 1 if self._is_small(piles) else 2 * self.threads)
+
+    def n_groups(self, piles: Sequence[Pile]) -> int:
+        """Return into how many groups of any scores piles are cut: as many for each thread."""
+        n_parts = self._n_parts(piles)
+        return n_parts if self._is_small(piles) else -(-n_parts // self.threads) * self.threads
+
+    def _is_small(self, piles: Sequence[Pile]) -> bool:
+        return self.threads == 1 or sum(pile.size for pile in piles) <= LARGE
+
+    def _n_parts(self, piles: Sequence[Pile]) -> int:
+        n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
+        return max(1, -(-n_bytes // max(LEAST_RANGE, self.memory // (4 * self.threads))))
+
+    def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
+        """Return what a task gives for each number, in order."""
+        return map_in_turns(task, numbers, self.threads)
+
+
+def sweep_cells(
+    relevant: Sequence[Pile],
+    irrelevant: Pile,
+    unlisted: Unlisted,
+    work: Work,
+    *,
+    strides: Ints | None = None,
+    last: Last | None = None,
+) -> Found:
+    """Walk down the scores of all cells.
+
+    Parameters
+    ----------
+    relevant : sequence of Pile
+        Scores of relevant cells, in several piles.
+    irrelevant : Pile
+        Scores of irrelevant cells.
+    unlisted : Unlisted
+        The cells without a score.
+    work : Work
+        Memory and threads to use.
+    strides : int64 (2,), optional
+        Relevant and irrelevant cells from one point of the curve to the next.
+    last : Last, optional
+        Last scores, to count what they leave open against the first relevant pile.
+    """
+    piles = [*relevant, irrelevant]
+    splitters, level_at = _splitters(piles, unlisted.level, work)
+    ranges = Ranges(piles, splitters, work.map)
+    listed = np.stack([ranges.sizes[:-1].sum(axis=0), ranges.sizes[-1]])
+    without = np.array([unlisted.relevant, unlisted.irrelevant])
+    totals: Ints = listed.sum(axis=1) + without
+    cells = listed.copy()
+    if level_at is not None:
+        cells[:, level_at] += without
+    above = cells[:, ::-1].cumsum(axis=1)[:, ::-1] - cells
+
+    def count(number: int) -> Found:
+        start = np.ascontiguousarray(above[:, number])
+        if number % 2:
+            group, others = cells[:, number].tolist()
+            score = np.full(1, splitters[number // 2])
+            found = _tie_group(group, others, float(score[0]), start, totals, strides)
+            n_first = int(ranges.sizes[0, number])
+            return found._replace(open_pairs=_pairs_left(score, last, n_first))
+        first, bad = ranges.load(0, number), ranges.load(len(relevant), number)
+        good = first if len(relevant) == 1 else ranges.load_all(range(len(relevant)), number)
+        pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
+        peak, points = np.array([0.0, np.nan]), np.empty((0, 3))
+        sweep(good, bad, start, totals, pairs, precision, peak)
+        if strides is not None:
+            passed = (listed[:, number] // strides).sum() + 3
+            points = np.empty((min(int(passed), good.size + bad.size), 3))
+            points = points[: trace(good, bad, start, totals, strides, points)]
+        return Found(as_integers(pairs), precision, peak, points, _pairs_left(first, last))
+
+    down = [number for number in range(cells.shape[1] - 1, -1, -1) if cells[:, number].any()]
+    found = work.map(count, down)
+    if level_at is None and without.any():
+        seen = cells.sum(axis=1)
+        group, others = without.tolist()
+        found.append(_tie_group(group, others, -np.inf, seen, totals, strides))
+    return _total(found)
+
+
+def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
+    """Return scores to cut piles at, and the number of the range that is the unlisted cells' score."""
+    dtype = common_dtype(piles, np.float64)
+    chosen = sampled_quantiles(piles, work.n_ranges(piles))
+    if level is not None:
+        chosen = np.append(chosen, level)
+    splitters: Keys = np.unique(chosen.astype(dtype))
+    if level is None:
+        return splitters, None
+    return splitters, 2 * int(np.searchsorted(splitters, dtype.type(level))) + 1
+
+
+def _tie_group(
+    group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None
+) -> Found:
+    """Count cells of one score: there may be more of them than a kernel counts pairs of."""
+    seen, wrong = int(above[0]) + group, int(above[1]) + others
+    precision, peak, points = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan]), np.empty((0, 3))
+    if group:
+        term, f1 = weigh_group(group, seen, wrong, int(totals[0]))
+        add_term(precision, term)
+        peak[:] = f1, score
+    reached: Ints = np.array([seen, wrong])
+    if strides is not None and ((reached // strides > above // strides).any() or (reached == totals).all()):
+        points = np.array([[score, seen, wrong]])
+    pairs = group * (int(totals[1]) - wrong), group * others
+    return Found(pairs, precision, peak, points, (0, 0))
+
+
+def _pairs_left(scores: Scores, last: Last | None, times: int = 1) -> tuple[int, int]:
+    """Count pairs of scores, each of several cells, with what last scores leave open."""
+    pairs = np.zeros((2, 2), np.int64)
+    if last is not None and times:
+        sum_below(scores, last.scores, last.n_left, pairs)
+    below, level = as_integers(pairs)
+    return below * times, level * times
+
+
+def _total(found: Sequence[Found]) -> Found:
+    """Add up what was found, best scores first."""
+    precision, peak = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan])
+    for part in found:
+        precision += part.precision
+        carry(precision[None])
+        if part.peak[0] > peak[0]:
+            peak = part.peak
+    return Found(
+        added(part.pairs for part in found),
+        precision,
+        peak,
+        np.concatenate([np.empty((0, 3)), *(part.points for part in found)]),
+        added(part.open_pairs for part in found),
+    )
+
+
+def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Add pairs up, side by side."""
+    one, other = 0, 0
+    for a, b in pairs:
+        one, other = one + a, other + b
+    return one, other
+
+
+def as_integers(limbs: Ints) -> tuple[int, int]:
+    """Return two sums of pairs, int64 (2, 2), as integers."""
+    one, other = ((int(high) << HALF) + int(low) for high, low in limbs)
+    return one, other

@@ -1,0 +1,368 @@
+"""Piles of keys, unsorted in memory and sorted on disk, and the ranges they are read by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
+from xmleval.pooled.bands import Banded
+from xmleval.pooled.spill import Keys, Run, SpillFile
+from xmleval.records import Floats, Ints, Labels, Scores, label_dtype
+
+Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
+SMALL = 1 << 16  # keys up to which arrays are joined as they come in
+SAMPLED = 128  # keys of an array that ranges are chosen by
+RUNS_AT_ONCE = 4  # a pile is sorted and spilled in so many runs, so that sorting takes little memory
+
+
+class Grouped(NamedTuple):
+    """Scores that lie together by label, in any order within each: as good as keys, and half as large.
+
+    ptr : int64 (n_labels + 1,), where the scores of each label start
+    scores : float32 or float64; those before the first and behind the last label belong to others
+    """
+
+    ptr: Ints
+    scores: Scores
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return int(self.ptr[-1] - self.ptr[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the keys."""
+        return key_dtype(self.scores, self.ptr.size - 1)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the keys that may have to be made of the scores."""
+        return self.size * self.dtype.itemsize
+
+    def keys(self) -> list[Keys]:
+        """Return an array with a key for each score."""
+        n_labels = self.ptr.size - 1
+        labels = np.repeat(np.arange(n_labels, dtype=label_dtype(n_labels)), np.diff(self.ptr))
+        return [make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)]
+
+
+Held = Keys | Grouped | Banded
+
+
+def as_keys(part: Held) -> list[Keys]:
+    """Return what a pile holds as arrays of keys."""
+    return [part] if isinstance(part, np.ndarray) else part.keys()
+
+
+def address(array: Keys) -> int:
+    """Return where the memory of an array starts."""
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
+class Pile:
+    """A multiset of keys: arrays in any order, and sorted runs in a spill file.
+
+    The keys of an array are never changed; who reads a pile for the last time may bring them into order.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[np.dtype[Any], list[Held]] = {}
+        self.runs: list[Run] = []
+        self.n_bytes = 0  # of the arrays
+        self._room: Keys = np.empty(0, np.uint8)
+        self._used = 0  # of the room
+
+    @property
+    def size(self) -> int:
+        """Number of keys."""
+        return sum(part.size for part in self.parts())
+
+    def held(self) -> list[Any]:
+        """Return what is in memory: arrays of keys, or what `as_keys` makes such of."""
+        return [part for parts in self._held.values() for part in parts]
+
+    def parts(self) -> list[Any]:
+        """Return all arrays and runs."""
+        return [*self.held(), *self.runs]
+
+    def room(self, size: int, dtype: np.dtype[Any], most: int, spare: int = 0) -> Keys:
+        """Return room for keys that may be added, right behind those that were given room before.
+
+        Memory that is touched for the first time costs as much as sorting it: large arrays have large pages,
+        and need not be joined later. What nobody writes to takes no memory.
+
+        size, dtype : of the keys; most : how many may come in all, these among them
+        spare : entries behind the keys that may be written now, and belong to the next ones
+        """
+        if self._room.dtype != dtype or self._used + size + spare > self._room.size:
+            self._room, self._used = np.empty(max(size + spare, most), dtype), 0
+        start = self._used
+        self._used += size
+        return self._room[start : self._used + spare]
+
+    def add(self, arrays: Iterable[Held]) -> None:
+        """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
+        for keys in arrays:
+            if not keys.size:
+                continue
+            self.n_bytes += keys.nbytes
+            tail = self._held.setdefault(keys.dtype, [])
+            joined = self._joined(tail[-1], keys) if tail else None
+            if joined is not None:
+                tail[-1] = joined
+                continue
+            tail.append(keys)
+            while (
+                len(tail) > 1
+                and isinstance(tail[-1], np.ndarray)
+                and isinstance(tail[-2], np.ndarray)
+                and tail[-2].size + tail[-1].size <= SMALL
+                and tail[-2].size <= 2 * tail[-1].size
+            ):
+                tail[-2:] = [np.concatenate(tail[-2:])]
+
+    def _joined(self, last: Held, keys: Held) -> Keys | None:
+        """Return the last keys and these as one array, where these start in the room where those end."""
+        if not isinstance(last, np.ndarray) or not isinstance(keys, np.ndarray):
+            return None
+        room = self._room
+        if last.base is not room or keys.base is not room or address(last) + last.nbytes != address(keys):
+            return None
+        start = (address(last) - address(room)) // room.itemsize
+        return room[start : start + last.size + keys.size]
+
+    def ungroup(self) -> None:
+        """Hold keys alone."""
+        for tail in self._held.values():
+            place = 0
+            while place < len(tail):  # one by one: whatever happens, nothing is lost
+                keys = as_keys(tail[place])
+                tail[place : place + 1] = keys
+                place += len(keys)
+
+    def _drop_room(self) -> None:
+        self._room, self._used = np.empty(0, np.uint8), 0
+
+    def put(self, old: Keys, new: Keys) -> None:
+        """Take an array of the same keys in another order for one of its own."""
+        tail = self._held.get(old.dtype, [])
+        for place, keys in enumerate(tail):
+            if keys is old and new.dtype == old.dtype:
+                tail[place] = new
+                if old.base is self._room:
+                    self._drop_room()
+                return
+
+    def clear(self) -> None:
+        """Drop the arrays."""
+        self._held, self.n_bytes = {}, 0
+        self._drop_room()
+
+
+def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
+    """Write keys to sorted runs; the arrays are not touched."""
+    arrays = [keys for keys in arrays if keys.size]
+    most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
+    runs: list[Run] = []
+    group: list[Held] = []
+    n_bytes = 0
+    for number, keys in enumerate(arrays):
+        group.append(keys)
+        n_bytes += keys.nbytes
+        last = number + 1 == len(arrays)
+        if n_bytes and (last or n_bytes >= most or arrays[number + 1].dtype != keys.dtype):
+            joined = np.concatenate([keys for part in group for keys in as_keys(part)])
+            joined.sort()
+            runs.append(file.write(iter([joined]), joined.size, joined.dtype))
+            group, n_bytes = [], 0
+    return runs
+
+
+def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
+    """Return the type of the keys of scores and their labels.
+
+    float32 scores and labels fit into one integer; float64 ones are the imaginary parts of complex
+    numbers, which NumPy sorts by real and then by imaginary part.
+    """
+    return np.dtype(np.int64 if scores.dtype == np.float32 and n_labels < 1 << 31 else np.complex128)
+
+
+def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
+    """Return keys that sort by label and then by score; scores are free of -0.0."""
+    keys = np.empty(scores.size, key_dtype(scores, n_labels))
+    if keys.dtype == np.int64:
+        encode_keys(labels, scores.view(np.int32), keys)
+    else:
+        keys.real, keys.imag = labels, scores
+    return keys
+
+
+def label_of(keys: Keys) -> Ints:
+    """Return the labels of keys, int64."""
+    return keys >> HALF if keys.dtype == np.int64 else keys.real.astype(np.int64)
+
+
+def score_of(keys: Keys) -> Scores:
+    """Return the scores of keys."""
+    if keys.dtype.kind == "f":
+        return keys
+    if keys.dtype == np.complex128:
+        return keys.imag.copy()
+    scores = np.empty(keys.size, np.int32)
+    decode_keys(keys, scores)
+    return scores.view(np.float32)
+
+
+def before_label(labels: Ints, dtype: np.dtype[Any]) -> Keys:
+    """Return numbers below every key of a label and above every key of the label before it."""
+    return labels << HALF if dtype == np.int64 else (labels - 0.5).astype(dtype)
+
+
+def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
+    """Return keys in a wider type of the same kind; the array itself where it has the type."""
+    if keys.dtype == np.int64 and dtype == np.complex128:
+        wide = np.empty(keys.size, dtype)
+        wide.real, wide.imag = label_of(keys), score_of(keys)
+        return wide
+    return keys.astype(dtype, copy=False)
+
+
+class Cut(NamedTuple):
+    """A part of a pile and where the ranges start in it, int64 (ranges + 1,)."""
+
+    part: Keys | Run
+    offsets: Ints
+
+
+class Ranges:
+    """Piles cut by the same splitters into 2 s + 1 ranges, those of odd number of equal keys.
+
+    Parameters
+    ----------
+    piles : sequence of Pile
+        Their arrays are replaced by others in the order of the ranges.
+    splitters : (s,)
+        Keys, rising.
+    over : callable
+        Maps a function over numbers, with several threads where that helps.
+    """
+
+    def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:
+        self.dtype = splitters.dtype
+        parts = [(number, part) for number, pile in enumerate(piles) for part in pile.parts()]
+
+        def cut_part(number: int) -> Cut:
+            pile, part = parts[number]
+            found = _cut(part, splitters)
+            if not isinstance(part, Run) and not isinstance(found.part, Run):
+                piles[pile].put(part, found.part)  # so that not both are held; other owners keep the old one
+            return found
+
+        cuts = over(cut_part, range(len(parts)))
+        self.cuts: list[list[Cut]] = [[] for _ in piles]
+        for (number, _), cut in zip(parts, cuts, strict=True):
+            self.cuts[number].append(cut)
+        self.sizes: Ints = np.zeros((len(piles), 2 * splitters.size + 1), np.int64)
+        for sizes, cuts in zip(self.sizes, self.cuts, strict=True):
+            for cut in cuts:
+                sizes += np.diff(cut.offsets)
+
+    def load(self, pile: int, number: int, in_order: bool = True) -> Keys:
+        """Return the keys of a pile in a range, sorted or in any order."""
+        keys = np.empty(self.sizes[pile, number], self.dtype)
+        place = 0
+        for part, offsets in self.cuts[pile]:
+            start, stop = int(offsets[number]), int(offsets[number + 1])
+            out = keys[place : place + stop - start]
+            if isinstance(part, Run):
+                own = out if part.dtype == self.dtype else np.empty(stop - start, part.dtype)
+                part.read(start, own)
+            else:
+                own = part[start:stop]
+            if own is not out:
+                out[:] = widened(own, self.dtype)
+            place += stop - start
+        if in_order:
+            keys.sort()
+        return keys
+
+    def load_all(self, piles: Sequence[int], number: int) -> Keys:
+        """Return the keys of several piles in a range, sorted together."""
+        loaded = [self.load(pile, number) for pile in piles]
+        if len(loaded) == 1:
+            return loaded[0]
+        keys = np.concatenate(loaded)
+        keys.sort()
+        return keys
+
+
+def _cut(part: Keys | Run, splitters: Keys) -> Cut:
+    if isinstance(part, Run):
+        return Cut(part, _run_offsets(part, splitters))
+    if not splitters.size:
+        return Cut(part, np.array([0, part.size]))
+    if part.dtype != splitters.dtype:
+        part = widened(part, splitters.dtype)
+    if part.dtype == np.complex128:  # no kernel orders these
+        part = np.sort(part)
+        sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
+        return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
+    offsets = np.empty(2 * splitters.size + 2, np.int64)
+    bucket: Any = np.empty(part.size, np.uint8 if splitters.size <= SCANNED else np.int32)
+    parted = np.empty_like(part)
+    part_keys(part, splitters, bucket, parted, offsets)
+    return Cut(parted, offsets)
+
+
+def _run_offsets(run: Run, splitters: Keys) -> Ints:
+    """Return where ranges start in a run: its sample tells which few keys are to be read."""
+    found = np.empty(2 * splitters.size + 2, np.int64)
+    found[0], found[-1] = 0, run.size
+    sample = widened(run.sample, splitters.dtype)
+    sides: tuple[Literal["left", "right"], ...] = ("left", "right")
+    for number, splitter in enumerate(splitters):
+        for after, side in enumerate(sides):
+            place = int(np.searchsorted(sample, splitter, side))
+            start = max(0, place - 1) * run.stride
+            keys = np.empty(min(run.size, place * run.stride) - start, run.dtype)
+            run.read(start, keys)
+            within = np.searchsorted(widened(keys, splitters.dtype), splitter, side)
+            found[2 * number + 1 + after] = start + within
+    return found
+
+
+def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
+    """Return the type that holds every key."""
+    kinds = {part.dtype for pile in piles for part in pile.parts()}
+    return max(kinds, key=lambda dtype: dtype.itemsize) if kinds else np.dtype(otherwise)
+
+
+def sampled_quantiles(piles: Iterable[Pile], n_ranges: int) -> Floats:
+    """Return scores, or labels, that cut piles into ranges of about equal size."""
+    if n_ranges < 2:
+        return np.empty(0)
+    values, weights = _sample(piles)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    wanted = reached[-1] * np.arange(1, n_ranges) / n_ranges
+    found: Floats = values[order][np.searchsorted(reached, wanted)]
+    return found
+
+
+def _sample(piles: Iterable[Pile]) -> tuple[Keys, Floats]:
+    values, weights = [np.empty(0)], [np.empty(0)]
+    for pile in piles:
+        for part in pile.parts():
+            if isinstance(part, Run):
+                own, stride = part.sample, part.stride
+            else:
+                stride = max(1, part.size // SAMPLED)
+                own = part[::stride]
+            values.append((label_of(own) if own.dtype.kind != "f" else own).astype(np.float64))
+            weights.append(np.full(own.size, float(stride)))
+    return np.concatenate(values), np.concatenate(weights)

@@ -1,0 +1,391 @@
+"""ScoreRuns: scores of relevant and irrelevant cells apart, for measures of scores pooled over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.exact import Commit, as_floats, saved
+from xmleval.kernels.columns import group_entries
+from xmleval.kernels.keys import part_scores
+from xmleval.kernels.labels import count_entries
+from xmleval.pooled.bands import Banded
+from xmleval.pooled.cells import count_cells
+from xmleval.pooled.columns import open_columns, sweep_columns
+from xmleval.pooled.curves import Curve, Curves, Last, Unlisted, Work, sweep_cells
+from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
+from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
+from xmleval.records import Bools, Chunks, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.view.view import View
+
+CELLS, COLUMNS = "cells", "columns"
+GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
+SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in all and in a block
+GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
+
+
+class Needs(NamedTuple):
+    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
+
+    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak, points nor bounds.
+    """
+
+    cells: bool
+    columns: bool
+    bounds: bool
+    pairs_alone: bool = False
+
+    @property
+    def scores(self) -> bool:
+        """Whether scores are to be kept at all."""
+        return self.cells or self.columns
+
+
+class ScoreRuns:
+    """Scores of listed cells, relevant and irrelevant apart; all unlisted cells are one tie group.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    unlisted : float or None
+        Score of the unlisted cells; None where they stand below everything.
+    needs : Needs
+        What curves are wanted.
+    memory : Memory
+        When and where to spill.
+    """
+
+    def __init__(self, n_labels: int, unlisted: float | None, needs: Needs, memory: Memory) -> None:
+        self.n_labels = n_labels
+        self.unlisted = unlisted
+        self.needs = needs
+        self.memory = memory
+        self.n_rows = 0
+        self.dtype = np.dtype(np.float32)  # of scores
+        self.n_blocks, self.n_workers = 1, 1  # that may come one after another, and side by side
+        self.n_true: Ints = np.zeros(n_labels if needs.columns else 1, np.int64)
+        open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
+        wanted = [CELLS] * needs.cells + [COLUMNS] * needs.columns
+        self.piles = {
+            f"{by}.{kind}": Pile()
+            for by in wanted
+            for kind in (GOOD, BAD, *(open_ends[by] if needs.bounds else []))
+        }
+        self.last: list[Scores] = []  # last score of each row, where bounds are wanted
+        self.n_left: list[Ints] = []  # and the irrelevant cells it leaves open
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the keys that are held."""
+        return sum(pile.n_bytes for pile in self.piles.values())
+
+    def prepare(self, view: View) -> Commit:
+        """Take the scores of a block."""
+        own = {name: [keys] for name, keys in self._keys(view).items()}
+        bounds = ([view.last_scores], [view.n_left]) if self.needs.bounds else ([], [])
+        take, labels = self._prepare_keys(own), view.block.truth.labels
+        assert view.ranking.scores is not None
+        dtype = view.ranking.scores.dtype
+
+        def commit() -> None:
+            take()
+            if self.needs.columns:
+                count_entries(labels, self.n_true)  # in place: counts of millions of labels are not copied
+            else:
+                self.n_true += labels.size
+            self.n_rows += view.n_rows
+            if view.n_rows:
+                self.dtype = np.result_type(self.dtype, dtype)
+            self._add_last(*bounds)
+
+        return commit
+
+    def prepare_merge(self, other: ScoreRuns) -> Commit:
+        """Add another state of the same kind."""
+        held = {name: pile.held() for name, pile in other.piles.items()}
+        runs = {name: self._own(pile.runs) for name, pile in other.piles.items()}
+        last, n_left = list(other.last), list(other.n_left)
+        take = self._prepare_keys(held)
+
+        def commit() -> None:
+            take()
+            for name, pile in self.piles.items():
+                pile.runs += runs[name]
+            self.n_true += other.n_true
+            self.n_rows += other.n_rows
+            self.dtype = np.result_type(self.dtype, other.dtype)
+            self._add_last(last, n_left)
+
+        return commit
+
+    def _keys(self, view: View) -> dict[str, Held]:
+        """Return what a block adds to each pile."""
+        flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
+        assert scores is not None
+        found: dict[str, Held] = {}
+        grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
+        banded = self._in_bands(flags, scores)
+        if banded:
+            found |= {f"{CELLS}.{kind}": part for kind, part in zip((GOOD, BAD), banded, strict=True)}
+        elif self.needs.cells or not grouped:
+            good, bad = self._parted(flags, scores)
+            found |= {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
+        if self.needs.columns and grouped:
+            ptr = np.empty((2, self.n_labels + 1), np.int64)
+            together = self._room(f"{COLUMNS}.{BAD}", scores.size, scores.dtype)
+            group_entries(flags, labels, scores, ptr, together)
+            found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = (Grouped(own, together) for own in ptr)
+        elif self.needs.columns:
+            found[f"{COLUMNS}.{GOOD}"] = make_keys(labels[flags], good, self.n_labels)
+            found[f"{COLUMNS}.{BAD}"] = make_keys(labels[~flags], bad, self.n_labels)
+        if self.needs.bounds:
+            rows, labels = view.missing
+            last = view.last_scores[rows]
+            found[f"{CELLS}.{MISSING}"] = last
+            if self.needs.columns:
+                found[f"{COLUMNS}.{MISSING}"] = make_keys(labels, last, self.n_labels)
+                each = np.repeat(view.last_scores, row_sizes(view.ranking.ptr))
+                found[f"{COLUMNS}.{TAKEN}"] = make_keys(view.ranking.labels, each, self.n_labels)
+        return {name: found[name] for name in self.piles}
+
+    def _in_bands(self, flags: Bools, scores: Scores) -> tuple[Banded, Banded] | None:
+        """Return relevant and irrelevant scores in bands, where only pairs of many are asked; else None."""
+        needs, shared = self.needs, self.memory.shared
+        if shared is None or not needs.pairs_alone or needs.columns or scores.dtype != np.float32:
+            return None
+        n_scores = scores.size * self.n_blocks  # that this worker may take
+        fits = scores.size >= SPREAD_IN_BLOCK and n_scores >= SPREAD
+        fits &= n_scores * scores.itemsize * 3 // 2 <= self.memory.held
+        return shared.part(flags, scores, 2 * n_scores * self.n_workers if fits else 0)
+
+    def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
+        """Return the scores of relevant and of irrelevant entries, in the room of their piles."""
+        n_relevant = int(np.count_nonzero(flags))
+        sizes = n_relevant, flags.size - n_relevant
+        room: list[Scores] = []
+        for kind, size in zip((GOOD, BAD), sizes, strict=True):  # the kernel writes one more
+            if self.needs.cells:
+                room.append(self._room(f"{CELLS}.{kind}", size, scores.dtype, spare=1))
+            else:
+                room.append(np.empty(size + 1, scores.dtype))
+        part_scores(flags, scores, *room)
+        return room[0][: sizes[0]], room[1][: sizes[1]]
+
+    def _room(self, name: str, size: int, dtype: np.dtype[Any], spare: int = 0) -> Keys:
+        """Return room for keys of a pile, where as many may come in each block."""
+        moved = name.startswith(CELLS) and not self.needs.pairs_alone  # copied, array by array, to be cut
+        most = min(self.memory.room, COPIED_BYTES) if moved else self.memory.room
+        most = min(size + size * (self.n_blocks - 1) * 5 // 4, most // dtype.itemsize)
+        return self.piles[name].room(size, dtype, most, spare)
+
+    def _crowding(self) -> bool:
+        """Tell whether another worker has spilled, but frees no memory before this one does so, too."""
+        if self.memory.shared is None or not self.memory.shared.closed:
+            return False
+        return any(isinstance(part, Banded) for pile in self.piles.values() for part in pile.held())
+
+    def spill_held(self) -> None:
+        """Spill the keys that are held, so that they are written but once."""
+        self._prepare_keys({name: [] for name in self.piles}, most=0)()
+
+    def _own(self, runs: list[Run]) -> list[Run]:
+        """Return runs in the own file, copied if they are in another: files must not pile up."""
+        file = self.memory.file
+        return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
+
+    def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
+        """Take last scores of rows; short arrays are joined."""
+        for scores, left in zip(last, n_left, strict=True):
+            self.last.append(scores)
+            self.n_left.append(left)
+            while len(self.last) > 1 and self.last[-2].size <= 2 * self.last[-1].size:
+                if self.last[-2].dtype != self.last[-1].dtype:
+                    break
+                self.last[-2:] = [np.concatenate(self.last[-2:])]
+                self.n_left[-2:] = [np.concatenate(self.n_left[-2:])]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and other processes get: keys, no files."""
+        runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
+        return {
+            **self.__dict__,
+            "piles": {
+                n: ([keys for part in p.held() for keys in as_keys(part)], runs[n])
+                for n, p in self.piles.items()
+            },
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what `__getstate__` gave."""
+        self.__dict__ |= state
+        self.piles = {name: Pile() for name in state["piles"]}
+        for name, (held, runs) in state["piles"].items():
+            self.piles[name].add(held)
+            self.piles[name].runs = [
+                self.memory.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs
+            ]
+
+    def _prepare_keys(self, arrays: dict[str, list[Any]], most: int | None = None) -> Commit:
+        """Take keys over, or spill them with those that are held where they would be too many."""
+        n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
+        if self.held_bytes + n_bytes <= (self.memory.held if most is None else most) and not self._crowding():
+
+            def hold() -> None:
+                for name, several in arrays.items():
+                    self.piles[name].add(several)
+
+            return hold
+        runs = {
+            name: spill([*pile.held(), *arrays[name]], self.memory.file) for name, pile in self.piles.items()
+        }
+
+        def replace() -> None:
+            if self.memory.shared:
+                self.memory.shared.close()
+            for name, pile in self.piles.items():
+                pile.clear()
+                pile.runs += runs[name]
+
+        return replace
+
+    def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
+        """Return the curves of all cells together, one entry each, and points of the first."""
+        good, bad = self.piles[f"{CELLS}.{GOOD}"], self.piles[f"{CELLS}.{BAD}"]
+        n_relevant = int(self.n_true.sum())
+        n_irrelevant = self.n_rows * self.n_labels - n_relevant
+        unlisted = Unlisted(n_relevant - good.size, n_irrelevant - bad.size, self._level())
+        strides = None
+        if n_points:
+            strides = np.array([max(1, -(-2 * pile.size // n_points)) for pile in (good, bad)])
+        last = self._last() if self.needs.bounds else None
+        found = None
+        if self.needs.pairs_alone:
+            found = count_cells(good, bad, unlisted, work)
+        if found is None:
+            found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
+
+        def curve(right: int, level: int, *rest: float) -> Curve:
+            counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
+            return Curve._make([*counts, *(np.array([value]) for value in rest or (np.nan,) * 3)])
+
+        peak, threshold = found.peak
+        value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
+        points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
+        if len(points) > n_points + 2:  # the unlisted cells may have added some
+            points = points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
+        if not self.needs.bounds:
+            return Curves(value, None, None), points
+        # without the pairs of unlisted cells, which stand below all
+        right, level = found.pairs
+        right -= good.size * unlisted.irrelevant
+        level -= unlisted.relevant * unlisted.irrelevant
+        worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
+        filled = [good, self.piles[f"{CELLS}.{MISSING}"]]
+        above_all = Unlisted(0, unlisted.irrelevant, None)
+        best = curve(*sweep_cells(filled, bad, above_all, work).pairs)
+        return Curves(value, worst, best), points
+
+    def columns(self, work: Work) -> Curves:
+        """Return the curves of every label."""
+        good, bad = self.piles[f"{COLUMNS}.{GOOD}"], self.piles[f"{COLUMNS}.{BAD}"]
+        n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
+        n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
+        found = sweep_columns([good], bad, self.n_labels, n_cells, self._level(), work)
+        (right, level), (peak, threshold) = found.pairs.T, found.peak.T
+        value = Curve(n_relevant, n_irrelevant, right, level, found.precision, peak, threshold)
+        if not self.needs.bounds:
+            return Curves(value, None, None)
+        missing, taken = self.piles[f"{COLUMNS}.{MISSING}"], self.piles[f"{COLUMNS}.{TAKEN}"]
+        unknown = np.full((3, self.n_labels), np.nan)
+        best = sweep_columns([good, missing], bad, self.n_labels, n_cells, None, work).pairs
+        worst = sweep_columns([good], bad, self.n_labels, None, None, work).pairs
+        worst += open_columns(good, [taken, missing], self._last().scores, self.n_labels, work)
+        return Curves(
+            value,
+            Curve(n_relevant, n_irrelevant, *worst.T, *unknown),
+            Curve(n_relevant, n_irrelevant, *best.T, *unknown),
+        )
+
+    def _level(self) -> float | None:
+        """Return the score of unlisted cells, rounded to the type of the others."""
+        return None if self.unlisted is None else as_score(self.unlisted, np.empty(0, self.dtype))
+
+    def _joined_bounds(self) -> tuple[Scores, Ints]:
+        return (
+            np.concatenate([np.empty(0, np.float32), *self.last]),
+            np.concatenate([np.empty(0, np.int64), *self.n_left]),
+        )
+
+    def _last(self) -> Last:
+        """Return the last scores of all rows, rising."""
+        scores, n_left = self._joined_bounds()
+        order = np.argsort(scores, kind="stable")
+        return Last(scores[order], np.concatenate(([0], np.cumsum(n_left[order]))))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what a saved state holds."""
+        sizes = [self.n_rows, self.dtype.itemsize]
+        out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
+        for name, pile in self.piles.items():
+            for number, keys in enumerate(pile.held()):
+                out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
+            for number, run in enumerate(pile.runs):
+                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
+        if self.needs.bounds:
+            out["last"], out["n_left"] = self._joined_bounds()
+        return out
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Take over what `arrays` gave."""
+        self.n_true = saved(arrays, "n_true", *self.n_true.shape)
+        n_rows, width = saved(arrays, "sizes", 2).tolist()
+        if n_rows < 0 or width not in (4, 8):
+            raise ValueError(f"{n_rows} rows with scores of {width} bytes")
+        self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")
+        for name, pile in self.piles.items():
+            for key, keys in arrays.items():
+                if key.startswith(f"{name}.held"):
+                    own = np.concatenate(list(self._checked(name, keys)))
+                    self._prepare_keys({other: [own] if other == name else [] for other in self.piles})()
+                elif key.startswith(f"{name}.run"):
+                    in_order = rising(self._checked(name, keys))
+                    pile.runs.append(self.memory.file.write(in_order, keys.size, keys.dtype))
+        if self.needs.bounds:
+            self.last, self.n_left = [arrays["last"]], [saved(arrays, "n_left", n_rows)]
+            last = self.last[0]
+            known = last.dtype.char in "fd" and last.dtype.isnative and last.shape == (n_rows,)
+            if not known or np.isnan(last).any():
+                raise ValueError(f"last scores are {last.dtype} of shape {last.shape}, or not numbers")
+
+    def _checked(self, pile: str, keys: Chunks) -> Iterator[Keys]:
+        """Yield saved keys, or refuse what cannot be any: no kernel looks twice."""
+        if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD") or not keys.dtype.isnative:
+            raise ValueError(f"{pile} scores are {keys.dtype}")
+        yield np.empty(0, keys.dtype)
+        for part in keys.read():
+            labels: NDArray[Any] = np.zeros(1)
+            if pile.startswith(COLUMNS):
+                labels = part.real if part.dtype.kind == "c" else label_of(part)
+            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < self.n_labels  # never of NaN
+            if not inside or np.isnan(score_of(part)).any():
+                raise ValueError(f"{pile} scores are out of range")
+            yield part
+
+
+def _as_chunks(part: Grouped | Banded) -> Chunks:
+    return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
+
+
+def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
+    """Yield keys, or refuse what is not in order."""
+    last = np.empty(0)
+    for keys in chunks:
+        whole = np.concatenate([last.astype(keys.dtype), keys])
+        if (whole[1:] < whole[:-1]).any():
+            raise ValueError("a run of scores is not in order")
+        last = keys[-1:] if keys.size else last
+        yield keys

@@ -1,0 +1,96 @@
+"""Several reports side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+
+from xmleval.report.report import ARROWS, LATEX_ARROWS, Report, short
+
+
+class Comparison:
+    """Reports of the same measures, by name.
+
+    Parameters
+    ----------
+    reports : dict of str to Report
+        One at least; measures that are not in all of them are left out of tables.
+    """
+
+    def __init__(self, reports: Mapping[str, Report]) -> None:
+        self.reports = dict(reports)
+        first = next(iter(self.reports.values()))
+        self.specs = [spec for spec in first.specs if all(str(spec) in r for r in self.reports.values())]
+        notes = {name: report.notes() for name, report in self.reports.items()}
+        self.notes = [note for note in first.notes() if all(note in own for own in notes.values())]
+        self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
+
+    def grid(self, arrows: Mapping[str, str], sep: str = " ", mark: str = "*") -> list[list[str]]:
+        """Return a header and a row for each measure, the better value marked."""
+        rows = [["measure", *self.reports]]
+        for spec in self.specs:
+            values = [report[str(spec)] for report in self.reports.values()]
+            known = [value for value in values if not math.isnan(value)]
+            best = {"up": max, "down": min}.get(spec.metric.direction)
+            wanted = best(known) if best and known and min(known) < max(known) else math.nan
+            arrow = arrows[spec.metric.direction]
+            name = f"{spec.symbol}{sep}{arrow}" if arrow else spec.symbol
+            cells = []
+            for value, report in zip(values, self.reports.values(), strict=True):
+                ends = report.intervals.get(str(spec))
+                shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
+                cells.append(f"{shown}{mark if value == wanted else ' ' * len(mark)}")
+            rows.append([name, *cells])
+        return rows
+
+    def __str__(self) -> str:
+        """Return a table for a terminal."""
+        rows = self.grid(ARROWS, mark=" *")
+        rows[0][1:] = [f"{name}  " for name in rows[0][1:]]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in rows
+        ]
+        first = next(iter(self.reports.values()))
+        size = f"{first.n_rows} rows x {first.n_labels} labels; * better"
+        return "\n".join([size, lines[0], "-" * max(map(len, lines)), *lines[1:], *self.notes])
+
+    def to_json(self) -> str:
+        """Return all reports as JSON, by name under ``reports``."""
+        reports = {name: report.to_dict() for name, report in self.reports.items()}
+        return json.dumps({"reports": reports}, indent=2, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """Return name, symbol and direction of each measure, and value, least and most of each report."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        heads = [head for name in self.reports for head in (name, f"{name} least", f"{name} most")]
+        writer.writerow(["name", "symbol", "direction", *heads])
+        for spec in self.specs:
+            values = []
+            for report in self.reports.values():
+                values += [report[str(spec)], *report.intervals.get(str(spec), (math.nan, math.nan))]
+            shown = ["" if math.isnan(value) else repr(value) for value in values]
+            writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown, the conventions below."""
+        header, *rows = [[cell.strip() for cell in row] for row in self.grid(ARROWS, mark=" *")]
+        lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment."""
+        header, *rows = self.grid(LATEX_ARROWS, sep="", mark=r"$^*$")
+        cells = [
+            " & ".join(cell.strip().replace("_", r"\_") for cell in row) + r" \\" for row in (header, *rows)
+        ]
+        body = [r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule"]
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
+        return "\n".join([*(f"% {note}" for note in self.notes), begin, *body, r"\end{tabular}"]) + "\n"

@@ -1,0 +1,376 @@
+"""Report: values with the conventions they were computed under, in every printed form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xmleval.conventions import Conventions
+from xmleval.engine.results import Results
+from xmleval.records import Floats
+from xmleval.spec import Spec, parse_spec
+from xmleval.version import __version__
+
+ARROWS = {"up": "↑", "down": "↓", "none": ""}
+LATEX_ARROWS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "none": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Report(Mapping[str, float]):
+    """Values of measures, by name, with everything that changed a digit.
+
+    A report is a mapping from names such as ``"p@5"`` to floats; other spellings of a name are
+    understood. Undefined values are NaN.
+
+    Parameters
+    ----------
+    results : Results
+        Values by canonical name, in printing order, and what belongs to them.
+    specs : tuple of Spec
+        The measures.
+    conventions : Conventions
+        The conventions they were computed under.
+    n_rows, n_labels : int
+        Size of the truth.
+    decision : str or None
+        How scores became sets ("pred" where sets were given).
+    constants : dict
+        Constants of the propensity model, where they are known.
+    left_out : dict of str to str
+        Members of groups that were dropped, and the input they need.
+    rows_left_out : dict of str to int
+        Rows that a mean leaves out because its measure is undefined there.
+    rows : dict of str to ndarray or None
+        Kept row values.
+    weighted : bool
+        Whether instances had weights.
+    propensity : str or None
+        What is to be said of the propensities beside their constants.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import evaluate
+    >>> report = evaluate(np.array([[1, 0, 1]]), np.array([[0.9, 0.5, 0.2]]), metrics=["p@1", "lrap"])
+    >>> dict(report)
+    {'p@1': 1.0, 'lrap': 0.8333333333333333}
+    """
+
+    results: Results = field(repr=False)
+    specs: tuple[Spec, ...]
+    conventions: Conventions
+    n_rows: int
+    n_labels: int
+    decision: str | None = None
+    constants: dict[str, float] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    rows_left_out: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, Floats | None] | None = None
+    weighted: bool = False
+    propensity: str | None = None
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of a measure by any spelling of its name."""
+        if name in self.results.values:
+            return self.results.values[name]
+        if not isinstance(name, str):
+            raise KeyError(name)
+        try:
+            return self.results.values[str(parse_spec(name))]
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over canonical names."""
+        return iter(self.results.values)
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self.results.values)
+
+    def __repr__(self) -> str:
+        """Return what was computed, in a few words."""
+        return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
+
+    def per_row(self) -> dict[str, Floats]:
+        """Return the values of every row, in row order.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_rows,)
+            NaN where a mean leaves the row out. Measures that are no mean over rows are absent.
+
+        Raises
+        ------
+        ValueError
+            If the rows were not kept.
+        """
+        if self.rows is None:
+            raise ValueError("rows were not kept: evaluate with keep_rows=True")
+        return {name: values for name, values in self.rows.items() if values is not None}
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Least and largest value of measures that the scores do not settle, by name."""
+        return self.results.intervals
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Score from which labels are predicted where a measure looks for the best one, by name."""
+        return self.results.thresholds
+
+    @property
+    def labels_left_out(self) -> dict[str, int]:
+        """Labels that a mean over labels leaves out because they lack one of the two classes, by name."""
+        return self.results.labels_left_out
+
+    def per_label(self) -> dict[str, Floats]:
+        """Return the results of every label.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_labels,)
+            ``support``, the relevant instances; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
+            ``f1`` of the decision, and of every top k that measures over labels were computed at, as in
+            ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the two classes), ``peak_f1`` and
+            the least score that is predicted there, ``threshold`` (NaN where nothing is relevant);
+            ``margin`` and ``margin_share`` (NaN for labels that lack one of the classes), where their
+            means over labels were asked for. What the input does not give is absent.
+
+        Raises
+        ------
+        ValueError
+            If the labels were not kept.
+        """
+        if not self.results.labels:
+            raise ValueError("labels were not kept: evaluate with keep_labels=True")
+        return {name: column.copy() for name, column in self.results.labels.items()}
+
+    def roc_curve(self) -> tuple[Floats, Floats, Floats]:
+        """Return points of the ROC curve of all cells.
+
+        Returns
+        -------
+        fpr, tpr, thresholds : ndarrays of shape (n,)
+            Shares of the irrelevant and of the relevant cells with a score of at least each threshold,
+            from (0, 0) at infinity to (1, 1), in at most so many points as were asked for, and both ends.
+
+        Raises
+        ------
+        ValueError
+            If no points were kept.
+        """
+        thresholds, seen, wrong = self._points()
+        return wrong / max(wrong[-1], 1), seen / max(seen[-1], 1), thresholds
+
+    def pr_curve(self) -> tuple[Floats, Floats, Floats]:
+        """Return points of the precision-recall curve of all cells.
+
+        Returns
+        -------
+        precision, recall, thresholds : ndarrays of shape (n,)
+            Of the cells with a score of at least each threshold; precision is 1 where there are none.
+
+        Raises
+        ------
+        ValueError
+            If no points were kept.
+        """
+        thresholds, seen, wrong = self._points()
+        precision = np.divide(seen, seen + wrong, out=np.ones_like(seen), where=seen + wrong > 0)
+        return precision, seen / max(seen[-1], 1), thresholds
+
+    def _points(self) -> Floats:
+        if self.results.points is None:
+            raise ValueError("no curve was kept: evaluate with curve_points=, such as 200")
+        return self.results.points.T.copy()
+
+    def signature(self) -> str:
+        """Return the conventions that matter to these measures, on one line.
+
+        Returns
+        -------
+        str
+        """
+        fields = {
+            name for spec in self.specs for name in spec.metric.conventions if self._matters(spec, name)
+        }
+        parts = [self.conventions.signature(sorted(fields))]
+        if any("sets" in spec.needs for spec in self.specs) and self.decision:
+            parts.append(f"decision={self.decision}")
+        if any("propensity" in spec.needs for spec in self.specs):
+            constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
+            parts.append(f"propensity=({constants or self.propensity})")
+        if self.weighted:
+            parts.append("sample_weight=given")
+        return " ".join(part for part in parts if part)
+
+    def _matters(self, spec: Spec, name: str) -> bool:
+        if name == "labels":
+            return spec.average in ("macro", "of_macros")
+        if name == "unlisted":
+            return self.decision != "pred" or "sets" not in spec.needs
+        return True
+
+    def __str__(self) -> str:
+        """Return a table for a terminal."""
+        rows = self._grid(ARROWS, sep=" ")
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
+            )
+            for row in rows
+        ]
+        rule = "-" * len(lines[0])
+        return "\n".join(
+            [f"{self.n_rows} rows x {self.n_labels} labels", lines[0].rstrip(), rule]
+            + [line.rstrip() for line in lines[1:]]
+            + self.notes()
+        )
+
+    def notes(self) -> list[str]:
+        """Return what is to be said below the values, a line each."""
+        notes = [self.signature()] if self.signature() else []
+        for what, specs in self._with_intervals().items():
+            notes.append(f"least and most, {what}: {', '.join(map(str, specs))}")
+        known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
+        if known:  # in full: a rounded score may leave out the label it stands for
+            shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
+            notes.append(f"labels predicted from this score on: {shown}")
+        if self.rows_left_out:
+            shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
+            notes.append(f"rows left out as undefined: {shown}")
+        if self.labels_left_out:
+            shown = ", ".join(f"{name} {n}" for name, n in self.labels_left_out.items())
+            notes.append(f"labels left out as undefined: {shown}")
+        if self.left_out:
+            inputs = dict.fromkeys(self.left_out.values())
+            for needed in inputs:
+                names = [name for name, other in self.left_out.items() if other == needed]
+                notes.append(f"not computed without {needed}: {', '.join(names)}")
+        return notes
+
+    def _with_intervals(self) -> dict[str, list[Spec]]:
+        """Return the specs that have intervals, by what the intervals run over."""
+        found: dict[str, list[Spec]] = {}
+        for spec in self.specs:
+            if str(spec) in self.intervals:
+                over = "bits of scores" if spec.metric.bracket else "scores of unlisted labels"
+                found.setdefault(f"over all {over}", []).append(spec)
+        return found
+
+    def _grid(self, arrows: dict[str, str], sep: str = "") -> list[list[str]]:
+        """Return header and rows: measures at k side by side, the others in a column of their own."""
+        ks = sorted({spec.k for spec in self.specs if spec.k is not None})
+        plain = any(spec.k is None for spec in self.specs)
+        columns: list[int | None] = [*([None] if plain else []), *ks]
+        header = ["measure", *("value" if k is None else f"@{k}" for k in columns)]
+        header += ["least", "most"] if self.intervals else []
+        rows: dict[str, list[str]] = {}
+        for spec in self.specs:
+            arrow = arrows[spec.metric.direction]
+            base = spec.symbol if spec.k is None else spec.symbol.removesuffix(f"@{spec.k}")
+            row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
+            row[columns.index(spec.k)] = short(self.results.values[str(spec)])
+            if str(spec) in self.intervals:
+                row[-2:] = map(short, self.intervals[str(spec)])
+        return [header, *([name, *cells] for name, cells in rows.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but row values as plain JSON values; undefined values are None.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "values": {name: _plain(value) for name, value in self.items()},
+            "intervals": {name: [*map(_plain, ends)] for name, ends in self.intervals.items()},
+            "thresholds": {name: _plain(value) for name, value in self.thresholds.items()},
+            "n_rows": self.n_rows,
+            "n_labels": self.n_labels,
+            "conventions": self.conventions.as_dict(),
+            "decision": self.decision,
+            "propensity": self.constants or self.propensity,
+            "sample_weight": "given" if self.weighted else None,
+            "rows_left_out": self.rows_left_out,
+            "labels_left_out": self.labels_left_out,
+            "not_computed": self.left_out,
+            "version": __version__,
+        }
+
+    def to_json(self) -> str:
+        """Return the report as JSON.
+
+        Returns
+        -------
+        str
+            Values by canonical name under ``values``; null where a value is undefined.
+        """
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """Return name, symbol, direction, value and interval of each measure as CSV, in full precision.
+
+        Returns
+        -------
+        str
+        """
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["name", "symbol", "direction", "value", "least", "most"])
+        for spec in self.specs:
+            values = self.results.values[str(spec)], *self.intervals.get(str(spec), (math.nan, math.nan))
+            shown = ["" if math.isnan(value) else repr(value) for value in values]
+            writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown, the conventions below.
+
+        Returns
+        -------
+        str
+        """
+        header, *rows = self._grid(ARROWS, sep=" ")
+        lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes())]).rstrip() + "\n"
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment.
+
+        Returns
+        -------
+        str
+        """
+        header, *rows = self._grid(LATEX_ARROWS)
+        cells = [" & ".join(cell.replace("_", r"\_") for cell in row) + r" \\" for row in (header, *rows)]
+        body = [r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule"]
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
+        comments = [f"% {note}" for note in self.notes()]
+        return "\n".join([*comments, begin, *body, r"\end{tabular}"]) + "\n"
+
+
+def _plain(value: float) -> float | str | None:
+    """Return a number as JSON can hold it."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def short(value: float) -> str:
+    """Return a value as tables show it."""
+    if math.isnan(value):
+        return "undefined"
+    if 0 < abs(value) < 0.001:
+        return f"{value:.3g}"  # with a million labels, losses are small
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"

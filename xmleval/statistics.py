@@ -1,0 +1,141 @@
+"""What tables of data sets say: statistics of the labels alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.evaluator import Evaluator
+from xmleval.input.errors import InputError
+from xmleval.input.sets import set_rows
+from xmleval.propensity import count_labels_of
+from xmleval.records import Ints
+
+TAIL_COUNT = 10  # a tail label has at most so many instances
+
+
+def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None = None) -> dict[str, float]:
+    """Describe a data set by its labels.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
+        Relevant labels of each instance (lists of ids where ``n_labels`` is given).
+    y_train : as y_true, optional
+        Training labels over the same label set, for labels never seen in training.
+    n_labels : int, optional
+        Number of labels, where lists of ids are given.
+
+    Returns
+    -------
+    dict of str to float
+        ``n_rows``, ``n_labels``, ``n_stored``; ``label_cardinality`` (mean labels of an instance),
+        ``label_density`` (cardinality / l), ``label_diversity`` (distinct label sets) and
+        ``proportional_diversity`` (/ m) of Zhang & Zhou 2014; ``max_labels_per_row``,
+        ``rows_without_labels``; ``points_per_label`` (mean instances of a label),
+        ``labels_without_rows``, ``tail_share`` (share of labels with 1 to 10 instances among those that
+        occur), ``imbalance`` (mean over labels that occur of the largest count over the label's;
+        Charte et al. 2015) and, with ``y_train``, ``labels_unseen_in_training`` (labels that occur in
+        ``y_true`` but not there) and ``stored_unseen_in_training`` (share of the relevant pairs with
+        such a label). NaN where a ratio is undefined.
+
+    Raises
+    ------
+    ValueError
+        If input is not valid, or the numbers of labels differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import label_statistics
+    >>> label_statistics(np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]]))["label_cardinality"]
+    2.5
+    """
+    truth = set_rows("y_true", y_true, n_labels)
+    found = LabelStatistics(truth.n_labels)
+    found.update(y_true, n_labels)
+    if y_train is None:
+        return found.values()
+    width = set_rows("y_train", y_train, n_labels).n_labels
+    if width != truth.n_labels:
+        raise InputError("y_train", f"{width} labels; y_true has {truth.n_labels}")
+    train = LabelStatistics(width)
+    train.update(y_train, n_labels, "y_train")
+    return found.values(train)
+
+
+class LabelStatistics:
+    """What `label_statistics` needs of labels, row after row.
+
+    Parameters
+    ----------
+    n_labels : int
+        Number of labels.
+    """
+
+    def __init__(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+        self.counts: Ints = np.zeros(n_labels, np.int64)
+        self._evaluator = Evaluator("statistics", n_labels=n_labels)
+        self._longest, self._n_empty = 0, 0
+
+    def update(self, y_true: Any, n_labels: int | None = None, argument: str = "y_true") -> None:
+        """Count some rows.
+
+        Parameters
+        ----------
+        y_true : as for `label_statistics`
+            Relevant labels.
+        n_labels : int, optional
+            Given where there are lists of ids.
+        argument : str
+            What messages call the labels.
+
+        Raises
+        ------
+        ValueError
+            If they are not valid.
+        """
+        rows = set_rows(argument, y_true, n_labels, None if n_labels else self.n_labels)
+        self._evaluator._update_rows(rows, None, None, None, None, n_labels)
+        self.counts += count_labels_of(rows)
+        for block in rows.blocks():
+            sizes = np.diff(block.ptr)
+            self._longest = max(self._longest, int(sizes.max(initial=0)))
+            self._n_empty += int(np.count_nonzero(sizes == 0))
+
+    def values(self, train: LabelStatistics | None = None) -> dict[str, float]:
+        """Return the statistics, see `label_statistics`.
+
+        Parameters
+        ----------
+        train : LabelStatistics, optional
+            Those of training labels.
+
+        Returns
+        -------
+        dict of str to float
+        """
+        counts = self.counts
+        present = counts[counts > 0]
+        found = {
+            "n_rows": float(self._evaluator.n_rows),
+            "n_labels": float(self.n_labels),
+            "n_stored": float(counts.sum()),
+            **self._evaluator.compute(),
+            "max_labels_per_row": float(self._longest),
+            "rows_without_labels": float(self._n_empty),
+            "points_per_label": float(counts.mean()),
+            "labels_without_rows": float(counts.size - present.size),
+            "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
+            "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
+        }
+        if train is not None:
+            unseen = (train.counts == 0) & (counts > 0)
+            total = counts.sum()
+            found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
+            found["stored_unseen_in_training"] = (
+                float(counts[unseen].sum() / total) if total else float("nan")
+            )
+        return found

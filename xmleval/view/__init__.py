@@ -1,0 +1,1 @@
+"""What states read of one block."""

@@ -1,0 +1,158 @@
+"""Decision rules: how the scores of a block become sets."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.cached import cached
+from xmleval.input.errors import InputError
+from xmleval.kernels.ranking import count_leading, fill_heads
+from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
+from xmleval.records import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
+
+NONE: Floats = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """How scores become a set.
+
+    Parameters
+    ----------
+    kind : {"pred", "top", "threshold", "listed", "labels", "rows", "features"}
+        Given sets; the best labels of a row; those strictly above one number; and of fitted rules the best
+        listed labels of a row, those above the threshold of the label, above that of the row from a linear
+        model of its scores, or of its features.
+    value : float
+        How many are the best, or the number; of linear models the score of unlisted labels, NaN if they
+        have none.
+    numbers : float64 (n_labels,) or (k + 1,)
+        Thresholds of labels, or weights of the model, the constant first; kept as a read-only copy.
+    text : str
+        What a rule with numbers is called.
+    """
+
+    kind: str
+    value: float = 0.0
+    numbers: Floats = field(default_factory=lambda: NONE, repr=False)
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        """Copy the numbers, so that they stay what the name tells."""
+        numbers = np.array(self.numbers, np.float64)
+        numbers.flags.writeable = False
+        object.__setattr__(self, "numbers", numbers)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it comes from data, so that its name alone does not tell it."""
+        return self.kind not in ("pred", "top", "threshold")
+
+    @cached
+    def _name(self) -> str:
+        if self.kind == "pred":
+            return self.kind
+        if self.text:
+            digest = hashlib.sha256(np.ascontiguousarray(self.numbers, "<f8").tobytes())
+            return f"{self.text}#{digest.hexdigest()[:16]}"
+        return f"{self.kind}{int(self.value) if float(self.value).is_integer() else self.value!r}"
+
+    def __str__(self) -> str:
+        """Print what `parse_decision` reads, or what tells fitted rules apart."""
+        return self._name
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two decisions are the same."""
+        return isinstance(other, Decision) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        """Return a hash of what is compared."""
+        return hash(str(self))
+
+
+class Chosen(NamedTuple):
+    """Predicted sets: the leading ``cut`` entries of each row of a list."""
+
+    cut: Ints
+    ptr: Ints
+    labels: Labels
+
+
+def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
+    """Return the sets that a decision makes of scores; entries must be in order for all but "labels"."""
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    n_listed = row_sizes(ptr)
+    if decision.kind in ("top", "listed"):
+        k = min(int(decision.value), n_labels)
+        if unlisted is None or decision.kind == "listed":
+            return Chosen(np.minimum(n_listed, k), ptr, labels)
+        head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
+        heads = np.empty(head_ptr[-1], labels.dtype)
+        fill_heads(ptr, labels, ranking.n_above, n_labels, head_ptr, heads)
+        return Chosen(row_sizes(head_ptr), head_ptr, heads)
+    if scores is None:
+        raise InputError("y_score", f"decision {decision} needs scores; this list has none")
+    if decision.kind == "labels":
+        thresholds, chosen_ptr = as_scores(decision.numbers, scores), np.empty_like(ptr)
+        select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
+        chosen = np.empty(chosen_ptr[-1], labels.dtype)
+        select_above(ptr, labels, scores, thresholds, chosen_ptr, chosen)
+        return Chosen(row_sizes(chosen_ptr), chosen_ptr, chosen)
+    cut = np.empty_like(n_listed)
+    if decision.kind == "rows":
+        values = leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1)
+        own = np.empty(n_listed.size)
+        apply_weights(values, decision.numbers, own)
+        return Chosen(cut_rows(ranking, own, unlisted), ptr, labels)
+    assert decision.kind == "threshold"
+    count_leading(ptr, scores, as_score(decision.value, scores), False, cut)
+    return Chosen(cut, ptr, labels)
+
+
+def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:
+    """Return the first scores of each row, float64 (n, k); see `copy_leading`."""
+    assert ranking.scores is not None
+    level = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
+    leading = np.empty((ranking.ptr.size - 1, k))
+    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, level, leading)
+    return leading
+
+
+def refuse_infinite(
+    decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None, start: int
+) -> None:
+    """Refuse rows, numbered from ``start``, whose scores give a linear model no finite threshold."""
+    scores = ranking.scores
+    if decision.kind != "rows" or scores is None:
+        return
+    if np.isfinite(scores).all() and (unlisted is None or math.isfinite(as_score(unlisted, scores))):
+        return
+    refuse_infinite_leading(leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1), start)
+
+
+def refuse_infinite_leading(leading: Floats, start: int) -> None:
+    """Refuse rows, numbered from ``start``, with infinite scores among those that a model looks at."""
+    rows, places = np.nonzero(~np.isfinite(leading))
+    if rows.size:
+        value = leading[rows[0], places[0]]
+        raise InputError(
+            "y_score",
+            f"row {start + int(rows[0])}: score {value} is infinite; a linear rule needs finite ones",
+        )
+
+
+def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> Ints:
+    """Count the entries above the threshold of their row, which lets no unlisted label pass."""
+    scores = ranking.scores
+    assert scores is not None
+    rounded = as_scores(thresholds, scores)
+    if unlisted is not None:
+        rounded = np.maximum(rounded, scores.dtype.type(as_score(unlisted, scores)))
+    cut = np.empty(rounded.size, np.int64)
+    count_above(ranking.ptr, scores, rounded, cut)
+    return cut

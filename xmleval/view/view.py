@@ -1,0 +1,366 @@
+"""What the states read of one block: matched once, each fact computed when first asked for."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.cached import cached
+from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
+from xmleval.kernels.margins import find_extremes
+from xmleval.kernels.matching import (
+    count_places,
+    find_hits,
+    find_positions,
+    find_ties,
+    place_unlisted,
+    rank_positions,
+    rank_unlisted,
+    sort_ranks,
+)
+from xmleval.kernels.ranking import count_leading, rank_rows
+from xmleval.kernels.rows import (
+    complete_ties,
+    sort_ties,
+    sum_discounts,
+    sum_precisions,
+    sum_tied_discounts,
+    summarise_ranks,
+    summarise_ties,
+)
+from xmleval.records import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score, row_sizes
+from xmleval.view.decision import Chosen, Decision, choose
+
+TABULATED = 1 << 16  # discounts summed one by one
+COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
+
+
+class Counts(NamedTuple):
+    """Entries of the contingency table, per instance, per label or in total."""
+
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    tn: Floats
+
+
+class Extremes(NamedTuple):
+    """Lowest relevant and highest irrelevant scores, of rows or labels, float64 (n,); NaN without pairs."""
+
+    lowest: Floats
+    highest: Floats
+
+
+class TieSummary(NamedTuple):
+    """Per instance, from tie groups; see `xmleval.kernels.rows.summarise_ties`."""
+
+    worst: Ints
+    n_reversed: Ints
+    n_tied: Ints
+    precision: Floats
+    peak: Floats
+
+
+@cache
+def tabulated_discounts() -> Floats:
+    """Return the sums of the first discounts 1 / log2(1 + rank), of none to TABULATED of them."""
+    discounts = 1.0 / np.log2(np.arange(2, TABULATED + 2, dtype=np.float64))
+    sums = np.concatenate(([0.0], np.cumsum(discounts)))
+    sums.flags.writeable = False
+    return sums
+
+
+def discount_sums(ranks: Ints) -> Floats:
+    """Return the sum of the first discounts for each number of ranks.
+
+    Far down the list it is the integral of ln 2 / ln x, with the Euler-Maclaurin correction of the trapezoid
+    rule, so that memory does not follow the ranks.
+    """
+    sums = tabulated_discounts()[np.minimum(ranks, TABULATED)]
+    far = np.flatnonzero(ranks > TABULATED)
+    if far.size:
+        from scipy.special import expi  # costs start-up time that few need
+
+        x = np.append(ranks[far], TABULATED) + 1.0
+        log = np.log(x)
+        area = math.log(2) * (expi(log) + 0.5 / log - 1.0 / (12.0 * x * log**2))
+        sums[far] += area[:-1] - area[-1]
+    return sums
+
+
+def in_order(ranking: Ranking) -> Ranking:
+    """Return a ranking best first."""
+    assert ranking.scores is not None
+    labels, scores = ranking.labels.copy(), ranking.scores.copy()
+    rank_rows(ranking.ptr, labels, scores)
+    return Ranking(ranking.ptr, labels, scores, ranking.n_above)
+
+
+class View:
+    """One block, seen through what measures ask of it.
+
+    Attributes
+    ----------
+    n_relevant : int64 (n,)
+        Relevant labels of each instance.
+    """
+
+    def __init__(
+        self, block: Block, n_labels: int, unlisted: float | None, decision: Decision | None
+    ) -> None:
+        self.n_relevant: Ints = row_sizes(block.truth.ptr)
+        if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
+            block = block._replace(ranking=in_order(block.ranking))
+        self.block = block
+        self.n_labels = n_labels
+        self.unlisted = unlisted
+        self.decision = decision
+        self._predicted: dict[Decision, Chosen] = {}
+        self._hits: dict[Decision, tuple[Labels, Ints]] = {}
+        self._counts: dict[Decision, Counts] = {}
+
+    @property
+    def n_rows(self) -> int:
+        """Number of instances."""
+        return self.n_relevant.size
+
+    @property
+    def ranking(self) -> Ranking:
+        """The block's ranking."""
+        assert self.block.ranking is not None
+        return self.block.ranking
+
+    @cached
+    def positions(self) -> Ints:
+        """Place of each relevant label in its list, 0 where it is not listed."""
+        ranking, truth = self.ranking, self.block.truth
+        positions = np.empty(truth.labels.size, np.int64)
+        find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
+        return positions
+
+    @cached
+    def relevant_entries(self) -> Bools:
+        """Which listed entries are relevant."""
+        ranking, truth = self.ranking, self.block.truth
+        if "positions" not in self.__dict__:
+            flags = np.empty(ranking.labels.size, np.bool_)
+            flag_listed(ranking.ptr, ranking.labels, truth.ptr, truth.labels, flags)
+            return flags
+        flags = np.zeros(ranking.labels.size, np.bool_)
+        flag_relevant(ranking.ptr, truth.ptr, self.positions, flags)
+        return flags
+
+    @cached
+    def last_scores(self) -> Scores:
+        """Least score of each instance, infinite where it lists nothing."""
+        assert self.ranking.scores is not None
+        last = np.empty(self.n_rows, self.ranking.scores.dtype)
+        find_last(self.ranking.ptr, self.ranking.scores, last)
+        return last
+
+    @cached
+    def extremes(self) -> Extremes:
+        """Extremes of each instance, NaN also where a label of an instance with pairs has no score."""
+        ranking = self.ranking
+        assert ranking.scores is not None
+        level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+        found = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
+        flags = self.relevant_entries
+        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, level, *found)
+        return found
+
+    @cached
+    def missing(self) -> tuple[Ints, Labels]:
+        """Instances and labels of the relevant labels that are not listed."""
+        unlisted = self.positions == 0
+        rows = np.repeat(np.arange(self.n_rows), self.n_relevant)[unlisted]
+        return rows, self.block.truth.labels[unlisted]
+
+    @cached
+    def n_left(self) -> Ints:
+        """Irrelevant labels of each instance that are not listed."""
+        n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
+        n_irrelevant_listed = row_sizes(self.ranking.ptr) - (self.n_relevant - n_missing)
+        found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
+        return found
+
+    @cached
+    def _counted(self) -> tuple[Ints, Ints, Ints]:
+        """Entries above each listed relevant label and level with it, and its place; of unordered rows."""
+        scores = self.ranking.scores
+        assert scores is not None
+        above, tied, ranks = (np.zeros_like(self.positions) for _ in range(3))
+        ptr = self.block.truth.ptr, self.ranking.ptr
+        count_places(self.positions, *ptr, scores, above, tied, ranks)
+        return above, tied, ranks
+
+    @property
+    def _places(self) -> Ints:
+        """Place of each relevant label among the listed ones, best first; 0 where it is not listed."""
+        return self.positions if self.ranking.ordered else self._counted[2]
+
+    @cached
+    def ranks(self) -> Ints:
+        """Rank of each relevant label that measures at k credit, 0 for the others."""
+        return self._places if self.unlisted is None else self.full_ranks
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether ranks are places in the list, which nobody has asked for."""
+        return self.ranking.ordered and self.unlisted is None and "positions" not in self.__dict__
+
+    @cached
+    def full_ranks(self) -> Ints:
+        """Rank of each relevant label among all labels."""
+        truth, ranking = self.block.truth, self.ranking
+        ranks = self._places.copy()
+        if self.unlisted is not None:
+            rank_positions(self._places, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
+        rank_unlisted(
+            self.positions, truth.ptr, truth.labels, ranking.ptr, ranking.labels, ranking.n_above, ranks
+        )
+        return ranks
+
+    @cached
+    def sorted_ranks(self) -> Ints:
+        """Credited ranks, rising within each instance."""
+        return self._sorted(self.ranks)
+
+    @cached
+    def standing(self) -> tuple[Ints, Ints]:
+        """Labels above each relevant label and level with it."""
+        truth, ranking = self.block.truth, self.ranking
+        if not ranking.ordered:
+            assert ranking.scores is not None
+            above, tied = (array.copy() for array in self._counted[:2])
+            level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+            place_unlisted(
+                self.positions, truth.ptr, ranking.ptr, ranking.scores, level, self.n_labels, above, tied
+            )
+            return above, tied
+        above, tied = np.empty_like(truth.labels, np.int64), np.empty_like(truth.labels, np.int64)
+        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
+        n_above = ranking.n_above
+        if self.unlisted is not None:
+            n_above = np.empty_like(n_above)
+            count_leading(ranking.ptr, scores, as_score(self.unlisted, scores), False, n_above)
+        find_ties(
+            self.positions, truth.ptr, ranking.ptr, scores, n_above, ranking.n_above, self.n_labels,
+            above, tied,
+        )  # fmt: skip
+        return above, tied
+
+    @cached
+    def placed(self) -> tuple[Ints, Ints]:
+        """What `standing` tells, worst first within an instance."""
+        above, tied = (array.copy() for array in self.standing)
+        sort_ties(self.block.truth.ptr, above, tied)
+        return above, tied
+
+    @cached
+    def ties(self) -> TieSummary:
+        """Summaries over tie groups."""
+        n, ints, floats = self.n_rows, np.int64, np.float64
+        worst, n_reversed, n_tied = np.empty(n, ints), np.empty(n, ints), np.empty(n, ints)
+        precision, peak = np.empty(n, floats), np.empty(n, floats)
+        summarise_ties(self.block.truth.ptr, *self.placed, worst, n_reversed, n_tied, precision, peak)
+        return TieSummary(worst, n_reversed, n_tied, precision, peak)
+
+    @cached
+    def best_ranks(self) -> tuple[Ints, Ints]:
+        """First credited rank of each instance (0 for none), and hits within its first R ranks."""
+        first, n_within = np.empty(self.n_rows, np.int64), np.empty(self.n_rows, np.int64)
+        summarise_ranks(self.block.truth.ptr, self.ranks, first, n_within)
+        return first, n_within
+
+    def precision_sum(self, k: int) -> Floats:
+        """Sum of the precisions at the hits among the first k ranks."""
+        out = np.empty(self.n_rows, np.float64)
+        sum_precisions(self.block.truth.ptr, self.sorted_ranks, k, out)
+        return out
+
+    def gain(self) -> Floats:
+        """Discounted gain over the whole ranking, by order."""
+        out = np.empty(self.n_rows, np.float64)
+        sum_discounts(self.block.truth.ptr, self._sorted(self.full_ranks), out)
+        return out
+
+    def tied_gain(self, k: int | None) -> Floats:
+        """Discounted gain where tied labels share the mean discount of their ranks."""
+        out = np.empty(self.n_rows, np.float64)
+        everything = k is None or self.unlisted is not None
+        n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
+        above, tied = self.placed
+        deepest = self.n_labels if k is None else min(k, self.n_labels)
+        start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
+        long = discount_sums(stop) - discount_sums(start)
+        sum_tied_discounts(self.block.truth.ptr, start, stop, tied, n_credited, long, out)
+        return out
+
+    def ideal_gain(self, k: int | None = None) -> Floats:
+        """Discounted gain of the best ranking."""
+        n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
+        return discount_sums(n_ideal)
+
+    def predicted(self, decision: Decision) -> Chosen:
+        """Predicted sets under a decision."""
+        if decision not in self._predicted:
+            pred = self.block.pred
+            if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
+                assert pred is not None
+                chosen = Chosen(row_sizes(pred.ptr), *pred)
+            else:
+                chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
+            self._predicted[decision] = chosen
+        return self._predicted[decision]
+
+    def hits(self, decision: Decision) -> tuple[Labels, Ints]:
+        """Labels that are relevant and predicted under a decision, and how many each instance has."""
+        if decision not in self._hits:
+            truth, predicted = self.block.truth, self.predicted(decision)
+            n_within = np.empty(self.n_rows, np.int64)
+            labels = np.empty(truth.labels.size + 1, truth.labels.dtype)
+            n_hits = find_hits(*truth, *predicted, n_within, labels)
+            self._hits[decision] = labels[:n_hits], n_within
+        return self._hits[decision]
+
+    def counts(self, decision: Decision) -> Counts:
+        """Contingency table of each instance under a decision."""
+        if decision not in self._counts:
+            tp = self.hits(decision)[1].astype(np.float64)
+            fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
+            tn = self.n_labels - fp
+            tn -= self.n_relevant
+            self._counts[decision] = Counts(tp, fp, fn, tn)
+        return self._counts[decision]
+
+    def _sorted(self, ranks: Ints) -> Ints:
+        ranks = ranks.copy()
+        sort_ranks(self.block.truth.ptr, ranks)
+        return ranks
+
+
+class Completion(View):
+    """A block whose unlisted labels take the best, or the worst, places that the last scores leave them.
+
+    At best the relevant ones share the place of the last score and the others stand below; at worst it is
+    the other way round, the relevant ones on the very last ranks, one by one.
+    """
+
+    def __init__(self, view: View, best: bool) -> None:
+        super().__init__(view.block, view.n_labels, None, view.decision)
+        self._view = view
+        self._best = best
+
+    @cached
+    def standing(self) -> tuple[Ints, Ints]:
+        """Labels above each relevant label and level with it."""
+        truth, ranking = self.block.truth, self.ranking
+        above, tied = (array.copy() for array in self._view.standing)
+        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
+        positions = self._view.positions
+        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
+        return above, tied
