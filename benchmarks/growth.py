@@ -20,7 +20,7 @@ Given = Callable[[Workload], dict[str, Any]]
 
 def deep_lists(workload: Workload) -> dict[str, Any]:
     """Top-100 arrays, with propensities."""
-    return {**ours.stored_scores(workload), "propensity": workload.propensity}
+    return {**ours.stored_scores(workload), "inverse_propensity": workload.propensity}
 
 
 CASES: dict[str, tuple[list[str], Given, int]] = {  # with the number of stored entries a row

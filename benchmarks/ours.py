@@ -27,12 +27,12 @@ class Prepared(NamedTuple):
 
 def lists_of_five(workload: Workload) -> dict[str, Any]:
     """Top-5 arrays, with propensities."""
-    return _given(workload, y_score=workload.top(5), propensity=workload.propensity)
+    return _given(workload, y_score=workload.top(5), inverse_propensity=workload.propensity)
 
 
 def matrix_of_scores(workload: Workload) -> dict[str, Any]:
     """CSR scores, all that are stored, with propensities."""
-    return _given(workload, y_score=workload.score_matrix(), propensity=workload.propensity)
+    return _given(workload, y_score=workload.score_matrix(), inverse_propensity=workload.propensity)
 
 
 def predicted_sets(workload: Workload) -> dict[str, Any]:

@@ -22,7 +22,7 @@ FIRST_CALL = """
 import numpy as np
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 called = time.perf_counter()
-xmleval.evaluate(truth, scores, propensity=np.ones(9))
+xmleval.evaluate(truth, scores, inverse_propensity=np.ones(9))
 print(time.perf_counter() - called)
 """
 COLD_RUNS = 3  # each compiles everything anew

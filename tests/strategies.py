@@ -82,7 +82,7 @@ class Problem:
         """Return everything else as keyword arguments of `evaluate` and `Evaluator`."""
         propensity = self.case.propensity
         return {
-            "propensity": None if propensity is None else np.array(propensity),
+            "inverse_propensity": None if propensity is None else np.array(propensity),
             "conventions": self.case.conventions,
         }
 
@@ -151,7 +151,7 @@ def problems(
         kind="list" if form == "list" else "matrix",
         pred=draw(label_sets(n_rows, n_labels)),
         weights=draw(weights) if weigh else None,
-        propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
+        inverse_propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
         conventions=chosen,
     )
     return Problem(case, form, dtype, bare)

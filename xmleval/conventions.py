@@ -125,7 +125,7 @@ def _plain(value: Any) -> str | float:
 PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
     "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
-    "paper": Conventions(auc_ties="full"),
+    "wu2017": Conventions(auc_ties="full"),
 }
 
 

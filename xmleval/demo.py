@@ -66,7 +66,7 @@ def evaluate_demo(demo: Demo) -> dict[str, Report]:
     """Evaluate both models with propensities from the training labels."""
     q = inverse_propensity(demo.y_train)
     return {
-        name: evaluate(demo.y_test, ranked, metrics=MEASURES, propensity=q)
+        name: evaluate(demo.y_test, ranked, metrics=MEASURES, inverse_propensity=q)
         for name, ranked in demo.models.items()
     }
 

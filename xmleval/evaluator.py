@@ -47,7 +47,7 @@ class Evaluator:
         Number of labels. Nested lists in `update` are lists of label ids.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k that are named without one.
-    propensity : array of shape (n_labels,), optional
+    inverse_propensity : array of shape (n_labels,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
         How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"``, or a rule that
@@ -95,7 +95,7 @@ class Evaluator:
         *,
         n_labels: int,
         k: int | Iterable[int] = DEFAULT_K,
-        propensity: Any = None,
+        inverse_propensity: Any = None,
         decision: str | Rule | None = None,
         conventions: str | Conventions | Mapping[str, Any] | None = None,
         unlisted: str | float | None = None,
@@ -111,7 +111,7 @@ class Evaluator:
             metrics=metrics,
             n_labels=n_labels,
             k=k,
-            propensity=propensity,
+            inverse_propensity=inverse_propensity,
             decision=decision,
             conventions=conventions,
             unlisted=unlisted,
@@ -362,7 +362,7 @@ class Evaluator:
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
-            propensity=arrays.pop("propensity", None),
+            inverse_propensity=arrays.pop("propensity", None),
             decision=decision,
             conventions=settings["conventions"],
             **{name: settings[name] for name in KEPT},

@@ -10,7 +10,7 @@ from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_
 from xmleval.input.formats.xmc import write_xmc
 from xmleval.input.names import Named, NameIndex, read_names
 from xmleval.input.pieces import Pieces
-from xmleval.input.vector import read_propensity
+from xmleval.input.vector import read_inverse_propensity
 
 __all__ = [
     "FORMATS",
@@ -23,7 +23,7 @@ __all__ = [
     "read_arrow_scores",
     "read_arrow_truth",
     "read_names",
-    "read_propensity",
+    "read_inverse_propensity",
     "read_qrels",
     "read_run",
     "read_scores",

@@ -41,7 +41,7 @@ SETS = {
 
 
 def more(name: str) -> dict[str, Any]:
-    return {"propensity": Q} if name.startswith("ps") else {}
+    return {"inverse_propensity": Q} if name.startswith("ps") else {}
 
 
 def test_every_one_liner_is_checked_here_and_public() -> None:
@@ -92,7 +92,7 @@ def test_refused_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"^y_score: row 0: score nan"):
         xmleval.ndcg_at_k(T, S * np.nan)
     with pytest.raises(ValueError, match=r"^propensity: shape"):
-        xmleval.psp_at_k(T, S, propensity=Q[:2])
+        xmleval.psp_at_k(T, S, inverse_propensity=Q[:2])
     with pytest.raises(TypeError, match="propensity"):
         xmleval.psndcg_at_k(T, S)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="positional"):

@@ -94,8 +94,8 @@ def test_every_statistic_is_timed_on_threads() -> None:
         if not case.metrics:
             continue
         given = case.given(generate(case.workload, case.depth, 0.001))
-        n_labels, propensity = given["y_true"].shape[1], given.pop("propensity", None)
-        evaluator = Evaluator(case.metrics, n_labels=n_labels, propensity=propensity)
+        n_labels, propensity = given["y_true"].shape[1], given.pop("inverse_propensity", None)
+        evaluator = Evaluator(case.metrics, n_labels=n_labels, inverse_propensity=propensity)
         evaluator.update(**given)
         assert evaluator._states
         counted = [state for _, state in evaluator._states._named() if getattr(state, "keys", True)]

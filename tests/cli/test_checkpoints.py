@@ -138,7 +138,7 @@ def test_sorted_scores_are_written_once(folder: Path, run: Any, monkeypatch: pyt
     ("options", "said"),
     [
         ("--k 1,2", "metrics differs: p@3 in the checkpoint, p@2 now"),
-        ("--unlisted below --conventions paper", "auc_ties differs: half in the checkpoint, full now"),
+        ("--unlisted below --conventions wu2017", "auc_ties differs: half in the checkpoint, full now"),
         ("--a 0.6", "a differs: 0.55 in the checkpoint, 0.6 now"),
         ("--input-format npy", "--input-format differs: None in the checkpoint, npy now"),
         ("--per-label x.csv", "keep_labels differs: False in the checkpoint, True now"),

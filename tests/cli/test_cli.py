@@ -26,7 +26,7 @@ from xmleval.input.formats.registry import FORMATS, read_scores, read_truth, tit
 @pytest.mark.parametrize("scores", ["scores.npz", "m_indices.npy", "m_scores.npy", "m"])
 def test_json_is_that_of_the_interface(folder: Path, run: Any, scores: str) -> None:
     report = xmleval.evaluate(
-        sp.csr_array(Y_TEST), (LABELS, SCORES), propensity=xmleval.inverse_propensity(Y_TRAIN)
+        sp.csr_array(Y_TEST), (LABELS, SCORES), inverse_propensity=xmleval.inverse_propensity(Y_TRAIN)
     )
     printed = run(f"evaluate Y_test.npz {scores} --train Y_train.npz --format json")
     assert json.loads(printed) == json.loads(report.to_json())
@@ -43,17 +43,20 @@ def test_json_is_that_of_the_interface(folder: Path, run: Any, scores: str) -> N
             {"metrics": ["fbeta.samples(beta=2)", "fbeta.macro(beta=0.5)@2", "ranking"], "decision": "top1"},
         ),
         ("--k 2,4", {"k": [2, 4]}),
-        ("--metrics paper --decision top2", {"metrics": "paper", "decision": "top2"}),
+        ("--metrics wu2017 --decision top2", {"metrics": "wu2017", "decision": "top2"}),
         ("--metrics sets --decision threshold0.45", {"metrics": "sets", "decision": "threshold0.45"}),
         ("--metrics sets --pred sets.npz", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
         ("--metrics ranking --unlisted 0.0", {"metrics": "ranking", "unlisted": 0.0}),
         ("--metrics ranking --unlisted below", {"metrics": "ranking", "unlisted": "below"}),
         ("--metrics all --conventions sklearn", {"metrics": "all", "conventions": "sklearn"}),
         ("--threads 2", {"threads": 2}),
-        ("--propensity q.npy --metrics ps", {"propensity": np.arange(1.0, 6.0), "metrics": "ps"}),
+        (
+            "--inverse-propensity q.npy --metrics ps",
+            {"inverse_propensity": np.arange(1.0, 6.0), "metrics": "ps"},
+        ),
         (
             "--train Y_test.npz --a 0.6 --b 2.6",
-            {"propensity": xmleval.inverse_propensity(Y_TEST, 0.6, 2.6)},
+            {"inverse_propensity": xmleval.inverse_propensity(Y_TEST, 0.6, 2.6)},
         ),
     ],
 )
@@ -78,7 +81,7 @@ def test_every_form_of_output_to_stdout_and_to_a_file(folder: Path, run: Any, na
 def test_the_table_says_what_was_left_out_and_which_option_gives_it(folder: Path, run: Any) -> None:
     printed = run("evaluate Y_test.npz m")
     assert "PSP" not in printed
-    assert "not computed without --train or --propensity: psp@1, psp@3" in printed
+    assert "not computed without --train or --inverse-propensity: psp@1, psp@3" in printed
     assert "PSP@" not in printed.splitlines()[1]
     assert "propensity=(a=0.55 b=1.5 n=4)" in run("evaluate Y_test.npz m --train Y_test.npz")
 
@@ -164,10 +167,10 @@ T m --train tiny.npz
     tiny.npz: 2 training instances; the model needs 3 or more
 T m --train Y_train.npz --b -3
     --b: a=0.55, b=-3: the model needs a >= 0, N_j + b > 0
-T m --propensity zero.npy
+T m --inverse-propensity zero.npy
     zero.npy: label 0: inverse propensity 0.0 is not within 0..2^30
 T m --metrics psp@5
-    psp@5 needs --train or --propensity
+    psp@5 needs --train or --inverse-propensity
 T m --metrics f1.micro
     f1.micro needs --pred or --decision
 T --metrics lrap
@@ -182,8 +185,8 @@ T m --decision best
     --decision 'best' is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule
 T m --decision top2 --pred sets.npz
     --pred and --decision exclude each other; {SEE}
-T m --train Y_train.npz --propensity q.npy
-    --train and --propensity exclude each other; {SEE}
+T m --train Y_train.npz --inverse-propensity q.npy
+    --train and --inverse-propensity exclude each other; {SEE}
 T m --a 0.5
     --a and --b need --train; {SEE}
 T m --metrics p@1,,r@1
@@ -327,6 +330,9 @@ def test_real_predictions(run: Any, scores: str) -> None:
     )
     q = xmleval.inverse_propensity(read_truth(at / "Y_train.npz"))
     report = xmleval.evaluate(
-        read_truth(at / "Y_test.npz"), read_scores(at / scores), metrics=["xmc", "ranking"], propensity=q
+        read_truth(at / "Y_test.npz"),
+        read_scores(at / scores),
+        metrics=["xmc", "ranking"],
+        inverse_propensity=q,
     )
     assert run(line) == report.to_json() + "\n"

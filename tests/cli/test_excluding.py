@@ -84,7 +84,7 @@ def test_pairs_that_there_are_none_of(folder: Path, refused: Any, form: str, tex
 
 
 def test_groups_leave_out_what_counts_all_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = "evaluate truth.npz m --exclude pairs.txt --metrics ranking,psp@3,all --propensity q.npy"
+    line = "evaluate truth.npz m --exclude pairs.txt --metrics ranking,psp@3,all --inverse-propensity q.npy"
     np.save("q.npy", np.full(30, 2.0))
     assert main([*line.split(), "--format", "json"]) == 0
     out, err = capsys.readouterr()

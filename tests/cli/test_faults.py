@@ -181,15 +181,18 @@ def test_both_sizes_where_labels_differ(says: Any, role: str, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "option", ["--train", "--pred", "--propensity", "--exclude", "--labels", "--decision"]
+    "option", ["--train", "--pred", "--inverse-propensity", "--exclude", "--labels", "--decision"]
 )
 @pytest.mark.parametrize("fault", ["missing", "empty", "folder", "garbage", "cut"])
 def test_files_of_options(says: Any, option: str, fault: str) -> None:
     qrels(Path("names"), make_truth())
     trec_run(Path("names"), make_scores())
-    name = {"--train": "t.npz", "--pred": "t.npz", "--decision": "t.npz", "--propensity": "q.npy"}.get(
-        option, "t.txt"
-    )
+    name = {
+        "--train": "t.npz",
+        "--pred": "t.npz",
+        "--decision": "t.npz",
+        "--inverse-propensity": "q.npy",
+    }.get(option, "t.txt")
     path = Path(name)
     if fault == "folder":
         path.mkdir()

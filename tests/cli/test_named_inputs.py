@@ -96,7 +96,7 @@ def test_training_labels_by_name(folder: Path, says: Any) -> None:
     q = inverse_propensity(label_counts=np.array([0, 2, 1]), n_instances=4, n_labels=3)
     truth, scores = np.array([[1, 1, 0], [0, 1, 0]]), np.array([[0.9, 0, 0.5], [0, 0.9, 0]])
     out, err = says("evaluate t.qrels m.run --train train.qrels --metrics psp@1,psp@2 --format json")
-    want = evaluate(truth, sp.csr_array(scores), propensity=q, metrics=["psp@1", "psp@2"])
+    want = evaluate(truth, sp.csr_array(scores), inverse_propensity=q, metrics=["psp@1", "psp@2"])
     assert json.loads(out)["values"] == dict(want)
     assert err == "xmleval: train.qrels: 1 labels are in no other input and do not count\n"
     out, _ = says("stats t.qrels --train train.qrels --format json")

@@ -83,7 +83,7 @@ def test_csr_scores_print_the_values_of_the_oracle(
         truth=[set(ids.tolist()) for ids in np.split(truth.indices, truth.indptr[1:-1])],
         n_labels=truth.shape[1],
         listed=[sorted(zip(ids, row, strict=True)) for ids, row in by_row],
-        propensity=inverse_propensity(sp.load_npz(folder / "Y_train.npz")).tolist(),
+        inverse_propensity=inverse_propensity(sp.load_npz(folder / "Y_train.npz")).tolist(),
         conventions={"unlisted": unlisted if unlisted == "below" else float(unlisted)},
     )
     specs = [spec for spec, _ in expand_metrics(["xmc", "ranking", "ps", "mrr", "map", "hit"], KS)]

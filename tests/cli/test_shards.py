@@ -36,7 +36,10 @@ def write_shards(folder: Path, name: str, writer: Any, matrix: Any) -> None:
 
 def wanted(**more: Any) -> str:
     metrics = METRICS.split(",")
-    return evaluate(make_truth(), make_scores(), metrics=metrics, propensity=None, **more).to_json() + "\n"
+    return (
+        evaluate(make_truth(), make_scores(), metrics=metrics, inverse_propensity=None, **more).to_json()
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["npz", "npy", "npz-list-packed", "xmc-gz", "feather"])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands import process
 from tests.made_files import make_scores, make_truth, npy, npz
-from xmleval.input.vector import read_propensity
+from xmleval.input.vector import read_inverse_propensity
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def test_propensities_in_any_text(tmp_path: Path, change: str) -> None:
         "crlf": held.replace(b"\n", b"\r\n"),
     }[change]
     (tmp_path / "q").write_bytes(held)
-    np.testing.assert_array_equal(read_propensity(tmp_path / "q"), [12.5, 9.5, 1000])
+    np.testing.assert_array_equal(read_inverse_propensity(tmp_path / "q"), [12.5, 9.5, 1000])
 
 
 def test_propensities_with_a_gap(tmp_path: Path) -> None:
     (tmp_path / "q").write_text("1.5\n\n\n2.5\n")
     with pytest.raises(ValueError, match="q: line 2: '' is not a number; expected one inverse prop"):
-        read_propensity(tmp_path / "q")
+        read_inverse_propensity(tmp_path / "q")

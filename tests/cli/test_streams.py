@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def wanted(truth: Any, scores: Any) -> str:
     q = inverse_propensity(make_truth(90, seed=7))
-    return evaluate(truth, scores, metrics=METRICS.split(","), propensity=q).to_json() + "\n"
+    return evaluate(truth, scores, metrics=METRICS.split(","), inverse_propensity=q).to_json() + "\n"
 
 
 @pytest.mark.parametrize("memory", ["2KB", "1GB"])

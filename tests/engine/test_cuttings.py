@@ -48,7 +48,7 @@ def test_values_do_not_depend_on_cutting(weighted: bool, form: str, n_cuttings: 
         }
 
     q = 1 + 10 * rng.random(N_LABELS)
-    settings: dict[str, Any] = {"metrics": ["all"], "propensity": q}
+    settings: dict[str, Any] = {"metrics": ["all"], "inverse_propensity": q}
     if not weighted:
         settings |= {"metrics": ["all", "auc.micro(bits=16)"], "bounds": True, "memory": 20_000}
     whole = evaluate(**part(0, N_ROWS), **settings, threads=1).to_json()

@@ -22,7 +22,7 @@ NAMES = ["p@1", "psp@3", "lrap", "f1.macro@3", "label_diversity"]
 
 
 def counting(**more: Any) -> Evaluator:
-    evaluator = Evaluator(NAMES, n_labels=9, propensity=np.full(9, 2.0), **more)
+    evaluator = Evaluator(NAMES, n_labels=9, inverse_propensity=np.full(9, 2.0), **more)
     evaluator.update(TRUTH, SCORES)
     return evaluator
 
@@ -67,7 +67,7 @@ def test_failing_half_way_counts_nothing(
             evaluator.update(TRUTH, SCORES)
         with pytest.raises(error):
             evaluator.merge(other)
-        fresh = Evaluator(NAMES, n_labels=9, propensity=np.full(9, 2.0))
+        fresh = Evaluator(NAMES, n_labels=9, inverse_propensity=np.full(9, 2.0))
         with pytest.raises(error):
             fresh.merge(other)
     assert evaluator.compute().to_json() == before
@@ -105,7 +105,7 @@ def test_perfect_gains_are_no_more_than_the_best() -> None:
     truth = np.array([[1, 1, 1, 1, 1, 0]])
     for seed in range(20):
         scores = np.where(truth, np.random.default_rng(seed).random((1, 6)) + 1, 0)
-        report = evaluate(truth, scores, metrics="ps", propensity=q)
+        report = evaluate(truth, scores, metrics="ps", inverse_propensity=q)
         assert all(report[name] <= 1 for name in ("psp@5", "psr@5", "psdcg@5", "psndcg@5"))
 
 
@@ -126,7 +126,7 @@ def test_first_ranks_are_those_of_the_whole_ranking(depth: int, dtype: Any) -> N
     names = [f"{name}@{depth}" for name in ("p", "r", "ndcg", "map", "psp", "psndcg", "mrr")] + ["one_error"]
     q = 1 + 9 * rng.random(n_labels)
     found = [
-        evaluate(truth, scores, metrics=[*names, *more], propensity=q, keep_rows=True)
+        evaluate(truth, scores, metrics=[*names, *more], inverse_propensity=q, keep_rows=True)
         for more in ([], ["coverage"], ["f1.micro@2"])  # the best alone, all in no order, the best in order
     ]
     for other in found[1:]:
@@ -138,5 +138,5 @@ def test_first_ranks_are_those_of_the_whole_ranking(depth: int, dtype: Any) -> N
 
 
 def test_propensities_below_one_are_remarked_on() -> None:
-    report = evaluate(TRUTH, SCORES, metrics="psp", propensity=np.full(9, 0.5))
+    report = evaluate(TRUTH, SCORES, metrics="psp", inverse_propensity=np.full(9, 0.5))
     assert "some below 1" in str(report)

@@ -19,8 +19,8 @@ from xmleval import Evaluator, inverse_propensity
 from xmleval.files import saved as store
 
 SAVED: dict[str, dict[str, Any]] = {
-    "plain": {"keep_rows": False, "propensity": None},
-    "propensity": {"propensity": inverse_propensity(label_counts=[1, 2, 3, 4], n_instances=30)},
+    "plain": {"keep_rows": False, "inverse_propensity": None},
+    "propensity": {"inverse_propensity": inverse_propensity(label_counts=[1, 2, 3, 4], n_instances=30)},
     "conventions": {
         "conventions": {"zero_division": math.nan, "unlisted": -math.inf},
         "decision": "threshold0.1",

@@ -247,7 +247,7 @@ def test_arrays_of_the_caller_stay_as_they_were(form: str, unlisted: Any) -> Non
     given = FORMS[form](T), FORMS[form](S), FORMS[form](H)
     before = contents(given[0]), contents(given[1]), contents(given[2])
     evaluate(
-        given[0], given[1], y_pred=given[2], metrics="all", propensity=frozen(Q), unlisted=unlisted,
+        given[0], given[1], y_pred=given[2], metrics="all", inverse_propensity=frozen(Q), unlisted=unlisted,
         sample_weight=frozen(np.ones(M)), block_rows=2,
     )  # fmt: skip
     np.testing.assert_equal((contents(given[0]), contents(given[1]), contents(given[2])), before)
@@ -257,13 +257,13 @@ def test_arrays_of_the_caller_stay_as_they_were(form: str, unlisted: Any) -> Non
 def test_lists_of_the_caller_stay_as_they_were(form: str) -> None:
     given = listed_forms()[form]
     before = contents(given[0]), contents(given[1])
-    evaluate(T, given, metrics="all", decision="top2", propensity=Q, block_rows=2)
+    evaluate(T, given, metrics="all", decision="top2", inverse_propensity=Q, block_rows=2)
     np.testing.assert_equal((contents(given[0]), contents(given[1])), before)
 
 
 def test_propensity_is_the_callers_no_longer() -> None:
     q = Q.copy()
-    ev, other = (Evaluator(["psp@3"], n_labels=N, propensity=p) for p in (q, Q))
+    ev, other = (Evaluator(["psp@3"], n_labels=N, inverse_propensity=p) for p in (q, Q))
     ev.update(T, S)
     q[:] = 1.0
     other.update(T, S)
@@ -372,9 +372,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "weight column": bad("shape (4, 1) does not match 4 rows", sample_weight=np.ones((M, 1))),
     **{f"weight {w}": bad(f"row 2: weight {w} is neither 0 nor within", sample_weight=[1, 1, w, w])
        for w in (-1.0, np.nan, np.inf, 1e-16, 1048577.0)},
-    "short propensity": bad("shape (5,) is not (6,): one per label", propensity=Q[:5]),
-    "flat propensity": bad("shape (1, 6) is not (6,): one per label", propensity=Q[None]),
-    **{f"propensity {q}": bad(f"label 1: inverse propensity {q} is not", propensity=[1, q, 1, 1, 1, q])
+    "short propensity": bad("shape (5,) is not (6,): one per label", inverse_propensity=Q[:5]),
+    "flat propensity": bad("shape (1, 6) is not (6,): one per label", inverse_propensity=Q[None]),
+    **{f"propensity {q}": bad(f"label 1: inverse propensity {q} is not", inverse_propensity=[1, q, 1, 1, 1, q])
        for q in (0.0, -1.0, np.nan, np.inf)},
     "unlisted in bare list": bad("unlisted=0 compares with scores", y_score=([[1]] * M, None), unlisted=0.0),
     "unlisted in ragged": bad("unlisted=2 compares", y_score=IDS, y_true=IDS, n_labels=N, unlisted=2),
@@ -387,7 +387,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         y_score=([[1]] * M, None), decision="threshold0.5",
     ),
     "pred and decision": bad("given together with decision=top3; choose one", y_pred=H, decision="top3"),
-    "no propensity": ("psp@5 needs propensity=", {"metrics": ["xmc", "psp@5"]}),
+    "no propensity": ("psp@5 needs inverse_propensity=", {"metrics": ["xmc", "psp@5"]}),
     "no sets": ("f1.macro needs y_pred= or decision=", {"metrics": ["f1.macro"]}),
     "no scores": ("p@3 needs y_score=", {"y_score": None, "y_pred": H, "metrics": ["f1.macro", "p@3"]}),
 }  # fmt: skip

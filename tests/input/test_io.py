@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth
-from xmleval.input.vector import read_propensity
+from xmleval.input.vector import read_inverse_propensity
 
 DENSE = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]], np.float32)
 LABELS = np.array([[0, 2], [1, -1], [3, 0], [3, 1]], np.int32)
@@ -229,7 +229,7 @@ def test_scores_without_labels(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------ names and folders
 
 
-@pytest.mark.parametrize("reader", [read_truth, read_scores, read_propensity])
+@pytest.mark.parametrize("reader", [read_truth, read_scores, read_inverse_propensity])
 def test_files_that_cannot_be_opened(tmp_path: Path, reader: Any) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         reader(tmp_path / "missing.npz")
@@ -304,14 +304,14 @@ def test_formats_are_told_apart() -> None:
 def test_propensities_as_text_and_array(tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.array([3.5, 1.25]))
     (tmp_path / "q.txt").write_text("3.5\n 1.25e0 \n")
-    assert read_propensity(tmp_path / "q.npy").tolist() == [3.5, 1.25]
-    assert read_propensity(tmp_path / "q.txt").tolist() == [3.5, 1.25]
+    assert read_inverse_propensity(tmp_path / "q.npy").tolist() == [3.5, 1.25]
+    assert read_inverse_propensity(tmp_path / "q.txt").tolist() == [3.5, 1.25]
 
 
 def test_propensities_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("3.5\nlarge\n")
-    assert "line 2: 'large' is not a number" in refused(tmp_path / "q.txt", read_propensity)
+    assert "line 2: 'large' is not a number" in refused(tmp_path / "q.txt", read_inverse_propensity)
     (tmp_path / "q.txt").write_bytes(bytes(range(256)))
-    assert "line 1: " in refused(tmp_path / "q.txt", read_propensity)
+    assert "line 1: " in refused(tmp_path / "q.txt", read_inverse_propensity)
     np.save(tmp_path / "q.npy", DENSE)
-    assert "an array of shape (4, 4)" in refused(tmp_path / "q.npy", read_propensity)
+    assert "an array of shape (4, 4)" in refused(tmp_path / "q.npy", read_inverse_propensity)

@@ -305,7 +305,7 @@ def untie(scores: Any, closer: float) -> Any:
 def arguments(dataset: str, file: str, form: str) -> dict[str, Any]:
     """Keyword arguments of `evaluate` for one form of the file."""
     if form == "list":
-        return {"y_score": prediction(dataset, file), "propensity": propensity(dataset)}
+        return {"y_score": prediction(dataset, file), "inverse_propensity": propensity(dataset)}
     if form == "set":
         return {"y_pred": decisions(dataset, file)}
     if form.startswith("top "):

@@ -92,7 +92,7 @@ def test_constants_are_reported_while_they_are_true() -> None:
         (q * 2, "given"),
         (np.ones_like(q), "given"),
     ):
-        report = evaluate(TRAIN, TRAIN, metrics=["psp@1"], propensity=values)
+        report = evaluate(TRAIN, TRAIN, metrics=["psp@1"], inverse_propensity=values)
         assert json.loads(report.to_json())["propensity"] == constants
 
 

@@ -122,7 +122,11 @@ def test_v5_two_forms_of_psndcg() -> None:
     truth = np.array([[1, 0, 0, 0, 0], [0, 1, 1, 1, 0]])
     scores = np.array([[0.1, 0.9, 0.8, 0.7, 0.05], [0.9, 0.8, 0.1, 0.05, 0.7]])
     report = evaluate(
-        truth, scores, metrics=["psndcg_repo", "psndcg"], k=(1, 2, 3, 4), propensity=np.array([5, 2, 3, 4, 1])
+        truth,
+        scores,
+        metrics=["psndcg_repo", "psndcg"],
+        k=(1, 2, 3, 4),
+        inverse_propensity=np.array([5, 2, 3, 4, 1]),
     )
     for k, repository, per_row in [
         (1, 0, 0),

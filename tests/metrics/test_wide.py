@@ -46,7 +46,7 @@ def make_problem(rng: np.random.Generator) -> Problem:
         kind="list" if form == "list" else "matrix",
         pred=label_sets(),
         weights=rng.choice(WEIGHTS, n_rows).tolist() if rng.random() < 0.5 else None,
-        propensity=q.tolist(),
+        inverse_propensity=q.tolist(),
         conventions=chosen,
     )
     return Problem(case, form, str(rng.choice(["float32", "float64"])))

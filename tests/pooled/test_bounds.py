@@ -276,7 +276,7 @@ def test_the_table_shows_both_ends() -> None:
     report = evaluate([[0, 1, 0, 1], [0, 0, 1, 1]], (labels, scores), metrics=["lrap", "p@1"], bounds=True)
     title, _, *lines = str(report).splitlines()[1:]
     assert title.split()[-2:] == ["least", "most"]
-    (row,) = [line.split() for line in lines if line.startswith("Average precision")]
+    (row,) = [line.split() for line in lines if line.startswith("LRAP")]
     assert row[-2:] == [f"{end:.4f}" for end in report.intervals["lrap"]]
 
 

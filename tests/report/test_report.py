@@ -98,7 +98,7 @@ def test_latex() -> None:
 
 
 def test_json_and_csv_keep_every_bit() -> None:
-    report = report_of("all", y_pred=H, propensity=Q, conventions={"zero_division": math.nan})
+    report = report_of("all", y_pred=H, inverse_propensity=Q, conventions={"zero_division": math.nan})
     found = json.loads(report.to_json())
     assert (found["values"], found["version"]) == (dict(report), __version__)
     assert (found["n_rows"], found["n_labels"], found["decision"]) == (M, N, "pred")
@@ -124,10 +124,10 @@ def test_undefined_is_null_empty_and_said() -> None:
 
 def test_propensity_constants_are_reported() -> None:
     q = inverse_propensity(label_counts=[1, 2, 3, 4], n_instances=30, dataset="amazon")
-    report = report_of(["psp@1"], propensity=q)
+    report = report_of(["psp@1"], inverse_propensity=q)
     assert json.loads(report.to_json())["propensity"] == {"a": 0.6, "b": 2.6, "n": 30.0}
     assert report.signature() == "unlisted=below propensity=(a=0.6 b=2.6 n=30)"
-    assert report_of(["psp@1"], propensity=Q).signature() == "unlisted=below propensity=(given)"
+    assert report_of(["psp@1"], inverse_propensity=Q).signature() == "unlisted=below propensity=(given)"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_propensity_constants_are_reported() -> None:
     ],
 )  # fmt: skip
 def test_signature_shows_the_fields_that_matter(name: str, signature: str) -> None:
-    assert report_of([name], decision="top2", propensity=Q).signature() == signature
+    assert report_of([name], decision="top2", inverse_propensity=Q).signature() == signature
 
 
 def test_signature_shows_what_was_chosen() -> None:
@@ -158,24 +158,24 @@ def test_signature_shows_what_was_chosen() -> None:
 
 def test_left_out_members_of_groups_are_listed() -> None:
     report = report_of(["xmc", "sets"], k=[1])
-    assert report.left_out["psp@1"] == "propensity="
+    assert report.left_out["psp@1"] == "inverse_propensity="
     assert report.left_out["f1.macro"] == "y_pred= or decision="
     assert not set(report.left_out) & set(report)
-    assert "not computed without propensity=: psp@1, psndcg@1" in str(report)
+    assert "not computed without inverse_propensity=: psp@1, psndcg@1" in str(report)
     assert json.loads(report.to_json())["not_computed"] == report.left_out
 
 
 def test_rows_are_kept_on_demand() -> None:
     with pytest.raises(ValueError, match="keep_rows=True"):
         report_of().per_row()
-    report = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, propensity=Q, keep_rows=True)
+    report = report_of([*NAMES, "f1.macro", "psp@1"], y_pred=H, inverse_propensity=Q, keep_rows=True)
     kept = report.per_row()
     assert list(kept) == NAMES  # a macro average and a ratio of sums have no rows
     np.testing.assert_equal([kept["p@1"], kept["coverage"]], [[1, 0, 0], [2, 2, np.nan]])
 
 
 def counting(metrics: Any = "all", **more: Any) -> Evaluator:
-    settings: dict[str, Any] = {"n_labels": N, "propensity": Q, "keep_rows": True, **more}
+    settings: dict[str, Any] = {"n_labels": N, "inverse_propensity": Q, "keep_rows": True, **more}
     return Evaluator(metrics, block_rows=2, threads=2, **settings)
 
 
@@ -264,11 +264,11 @@ def test_refused_update_counts_nothing(case: str) -> None:
 @pytest.mark.parametrize(
     ("more", "difference"),
     [
-        ({"n_labels": 5, "propensity": None}, "n_labels differs: 4 here, 5 there"),
+        ({"n_labels": 5, "inverse_propensity": None}, "n_labels differs: 4 here, 5 there"),
         ({"metrics": "xmc"}, "metrics differs"), ({"k": [1, 2]}, "metrics differs"),
         ({"conventions": "sklearn"}, "ndcg_ties differs"), ({"unlisted": 0.0}, "unlisted differs"),
         ({"decision": "top2"}, "decision differs: None here, top2 there"),
-        ({"propensity": Q[::-1]}, "propensity differs"), ({"propensity": None}, "propensity differs"),
+        ({"inverse_propensity": Q[::-1]}, "propensity differs"), ({"inverse_propensity": None}, "propensity differs"),
         ({"keep_rows": False}, "keep_rows differs: True here, False there"),
     ],
 )  # fmt: skip

@@ -118,7 +118,7 @@ def ndcg_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     return evaluate(y_true, y_score, metrics=[name])[name]
 
 
-def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> float:
+def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
     """Compute propensity-scored precision at k.
 
     Parameters
@@ -129,7 +129,7 @@ def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> float
         Scores, or top-k lists.
     k : int, default 5
         Cutoff.
-    propensity : array of shape (l,)
+    inverse_propensity : array of shape (l,)
         Inverse propensities, see `inverse_propensity`.
 
     Returns
@@ -150,14 +150,14 @@ def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> float
     --------
     >>> import numpy as np
     >>> from xmleval import psp_at_k
-    >>> psp_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2, 3, 4]))
+    >>> psp_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, inverse_propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psp@{k}"
-    return evaluate(y_true, y_score, metrics=[name], propensity=propensity)[name]
+    return evaluate(y_true, y_score, metrics=[name], inverse_propensity=inverse_propensity)[name]
 
 
-def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> float:
+def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
     """Compute propensity-scored nDCG at k.
 
     Parameters
@@ -168,7 +168,7 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> fl
         Scores, or top-k lists.
     k : int, default 5
         Cutoff.
-    propensity : array of shape (l,)
+    inverse_propensity : array of shape (l,)
         Inverse propensities, see `inverse_propensity`.
 
     Returns
@@ -189,11 +189,11 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, propensity: Any) -> fl
     --------
     >>> import numpy as np
     >>> from xmleval import psndcg_at_k
-    >>> psndcg_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, propensity=np.array([2, 3, 4]))
+    >>> psndcg_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, inverse_propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psndcg@{k}"
-    return evaluate(y_true, y_score, metrics=[name], propensity=propensity)[name]
+    return evaluate(y_true, y_score, metrics=[name], inverse_propensity=inverse_propensity)[name]
 
 
 def hit_rate_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:

@@ -21,7 +21,7 @@ def evaluate(
     metrics: str | Iterable[str] | None = None,
     k: int | Iterable[int] = DEFAULT_K,
     n_labels: int | None = None,
-    propensity: Any = None,
+    inverse_propensity: Any = None,
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
@@ -48,18 +48,18 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``paper``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k that are named without one.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
-    propensity : array of shape (l,), optional
+    inverse_propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
         How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"`` (strictly
         above), or a rule that `xmleval.thresholds.fit` gave.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"paper"``, a record, or fields over the default.
+        ``"sklearn"``, ``"wu2017"``, a record, or fields over the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
@@ -108,7 +108,7 @@ def evaluate(
         metrics,
         n_labels=truth.n_labels,
         k=k,
-        propensity=propensity,
+        inverse_propensity=inverse_propensity,
         decision=decision,
         conventions=conventions,
         unlisted=unlisted,

@@ -175,7 +175,11 @@ def run(given: Kept, metrics: list[str], threads: int | None) -> Timing:
 
     def once() -> int:
         evaluator = Evaluator(
-            metrics, n_labels=given.n_labels, propensity=q, decision=f"top{N_RELEVANT}", threads=threads
+            metrics,
+            n_labels=given.n_labels,
+            inverse_propensity=q,
+            decision=f"top{N_RELEVANT}",
+            threads=threads,
         )
         for y_true, y_score in given.pieces:
             evaluator.update(y_true, y_score)

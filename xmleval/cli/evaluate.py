@@ -21,7 +21,12 @@ from xmleval.spec import DEFAULT_K
 
 FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
-EXCLUDE = (("train", "propensity"), ("pred", "decision"), ("propensity", "a"), ("propensity", "b"))
+EXCLUDE = (
+    ("train", "inverse_propensity"),
+    ("pred", "decision"),
+    ("inverse_propensity", "a"),
+    ("inverse_propensity", "b"),
+)
 
 
 def split_names(context: click.Context, parameter: click.Parameter, text: str) -> list[str]:
@@ -68,7 +73,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
 @click.option(
-    "--propensity",
+    "--inverse-propensity",
     type=FILE,
     metavar="FILE",
     help="Inverse propensities: an .npy vector, or one number a line.",
@@ -152,7 +157,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     SCORES is a matrix of scores or a top-k list; without it, only measures of sets (--pred) or of TRUTH
     alone can be computed. Several are evaluated at once and printed side by side. A folder, or a pattern in
     quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
-    Propensity-scored measures need --train or --propensity.
+    Propensity-scored measures need --train or --inverse-propensity.
     """
     _refuse_together(options, EXCLUDE)
     if options["train"] is None and (options["a"], options["b"]) != (None, None):

@@ -14,7 +14,7 @@ from xmleval.input.errors import InputError
 KEYWORDS = {
     "y_score": "SCORES",
     "y_pred": "--pred",
-    "propensity": "--train or --propensity",
+    "inverse_propensity": "--train or --inverse-propensity",
     "decision": "--decision",
     "unlisted": "--unlisted",
     "conventions": "--conventions",

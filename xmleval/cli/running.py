@@ -24,7 +24,7 @@ from xmleval.cli.stream import Rows, count_rows, count_training, progress
 from xmleval.evaluator import Evaluator
 from xmleval.input.names import read_names
 from xmleval.input.reader import count_columns, whole
-from xmleval.input.vector import read_propensity
+from xmleval.input.vector import read_inverse_propensity
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
@@ -61,7 +61,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
-    alone = [options[name] for name in ("propensity", "exclude", "labels")]
+    alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
         [options[name] for name in ("output", "per_label", "state")],
@@ -76,12 +76,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     q = _propensity(options, train, rows, n_labels, memory)
     evaluators = []
     for _ in range(max(1, len(scores))):
-        with naming_files({"propensity": options["propensity"], "bounds": "--bounds"}):
+        with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
             evaluator = Evaluator(
                 **arguments,
                 n_labels=n_labels,
                 k=options["cutoffs"],
-                propensity=q,
+                inverse_propensity=q,
                 keep_labels=options["per_label"] is not None,
                 memory=max(1, memory // 2 // max(1, len(scores))),
             )
@@ -176,7 +176,11 @@ def _say_unmatched(name: str, named: Any) -> None:
 def _propensity(options: dict[str, Any], train: Input | None, rows: Rows, n_labels: int, memory: int) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
-        return None if options["propensity"] is None else read_propensity(options["propensity"])
+        return (
+            None
+            if options["inverse_propensity"] is None
+            else read_inverse_propensity(options["inverse_propensity"])
+        )
     if rows.label_names is not None:
         counts, n_rows = count_named_training(train, rows.label_names)
     elif train.named:
@@ -195,7 +199,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         f"--{name}": [] if options[name] is None else [options[name]]
-        for name in ("pred", "train", "propensity", "exclude", "labels")
+        for name in ("pred", "train", "inverse-propensity", "exclude", "labels")
         if f"--{name}" not in files
     }
     inside = next(

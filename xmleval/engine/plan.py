@@ -36,7 +36,7 @@ GIVEN_AS = {
     "cell scores": "scores in y_score=",
     "equal weights": "rows without sample_weight=",
     "sets": "y_pred= or decision=",
-    "propensity": "propensity=",
+    "propensity": "inverse_propensity=",
 }
 
 

@@ -57,7 +57,7 @@ class Settings:
         metrics: str | Iterable[str] | None,
         n_labels: int,
         k: int | Iterable[int],
-        propensity: Any,
+        inverse_propensity: Any,
         decision: str | Rule | Decision | None,
         conventions: str | Conventions | Mapping[str, Any] | None,
         unlisted: str | float | None,
@@ -69,7 +69,7 @@ class Settings:
         n_labels = positive_integer("n_labels", n_labels)
         asked = expand_metrics(metrics, k)
         resolved = resolve_conventions(conventions, unlisted)
-        q = None if propensity is None else check_propensity(propensity, n_labels)
+        q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
@@ -89,7 +89,7 @@ class Settings:
             asked=asked,
             conventions=resolved,
             propensity=q,
-            constants=dict(getattr(propensity, "constants", {})),
+            constants=dict(getattr(inverse_propensity, "constants", {})),
             decision=rule,
             bounds=bool(bounds),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
@@ -115,7 +115,11 @@ class Settings:
         """Say what is to be said of the propensities beside their constants."""
         if self.propensity is None:
             return None
-        return "given" if self.propensity.least >= 1 else "given, some below 1: not inverse?"
+        return (
+            "given"
+            if self.propensity.least >= 1
+            else "values below 1: these look like propensities, not their inverses"
+        )
 
     def left_out(self, given: frozenset[str]) -> dict[str, str]:
         """Return the measures that the input does not allow, and what they need."""

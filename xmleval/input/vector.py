@@ -16,7 +16,7 @@ from xmleval.input.numbered import numbered_lines, shown
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 
 
-def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
+def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     r"""Read inverse propensities from a file.
 
     Parameters
@@ -27,7 +27,7 @@ def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     Returns
     -------
     array of shape (l,)
-        What `xmleval.evaluate` takes as ``propensity``; it checks the values.
+        What `xmleval.evaluate` takes as ``inverse_propensity``; it checks the values.
 
     Raises
     ------
@@ -40,11 +40,11 @@ def read_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from xmleval.io import read_propensity
+    >>> from xmleval.io import read_inverse_propensity
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "inv_prop.txt"
     ...     _ = path.write_text("12.46\n9.65\n")
-    ...     read_propensity(path).tolist()
+    ...     read_inverse_propensity(path).tolist()
     [12.46, 9.65]
     """
     path = Path(path)

@@ -80,7 +80,7 @@ ALIASES: dict[str, str] = {
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "xmc": ("p@", "ndcg@", "psp@", "psndcg@", "r@"),
-    "paper": (
+    "wu2017": (
         "hamming_loss", "ranking_loss", "one_error", "coverage", "lrap", "f1.macro", "f1.micro",
         "f1.samples", "auc.macro", "auc.micro", "auc.samples",
     ),
