@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.cli.bench import read_bandwidth
-from xmleval.engine.run import available_processors
+from xmleval.threads import available_processors
 
 SORT_KEYS = 30_000_000
 

@@ -71,7 +71,7 @@ def evaluated(
 
 def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
     """Sort the stored scores and no more, a part on each thread. Nobody who sorts can be faster."""
-    from xmleval.engine.run import available_processors
+    from xmleval.threads import available_processors
 
     threads = threads or available_processors()  # as an evaluation
     parts = np.array_split(workload.scores.ravel(), threads)

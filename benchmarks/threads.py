@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import ours
 from benchmarks.workloads import Workload, generate
-from xmleval.engine.run import available_processors
+from xmleval.threads import available_processors
 
 MOST_ROUNDS = 25
 BUDGET = 8.0  # seconds for each case; from then on no round begins but the second

@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xmleval.budget import memory_bytes
 from xmleval.conventions import Conventions
-from xmleval.engine.plan import Plan, States
-from xmleval.engine.results import compute_results, kept_row_values
-from xmleval.engine.run import available_processors, count_blocks, even_blocks
-from xmleval.engine.settings import KEPT, SCORED, Settings
+from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
+from xmleval.engine.run import count, make_work, merged
+from xmleval.engine.settings import KEPT, SCORED, Settings, given_inputs
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.csr import Rows
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.input.source import join_inputs
-from xmleval.pooled.curves import Work
-from xmleval.pooled.spill import Memory
-from xmleval.records import Truth
+from xmleval.plan import Plan
+from xmleval.records import Block
 from xmleval.report.report import Report
-from xmleval.spec import DEFAULT_K
-from xmleval.threads import deferring_interrupts
+from xmleval.spec import DEFAULT_K, Spec
+from xmleval.states.state import States
 from xmleval.thresholds.rule import Rule, as_parts, from_parts
 
 MEMORY = "1GiB"
+Spans = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What an evaluator has counted. It is replaced as a whole, never changed.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    plan : Plan or None
+        What is computed; settled by the first update, for it depends on what is given.
+    given : frozenset of str
+        Which inputs are given.
+    states : States or None
+        The statistics.
+    waiting : tuple of Block
+        Rows that are not in the statistics yet, because they are few beside the tables they go to.
+    score_dtype : str or None
+        Type of the scores, where it matters.
+    spans : tuple of (int, int)
+        Numbers of the kept rows.
+    """
+
+    n_rows: int = 0
+    plan: Plan | None = None
+    given: frozenset[str] = frozenset()
+    states: States | None = None
+    waiting: tuple[Block, ...] = ()
+    score_dtype: str | None = None
+    spans: Spans = ()
 
 
 class Evaluator:
@@ -120,21 +148,40 @@ class Evaluator:
             keep_labels=keep_labels,
             curve_points=curve_points,
         )
-        self.threads = available_processors() if threads is None else positive_integer("threads", threads)
-        self.block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
-        self.memory = memory_bytes("memory", memory)
-        self.n_rows = 0
-        self._plan: Plan | None = None  # settled by the first update: what is given, decides
-        self._states: States | None = None
-        self._given: frozenset[str] = frozenset()
-        self._score_dtype: str | None = None
-        self._spans: list[tuple[int, int]] = []  # rows kept so far
-        self._last = False  # whether nobody reads the statistics again once values are computed
+        self._work = make_work(memory, threads)
+        self._block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
+        self._counted = Counted()
+        self._lock = threading.RLock()
 
     @property
     def n_labels(self) -> int:
         """Number of labels."""
         return self._settings.n_labels
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows counted so far."""
+        return self._counted.n_rows
+
+    @property
+    def asked(self) -> list[Spec]:
+        """The measures that were asked for, by name or by group."""
+        return [spec for spec, _ in self._settings.asked]
+
+    @property
+    def threads(self) -> int:
+        """Most threads to use."""
+        return self._work.threads
+
+    @property
+    def memory(self) -> int:
+        """Memory for pooled scores, in bytes."""
+        return self._work.memory
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What two evaluators must share to be merged, but for the propensities, as plain JSON values."""
+        return {**self._settings.as_dict(), "propensity": self._settings.constants}
 
     def update(
         self,
@@ -166,54 +213,8 @@ class Evaluator:
         ValueError
             If input is not valid, or differs in kind from that of earlier updates.
         """
-        self._update_rows(
-            set_rows("y_true", y_true, self._settings.n_labels),
-            y_score,
-            y_pred,
-            sample_weight,
-            first_row,
-            self._settings.n_labels,
-        )
-
-    def _update_rows(
-        self, truth: Rows[Truth], y_score: Any, y_pred: Any, sample_weight: Any, first_row: int | None,
-        n_labels: int | None,
-    ) -> None:  # fmt: skip
-        """Count rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
-        kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
-        given = frozenset(name for name, value in kinds.items() if value is not None)
-        if y_score is not None:
-            scored = has_scores(y_score, n_labels)
-            if scored or (scored is None and (self._plan is None or SCORED in self._given)):
-                given |= {SCORED}
-        plan = self._plan or self._settings.plan(given)
-        if not (plan.curves.scores or plan.bits or plan.extremes):
-            given -= {SCORED}  # nothing looks at more than their order
-        if self._plan is not None and given != self._given:
-            changed = sorted(given ^ self._given)[0]  # y_score itself before its scores
-            raise InputError(
-                changed, f"given {'now, but not' if changed in given else 'not now, but'} earlier"
-            )
-        start = self.n_rows if first_row is None else positive_integer("first_row", first_row, least=0)
-        self._check_span(start, start + truth.n_rows)
-        dtypes: set[str] = set() if self._score_dtype is None else {self._score_dtype}
-        rows = join_inputs(
-            plan, truth, y_score, y_pred, sample_weight,
-            n_labels=n_labels, first_row=start, score_dtypes=dtypes,
-        )  # fmt: skip
-        size = self.block_rows or even_blocks(rows.n_rows, rows.block_rows, self.threads)
-        states = self._states or self._new_states(plan)
-        with states.undoing_spills():
-            fresh = self._states is None
-            commits = count_blocks(states, rows.block, rows.n_rows, size, self.threads, fresh)
-        with deferring_interrupts():
-            for commit in commits:
-                commit()
-            self._states, self._plan, self._given = states, plan, given
-            self._score_dtype = next(iter(dtypes), None)
-            self.n_rows += rows.n_rows
-            if self._settings.keep_rows:
-                self._spans.append((start, start + rows.n_rows))
+        rows = y_true, y_score, y_pred, sample_weight, first_row
+        self._replace(lambda counted: self._with_rows(counted, *rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add what another evaluator counted, in place.
@@ -238,27 +239,8 @@ class Evaluator:
             raise ValueError(f"merge: {differs}")
         if not np.array_equal(self._settings.propensities, other._settings.propensities):
             raise ValueError("merge: propensity differs")
-        if other._plan is None or other._states is None or (other.n_rows == 0 and self._plan is not None):
-            return self
-        if self._plan is not None and self.n_rows and self._given != other._given:
-            raise ValueError(
-                f"merge: input differs: {sorted(self._given)} here, {sorted(other._given)} there"
-            )
-        dtypes = {self._score_dtype, other._score_dtype} - {None}
-        if self._settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-            raise ValueError(f"merge: scores are {self._score_dtype} here, {other._score_dtype} there")
-        for span in other._spans:
-            self._check_span(*span)
-        states = self._states if self._states is not None and self.n_rows else self._new_states(other._plan)
-        with states.undoing_spills():
-            commits = states.prepare_merge(other._states)
-        with deferring_interrupts():
-            for commit in commits:
-                commit()
-            self._states, self._plan, self._given = states, other._plan, other._given
-            self._score_dtype = self._score_dtype or other._score_dtype
-            self.n_rows += other.n_rows
-            self._spans += other._spans
+        theirs = other._settled(other._counted)
+        self._replace(lambda counted: self._with_counted(counted, theirs))
         return self
 
     def compute(self) -> Report:
@@ -274,25 +256,12 @@ class Evaluator:
         ValueError
             If nothing was counted yet.
         """
-        plan, states = self._plan, self._states
-        if plan is None or states is None:
-            raise ValueError("nothing was counted yet: call update or merge first")
-        results = compute_results(states, Work(self.memory, self.threads, self._last))
-        specs = tuple(spec for spec in plan.specs if str(spec) in results.values)
-        return Report(
-            results=results,
-            specs=specs,
-            conventions=plan.conventions,
-            n_rows=self.n_rows,
-            n_labels=plan.n_labels,
-            decision=None if plan.decision is None else str(plan.decision),
-            constants=self._settings.constants,
-            left_out={**self._settings.left_out(self._given), **results.left_open},
-            rows_left_out={str(s): n for s in specs if (n := states.n_left_out(s))},
-            weighted=plan.weighted,
-            propensity=self._settings.describe_propensity(),
-            rows={str(s): kept_row_values(states, s) for s in specs} if plan.keep_rows else None,
-        )
+        self._replace(self._settled)
+        with self._lock:
+            counted = self._counted
+            if counted.plan is None or counted.states is None:
+                raise ValueError("nothing was counted yet: call update or merge first")
+            return make_report(self._settings, counted.plan, counted.given, counted.states, counted.n_rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator: to a temporary name first, then renamed; no pickle.
@@ -307,22 +276,40 @@ class Evaluator:
         OSError
             If it cannot be written; an old file is then untouched.
         """
-        save_state(Path(path), self._saved())
+        with self._lock:
+            save_state(Path(path), self.as_saved())
 
-    def _saved(self) -> Saved:
-        """Return everything that a file is to hold."""
-        arrays: dict[str, Any] = {} if self._states is None else self._states.arrays()
-        if self._settings.propensity is not None:
-            arrays["propensity"] = self._settings.propensities
+    def as_saved(self, *, spill: bool = False) -> Saved:
+        """Return everything that a file is to hold.
+
+        Parameters
+        ----------
+        spill : bool, default False
+            Move pooled scores to disk first, where they do not change, for who saves again and again.
+
+        Returns
+        -------
+        Saved
+            Plain JSON values, and arrays by name.
+        """
+        self._replace(self._settled)
+        counted, settings = self._counted, self._settings
+        arrays: dict[str, Any] = {}
+        if counted.states is not None:
+            if spill:
+                counted.states.spill()
+            arrays = counted.states.arrays()
+        if settings.propensity is not None:
+            arrays["propensity"] = settings.propensities
         rule = None
-        if self._settings.decision is not None and self._settings.decision.fitted:
-            rule, arrays["decision"] = as_parts(self._settings.decision)
+        if settings.decision is not None and settings.decision.fitted:
+            rule, arrays["decision"] = as_parts(settings.decision)
         more = {
-            "n_rows": self.n_rows, "given": sorted(self._given), "updated": self._plan is not None,
-            "score_dtype": self._score_dtype, "spans": self._spans, "constants": self._settings.constants,
+            "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
+            "score_dtype": counted.score_dtype, "spans": counted.spans, "constants": settings.constants,
             "rule": rule,
         }  # fmt: skip
-        return Saved({"settings": self._settings.as_dict(), **more}, arrays)
+        return Saved({"settings": settings.as_dict(), **more}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -346,15 +333,27 @@ class Evaluator:
         ValueError
             If it is not such a file, is damaged, or is of another version.
         """
-        memory = memory_bytes("memory", memory)
+        make_work(memory, None)  # which refuses what is no memory, before anything is read
         saved = load_state(Path(path))
         with naming_damage(Path(path)):
-            return cls._restored(saved, memory=memory)
+            return cls.from_saved(saved, memory=memory)
 
     @classmethod
-    def _restored(cls, saved: Saved, **more: Any) -> Evaluator:
-        """Return what `_saved` gave; ``more`` are arguments that are not saved."""
-        meta, arrays = saved
+    def from_saved(cls, saved: Saved, **more: Any) -> Evaluator:
+        """Return what `as_saved` gave.
+
+        Parameters
+        ----------
+        saved : Saved
+            What a file held.
+        **more
+            Arguments of the class that are not saved.
+
+        Returns
+        -------
+        Evaluator
+        """
+        meta, arrays = saved.meta, dict(saved.arrays)
         settings = meta["settings"]
         decision: Any = settings["decision"]
         if meta.get("rule"):
@@ -371,28 +370,164 @@ class Evaluator:
         by_name = dict(settings["metrics"])
         asked = [(spec, by_name[str(spec)]) for spec, _ in found._settings.asked]
         found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
+        plan, states, given = None, None, frozenset(meta["given"])
         if meta["updated"]:
-            found._given = frozenset(meta["given"])
-            found._plan = found._settings.plan(found._given)
-            found._states = found._new_states(found._plan)
-            found._states.restore(arrays)
-        found.n_rows, found._score_dtype = meta["n_rows"], meta["score_dtype"]
-        found._spans = [(int(lo), int(hi)) for lo, hi in meta["spans"]]
+            plan = found._settings.plan(given)
+            states = States(plan, found._work)
+            states.from_arrays(arrays)
+        found._counted = Counted(
+            n_rows=meta["n_rows"],
+            plan=plan,
+            given=given,
+            states=states,
+            score_dtype=meta["score_dtype"],
+            spans=tuple((int(start), int(stop)) for start, stop in meta["spans"]),
+        )
         return found
 
-    def _spill_held(self) -> None:
-        """Spill pooled scores that are held in memory."""
-        if self._states is not None and self._states.runs is not None:
-            self._states.runs.spill_held()
+    def leave_out(self, names: Collection[str]) -> None:
+        """Leave measures out, before anything is counted.
 
-    def _new_states(self, plan: Plan) -> States:
-        """Return empty statistics."""
-        return States(plan, Memory.of(self.memory, self.threads, self._last))
+        Parameters
+        ----------
+        names : collection of str
+            Their canonical names.
+        """
+        asked = [(spec, explicit) for spec, explicit in self._settings.asked if str(spec) not in names]
+        self._settings = replace(self._settings, asked=asked)
 
-    def _check_span(self, start: int, stop: int) -> None:
-        """Refuse kept rows that are there already."""
-        for lo, hi in self._spans if self._settings.keep_rows and start < stop else []:
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and other processes get."""
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what `__getstate__` gave."""
+        self.__dict__ |= state
+        self._lock = threading.RLock()
+
+    def _replace(self, change: Callable[[Counted], Counted]) -> None:
+        """Replace what is counted by what a function makes of it; if that raises anything, nothing happens.
+
+        Between the last comparison and the assignment no other thread and no signal handler can run: they do
+        so at calls and backward jumps alone. So an exception always means that nothing was counted.
+        """
+        while True:
+            with self._lock:
+                before = self._counted
+                after = change(before)
+            if self._counted is before:
+                self._counted = after
+                return
+
+    def _with_rows(
+        self,
+        counted: Counted,
+        y_true: Any,
+        y_score: Any,
+        y_pred: Any,
+        sample_weight: Any,
+        first_row: int | None,
+    ) -> Counted:
+        """Return what is counted with some rows more."""
+        n_labels = self._settings.n_labels
+        truth = set_rows("y_true", y_true, n_labels)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels)
+        nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
+        if counted.plan is not None and nothing_listed and SCORED not in counted.given:
+            given -= {SCORED}
+        plan = counted.plan or self._settings.plan(given)
+        if not plan.reads_scores:
+            given -= {SCORED}
+        if counted.plan is not None and given != counted.given:
+            changed = sorted(given ^ counted.given)[0]  # y_score itself before its scores
+            now = "now, but not" if changed in given else "not now, but"
+            raise InputError(changed, f"given {now} earlier")
+        start = counted.n_rows
+        if first_row is not None:
+            start = positive_integer("first_row", first_row, least=0)
+        spans = counted.spans
+        if self._settings.keep_rows:
+            spans = _with_spans(spans, ((start, start + truth.n_rows),))
+        dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
+        rows = join_arguments(
+            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=start,
+            score_dtypes=dtypes, threads=self._work.threads, block_rows=self._block_rows,
+        )  # fmt: skip
+        states, waiting = self._count(counted, plan, rows)
+        return Counted(
+            n_rows=counted.n_rows + rows.n_rows,
+            plan=plan,
+            given=given,
+            states=states,
+            waiting=waiting,
+            score_dtype=next(iter(dtypes), None),
+            spans=spans,
+        )
+
+    def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
+        """Count rows, or let them wait where they are few beside the tables that would have to be copied."""
+        states = counted.states
+        if states is not None and states.table_bytes and rows.n_blocks == 1:
+            block = owned(rows.block(0))
+            waiting = (*counted.waiting, block)
+            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self._work.memory // 8):
+                return states, waiting
+            return count(plan, self._work, states, None, waiting), ()
+        return count(plan, self._work, states, rows, counted.waiting), ()
+
+    def _settled(self, counted: Counted) -> Counted:
+        """Return what is counted, no rows waiting."""
+        if not counted.waiting or counted.plan is None:
+            return counted
+        states = count(counted.plan, self._work, counted.states, None, counted.waiting)
+        return replace(counted, states=states, waiting=())
+
+    def _with_counted(self, counted: Counted, other: Counted) -> Counted:
+        """Return what is counted here and elsewhere."""
+        if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
+            return counted
+        if counted.plan is not None and counted.n_rows and counted.given != other.given:
+            here, there = sorted(counted.given), sorted(other.given)
+            raise ValueError(f"merge: input differs: {here} here, {there} there")
+        dtypes = {counted.score_dtype, other.score_dtype} - {None}
+        if self._settings.conventions.unlisted_score is not None and len(dtypes) > 1:
+            raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
+        spans = _with_spans(counted.spans, other.spans)
+        mine = self._settled(counted).states if counted.n_rows else None
+        return Counted(
+            n_rows=counted.n_rows + other.n_rows,
+            plan=other.plan,
+            given=other.given,
+            states=merged(mine or States(other.plan, self._work), other.states),
+            score_dtype=counted.score_dtype or other.score_dtype,
+            spans=spans,
+        )
+
+
+def make_report(settings: Settings, plan: Plan, given: frozenset[str], states: States, n_rows: int) -> Report:
+    """Return the values of everything that was counted, with all that belongs to them."""
+    results = states.finish()
+    return Report(
+        results=results,
+        specs=tuple(spec for spec in plan.specs if str(spec) in results.values),
+        conventions=plan.conventions,
+        n_rows=n_rows,
+        n_labels=plan.n_labels,
+        decision=None if plan.decision is None else str(plan.decision),
+        constants=settings.constants,
+        left_out={**settings.left_out(given), **results.left_open},
+        weighted=plan.weighted,
+        propensity=settings.describe_propensity(),
+        keeps_rows=plan.keep_rows,
+    )
+
+
+def _with_spans(spans: Spans, more: Spans) -> Spans:
+    """Return numbers of kept rows, or refuse those that are there already."""
+    for start, stop in more:
+        for lo, hi in spans if start < stop else ():
             if start < hi and lo < stop:
                 rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
                 text = f"{rows} are kept already; give each shard the number of its first row"
                 raise InputError("first_row", text)
+    return spans + more

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,16 @@ from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exa
 from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.records import Floats, Ints
 
-# What preparing an update or a merge gives: all that could fail is done, calling it changes the state.
-Commit = Callable[[], None]
 NO_WEIGHT: Floats = np.empty(0)  # what kernels take where every instance weighs one
 
 
-def saved(arrays: dict[str, Ints | Floats], name: str, *shape: int | None) -> Ints:
-    """Return a saved array of integers, its shape (None for any length) checked."""
+def saved(arrays: dict[str, Any], name: str, *shape: int | None, dtype: type = np.int64) -> Any:
+    """Return a saved array, its type and shape (None for any length) checked."""
     array = arrays[name]
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype != np.int64:
+    if not fits or array.dtype != dtype:
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
-    return array.astype(np.int64, order="C")
+    return array.astype(dtype, order="C")
 
 
 def as_floats(limbs: Ints) -> Floats:

@@ -66,6 +66,65 @@ class Block(NamedTuple):
     first_row: int
 
 
+class Counts(NamedTuple):
+    """Entries of the contingency table, float64 each: per instance, per label or in total."""
+
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    tn: Floats
+
+
+class Extremes(NamedTuple):
+    """Lowest relevant and highest irrelevant scores, of rows or labels, float64 (n,); NaN without pairs."""
+
+    lowest: Floats
+    highest: Floats
+
+
+class Profile(NamedTuple):
+    """Groups of instances with equally many relevant labels, or single instances.
+
+    n_relevant : int64 (g,); weight : float64 (g,), instances of each group or their weights;
+    hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for propensities of
+    hits, and of the best labels, or None without propensities.
+    """
+
+    n_relevant: Ints
+    weight: Floats
+    hits: Floats
+    gains: Floats | None
+    ideals: Floats | None
+
+
+class Curve(NamedTuple):
+    """What curves of pooled scores say: of all entries together, or of each label, float64 (n,).
+
+    Of all entries together, where counts may be of any size, they are arrays of Python integers.
+
+    n_relevant, n_irrelevant : entries; right, level : (relevant, irrelevant) pairs in the right order, and
+    tied; precision : sum over relevant entries of the precision at the end of their tie group;
+    peak, threshold : largest F1 of a cut between tie groups, and the lowest score above the cut.
+    """
+
+    n_relevant: NDArray[Any]
+    n_irrelevant: NDArray[Any]
+    right: NDArray[Any]
+    level: NDArray[Any]
+    precision: Floats
+    peak: Floats
+    threshold: Floats
+
+
+class Bracket(NamedTuple):
+    """Exact numbers of (relevant, irrelevant) pairs: all, surely right, surely tied, and unknown."""
+
+    pairs: int
+    right: int
+    level: int
+    unknown: int
+
+
 class Chunks(NamedTuple):
     """A vector that is read in pieces, because it may be larger than memory."""
 

@@ -1,11 +1,10 @@
-"""Names of measures: parse and print ``name[.average][(param=value)][@k]``."""
+"""Names of measures: parse and print ``name[.average][(param=value)][@k]``, or ``@all``."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +12,9 @@ from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.view.decision import Decision
 
 GRAMMAR = re.compile(
-    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+))?"
+    r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
 )
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
@@ -42,20 +40,39 @@ class Spec:
         return f"{self.metric.name}{average}{f'({shown})' if shown else ''}{self._cutoff}"
 
     @property
+    def state(self) -> str:
+        """Name of the state that counts for it; empty where it is computed from its parts."""
+        states = self.metric.state
+        return states if isinstance(states, str) else states[self.average or ""]
+
+    def under(self, conventions: Conventions) -> Spec:
+        """Return the spec with the record that holds under some conventions."""
+        tied = self.metric.tied if conventions.ndcg_ties == "average" else None
+        return replace(self, metric=tied) if tied else self
+
+    @property
     def symbol(self) -> str:
         """Return the printed symbol, e.g. ``nDCG@5``."""
         values = {name: _number(value) for name, value in self.params}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
-        return text if "{k}" in self.metric.symbol else f"{text}{self._cutoff}"
+        return text if "{k}" in self.metric.symbol or text.endswith(self._cutoff) else f"{text}{self._cutoff}"
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Inputs the value needs: of "scores", "sets" and "propensity"."""
-        return self.metric.needs(self.average, self.k)
+        """Inputs the value needs, as the record names them."""
+        # the first k labels are a set, too
+        return ("scores",) if self.metric.needs == ("sets",) and self.k else self.metric.needs
+
+    @property
+    def cutoff(self) -> str:
+        """What stands behind the ``@``: the cutoff, "all", or nothing."""
+        if self.k is None:
+            return "all" if self.metric.cutoff == "all" else ""
+        return str(self.k)
 
     @property
     def _cutoff(self) -> str:
-        return "" if self.k is None else f"@{self.k}"
+        return f"@{self.cutoff}" if self.cutoff else ""
 
 
 def _number(value: float) -> str:
@@ -85,7 +102,8 @@ def parse_spec(text: str) -> Spec:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(f"{text!r} is not a measure's name: name[.average][(param=value)][@k]{hint}")
     name, average = found["name"], found["average"]
-    k = None if found["k"] is None else int(found["k"])
+    whole = found["k"] == "all"
+    k = int(found["k"]) if found["k"] and not whole else None
     rows = [metric for metric in TABLE if metric.name == name]
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
@@ -98,9 +116,11 @@ def parse_spec(text: str) -> Spec:
         raise ValueError(f"{text!r}: {said}; " + (f"choose from {known}" if known else "it takes none"))
     if k is not None and not 0 < k <= MOST_K:
         raise ValueError(f"{text!r}: k={k} is not {'positive' if k <= 0 else 'below 2^31'}")
-    rows = [m for m in rows if m.cutoff == "optional" or (m.cutoff == "required") == (k is not None)]
+    asked = "all" if whole else "none" if k is None else "required"
+    rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
     if not rows:
-        raise ValueError(f"{text!r}: {name} " + ("needs a cutoff, as in @5" if k is None else "takes no @k"))
+        said = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
+        raise ValueError(f"{text!r}: {name} {said[asked]}")
     named = {item.partition("=")[0] for item in (found["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, found["params"]), k)
@@ -185,7 +205,7 @@ def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     if "@" in text:
         return (parse_spec(text),)
     name = _canonical(text)
-    cutoffs = {m.cutoff for m in TABLE if m.name == name}
+    cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
     only_at_k = not cutoffs and _canonical(f"{text}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
     if cutoffs == {"required"} or only_at_k:
         return tuple(parse_spec(f"{text}@{k}") for k in ks)
@@ -200,62 +220,7 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     specs: list[Spec] = []
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
-        cutoffs += ks if metric.cutoff != "none" else []
+        cutoffs += ks if metric.cutoff in ("required", "optional") else []
         if not metric.params:
             specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
     return tuple(specs)
-
-
-def parse_decision(rule: str | Decision | None) -> Decision | None:
-    """Parse ``top3`` or ``threshold0.5``.
-
-    Parameters
-    ----------
-    rule : str, Decision or None
-        How scores become sets: the k best labels, or all with a score strictly above a number; or what a
-        fitted rule does.
-
-    Returns
-    -------
-    Decision or None
-
-    Raises
-    ------
-    ValueError
-        If the rule is neither, k is not positive or the threshold is NaN.
-    """
-    if rule is None or isinstance(rule, Decision):
-        return rule
-    text = rule.strip().lower() if isinstance(rule, str) else ""
-    found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
-    try:
-        if found is None:
-            raise ValueError
-        value = float(int(found[2])) if found[1] == "top" else float(found[2])
-        if value != value or (found[1] == "top" and value <= 0):
-            raise ValueError
-    except ValueError:
-        raise ValueError(f"decision={rule!r} is neither topK (top3) nor thresholdT (threshold0.5)") from None
-    return Decision(found[1], value)
-
-
-def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
-    """Refuse a rule that was fitted to another number of labels."""
-    if n_fitted != n_labels:
-        raise ValueError(f"decision={decision} has {n_fitted} labels; {n_labels} were expected")
-
-
-def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
-    """Refuse a threshold that every unlisted label would pass, and rules for other data."""
-    score = conventions.unlisted_score
-    if decision is None:
-        return
-    if decision.kind == "features":
-        raise ValueError(f"decision={decision} looks at features; apply it to them, and give y_pred=")
-    if decision.kind == "labels":
-        check_width(decision, decision.numbers.size, n_labels)
-    if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        raise ValueError(f"decision={decision} was fitted for another unlisted= than {conventions.unlisted}")
-    least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
-    if decision.kind in ("threshold", "labels") and score is not None and least < score:
-        raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")

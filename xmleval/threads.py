@@ -1,55 +1,53 @@
-"""Work that is taken in turns, by this thread and by others beside it."""
+"""Threads: tasks taken in order by this thread and others, and the memory and threads to use."""
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import itertools
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from types import FrameType
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
 
 
-@contextlib.contextmanager
-def deferring_interrupts() -> Iterator[Callable[[], None]]:
-    """Let an interrupt wait until the block is over, so that it finds nothing half done.
+class Work(NamedTuple):
+    """Memory for scores, in bytes, and the most threads to use.
 
-    What the block is given lets one that waits act now, where nothing is half done.
+    ``last`` tells that values are computed once, and what was counted is then dropped: nobody else reads the
+    scores again, so they may be sorted where they are.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield lambda: None
-        return
-    received: list[tuple[int, FrameType | None]] = []
 
-    def act() -> None:
-        if received:
-            last = received[-1]
-            received.clear()
-            handler(*last)
+    memory: int
+    threads: int
+    last: bool = False
 
-    signal.signal(signal.SIGINT, lambda number, frame: received.append((number, frame)))
-    try:
-        yield act
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        act()
+    def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
+        """Return what a task gives for each number, in order."""
+        return map_in_turns(task, numbers, self.threads)
+
+
+def available_processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
-    """Let workers take the numbers 0 to n - 1 in turns, the first of them in this thread.
+    """Let workers take the numbers 0 to n - 1 in order, the first worker in this thread.
 
-    A thread that only waits for the others would take the processor from them each time it looks.
+    A thread that only waits for the others would take the processor from them each time it looks. Where
+    threads cannot be started, fewer workers do the work. A signal handler may raise at any time: the threads
+    then stop after the number they are at. A thread pool would not do: its locks are held by Python code that
+    such an exception can leave.
 
     Raises
     ------
     BaseException
-        What failed first by number, for numbers are taken in order; but an interrupt before any failure. No
+        The first failure by number, for numbers are taken in order; but an interrupt before any failure. No
         further numbers are then taken.
     """
     turn = itertools.count()
@@ -62,22 +60,31 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
             except BaseException as error:
                 failed.append((number, error))
 
-    if len(workers) == 1:
-        work(workers[0])
-    else:
-        # an interrupt right after a lock of the pool is taken would leave others waiting for it for ever
-        with deferring_interrupts() as act, ThreadPoolExecutor(len(workers) - 1) as pool:
+    ended = [False] * len(workers)
 
-            def own(number: int) -> None:
-                workers[0](number)
-                act()
+    def run(place: int, running: _thread.LockType) -> None:
+        work(workers[place])
+        ended[place] = True
+        running.release()
 
+    started: list[tuple[int, _thread.LockType]] = []
+    try:
+        for place in range(1, min(len(workers), n)):
+            running = _thread.allocate_lock()
+            running.acquire()
             try:
-                others = [pool.submit(work, worker) for worker in workers[1:]]
-                work(own)
-                for other in others:
-                    other.result()
-            except BaseException as error:  # of the pool itself
+                _thread.start_new_thread(run, (place, running))
+            except RuntimeError:  # no more threads
+                break
+            started.append((place, running))
+        work(workers[0])
+    except BaseException as error:
+        failed.append((n, error))
+    for place, running in started:
+        while not ended[place]:
+            try:
+                running.acquire()
+            except BaseException as error:
                 failed.append((n, error))
     if failed:
         raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
@@ -99,7 +106,7 @@ def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int)
 def when_free(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:
     """Do a task for each number, holding the lock of that number; those first whose lock is free.
 
-    locks : by number, or none where nobody else is at the same work
+    locks : by number, or none where nobody else does the same work
     """
     left = list(numbers)
     while left:

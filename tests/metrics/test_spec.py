@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from xmleval import evaluate
 from xmleval.conventions import Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE
-from xmleval.spec import Spec, check_decision, expand_metrics, parse_decision, parse_spec
-from xmleval.view.decision import Decision
+from xmleval.spec import Spec, expand_metrics, parse_spec
+from xmleval.view.decision import Decision, check_decision, parse_decision
 
 
 def names(metrics: Any, *ks: Any) -> list[str]:

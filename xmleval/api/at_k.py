@@ -150,7 +150,8 @@ def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) 
     --------
     >>> import numpy as np
     >>> from xmleval import psp_at_k
-    >>> psp_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, inverse_propensity=np.array([2, 3, 4]))
+    >>> y_true, y_score = np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]])
+    >>> psp_at_k(y_true, y_score, k=1, inverse_propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psp@{k}"
@@ -189,7 +190,8 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: An
     --------
     >>> import numpy as np
     >>> from xmleval import psndcg_at_k
-    >>> psndcg_at_k(np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]]), k=1, inverse_propensity=np.array([2, 3, 4]))
+    >>> y_true, y_score = np.array([[1, 0, 0]]), np.array([[0.9, 0.5, 0.2]])
+    >>> psndcg_at_k(y_true, y_score, k=1, inverse_propensity=np.array([2, 3, 4]))
     1.0
     """
     name = f"psndcg@{k}"

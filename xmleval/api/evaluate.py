@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xmleval.conventions import Conventions
-from xmleval.evaluator import MEMORY, Evaluator
+from xmleval.engine.blocks import join_arguments
+from xmleval.engine.run import count, make_work
+from xmleval.engine.settings import Settings, given_inputs
+from xmleval.evaluator import MEMORY, make_report
+from xmleval.input.errors import positive_integer
 from xmleval.input.sets import set_rows
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
@@ -104,8 +108,8 @@ def evaluate(
     0.622
     """
     truth = set_rows("y_true", y_true, n_labels)
-    evaluator = Evaluator(
-        metrics,
+    settings = Settings.checked(
+        metrics=metrics,
         n_labels=truth.n_labels,
         k=k,
         inverse_propensity=inverse_propensity,
@@ -116,10 +120,14 @@ def evaluate(
         keep_rows=keep_rows,
         keep_labels=keep_labels,
         curve_points=curve_points,
-        memory=memory,
-        threads=threads,
-        block_rows=block_rows,
     )
-    evaluator._last = True
-    evaluator._update_rows(truth, y_score, y_pred, sample_weight, None, n_labels)
-    return evaluator.compute()
+    work = make_work(memory, threads, last=True)
+    if block_rows is not None:
+        block_rows = positive_integer("block_rows", block_rows)
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels)
+    plan = settings.plan(given)
+    rows = join_arguments(
+        plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=0, score_dtypes=set(),
+        threads=work.threads, block_rows=block_rows,
+    )  # fmt: skip
+    return make_report(settings, plan, given, count(plan, work, None, rows), rows.n_rows)

@@ -109,7 +109,7 @@ class Checkpoint:
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
                     self._written[number, key] = file
-                evaluators.append(Evaluator._restored(saved, **more))
+                evaluators.append(Evaluator.from_saved(saved, **more))
         self._sums = dict(sums)
         self._remove_all_but(self._sums)
         return int(manifest["rows"]), evaluators
@@ -134,8 +134,7 @@ class Checkpoint:
         sums: dict[str, str] = {}
         states: list[tuple[str, dict[str, str]]] = []
         for number, evaluator in enumerate(evaluators):
-            evaluator._spill_held()
-            meta, arrays = evaluator._saved()
+            meta, arrays = evaluator.as_saved(spill=True)
             runs = {key: array for key, array in arrays.items() if isinstance(array, Chunks)}
             for key, run in runs.items():
                 if (number, key) not in self._written:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -14,16 +13,6 @@ from xmleval.evaluator import Evaluator
 from xmleval.input.exclusion import read_pairs, without_pairs
 from xmleval.input.pieces import Pieces
 from xmleval.spec import Spec, expand_metrics
-
-COUNTING_ALL = (
-    "accuracy",
-    "specificity",
-    "balanced_accuracy",
-    "mcc",
-    "gmean",
-    "hamming_loss",
-    "label_density",
-)
 
 
 def without(rows: Rows, options: dict[str, Any]) -> Rows:
@@ -68,10 +57,8 @@ def without(rows: Rows, options: dict[str, Any]) -> Rows:
 
 def leave_out_counting_all(evaluator: Evaluator) -> None:
     """Take members of groups that count all labels of a row out of what an evaluator is to compute."""
-    asked = [(spec, explicit) for spec, explicit in evaluator._settings.asked if not _counts_all(spec)]
-    evaluator._settings = replace(evaluator._settings, asked=asked)
+    evaluator.leave_out([str(spec) for spec in evaluator.asked if _counts_all(spec)])
 
 
 def _counts_all(spec: Spec) -> bool:
-    # R-precision looks no further than the first R listed labels
-    return (spec.metric.whole and spec.metric.name != "rprec") or spec.metric.name in COUNTING_ALL
+    return spec.metric.every_label

@@ -43,7 +43,7 @@ def merge(
     check_outputs([output, state, per_label], states)
     with naming_files({"memory": "--memory"}):
         whole = Evaluator.load(states[0], memory=memory)
-    if per_label is not None and not whole._settings.keep_labels:
+    if per_label is not None and not whole.settings["keep_labels"]:
         raise ValueError(f"{states[0]}: labels were not kept; --save it together with --per-label")
     for path in states[1:]:
         try:

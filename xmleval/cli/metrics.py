@@ -71,14 +71,13 @@ def example(metric: Metric) -> str:
         words += ["--decision", "top3"]
     if "propensity" in spec.needs:
         words += ["--train", "demo/Y_train.npz"]
-    if metric.extremes:
+    if metric.gapless:
         words += ["--unlisted", "0.0"]
     return shlex.join(words)
 
 
 def _needs(metric: Metric) -> str:
-    average = metric.averages[0] if metric.averages else None
-    return ", ".join(metric.needs(average, 1 if metric.cutoff == "required" else None)) or "nothing but TRUTH"
+    return ", ".join(metric.needs) or "nothing but TRUTH"
 
 
 def range_of(metric: Metric) -> str:
@@ -142,9 +141,7 @@ def _explained(metric: Metric) -> Table:
     table.add_row("printed", metric.symbol.format(k="k", average=average, **values))
     table.add_row("formula", metric.formula)
     table.add_row("range", f"{range_of(metric)}, {DIRECTION[metric.direction]}")
-    if isinstance(metric.best, float):
-        table.add_row("best", f"{metric.best:g}")
-    elif metric.best is not None:
+    if metric.best is not None:
         table.add_row("best", (metric.best.__doc__ or "").splitlines()[0])
     table.add_row("needs", _needs(metric))
     groups = [group for group, members in GROUPS.items() if metric in map(record, members)]

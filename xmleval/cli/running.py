@@ -28,8 +28,8 @@ from xmleval.input.vector import read_inverse_propensity
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
-from xmleval.spec import parse_decision
 from xmleval.thresholds import Rule
+from xmleval.view.decision import parse_decision
 
 WRITERS: dict[str, Callable[[Any], str]] = {
     "table": str,
@@ -211,8 +211,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
         **{role: [_stamp(path) for path in several] for role, several in files.items()},
         "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
-        "propensity": evaluator._settings.constants,
-        "evaluator": evaluator._settings.as_dict(),
+        "evaluator": evaluator.settings,
     }
     checkpoint = Checkpoint(folder, settings)
     if checkpoint.found and not options["resume"]:

@@ -1,107 +1,90 @@
-"""Counting blocks of rows, inline or over a thread pool, with the same result."""
+"""Counting blocks of rows, inline or in several threads, with the same result."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from xmleval.engine.plan import States
-from xmleval.exact import Commit
-from xmleval.input.errors import InputError
+from xmleval.budget import memory_bytes
+from xmleval.engine.blocks import Blocks
+from xmleval.input.errors import positive_integer
+from xmleval.plan import Plan
 from xmleval.records import Block
-from xmleval.threads import in_turns
+from xmleval.states.state import States
+from xmleval.threads import Work, available_processors, in_turns
 
 WORKERS_BYTES = 1 << 30
 KEPT_BYTES = 31 << 20  # about the most that the C library's allocator can be taught to keep
-FEW_ROWS, LEAST_ROWS = 16384, 4096  # up to which, and for less than which, a thread costs more than it gives
 
 
-def even_blocks(n_rows: int, most: int, threads: int) -> int:
-    """Return how many rows make a block, of those that threads can share evenly.
-
-    n_rows : rows in all; most : rows that a block may have; threads : most threads
-    """
-    n_blocks = -(-n_rows // most)
-    if n_blocks > 1 or n_rows > FEW_ROWS:
-        n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
-    return max(1, -(-n_rows // max(1, n_blocks)))
+def make_work(memory: Any, threads: Any, last: bool = False) -> Work:
+    """Accept the arguments that tell how much memory and how many threads to use."""
+    n_threads = available_processors() if threads is None else positive_integer("threads", threads)
+    return Work(memory_bytes("memory", memory), n_threads, last)
 
 
-def count_blocks(
-    states: States,
-    block: Callable[[int, int], Block],
-    n_rows: int,
-    size: int,
-    threads: int,
-    fresh: bool = False,
-) -> list[Commit]:
-    """Count rows block by block, as far as anything may fail.
+def count(
+    plan: Plan, work: Work, earlier: States | None, rows: Blocks | None, waiting: Sequence[Block] = ()
+) -> States:
+    """Return the states of earlier rows and others, together.
+
+    Nothing that is given changes: if anything fails, a signal handler that raises included, the earlier
+    states are what they were.
 
     Parameters
     ----------
-    states : States
-        Statistics to add to; they are not touched, unless they are fresh.
-    block : callable
-        Gives the checked rows of a range.
-    n_rows, size : int
-        Number of rows, and of rows in a block.
-    threads : int
-        Most threads to use; a single block is counted inline, where a pool would cost more.
-    fresh : bool
-        Whether the statistics are empty, and dropped if this fails: then the first worker fills them.
-
-    Returns
-    -------
-    list of callables
-        What adds these rows to the statistics when called.
+    plan, work : Plan, Work
+        What to compute, with which memory and threads.
+    earlier : States or None
+        Rows that are counted.
+    rows : Blocks or None
+        Rows to count.
+    waiting : sequence of Block
+        More of them.
     """
-    if n_rows <= size:
-        return states.prepare(checked(block, 0, n_rows))
-    # Freed arrays up to this size then stay with the process: what one block leaves, the next one takes, and
-    # memory from the system is far slower. An array that nobody writes to costs next to nothing.
-    np.empty(KEPT_BYTES, np.uint8)
-    n_blocks = -(-n_rows // size)
-
-    def count(part: States, number: int) -> None:
-        rows = checked(block, number * size, min((number + 1) * size, n_rows))
-        for commit in part.prepare(rows):
-            commit()
-
-    # each worker holds statistics of its own, but for totals of labels: no more than memory shall bear
-    n_workers = max(1, min(threads, n_blocks, WORKERS_BYTES // (states.plan.worker_bytes + 1)))
-    parts = states.of_workers(n_workers, fresh)
-    states.share_memory(parts, n_blocks)
-    # the failure that comes first by number is that of the first offending row
-    in_turns(n_blocks, [partial(count, part) for part in parts])
-    states.share_memory(parts[:1])
-    for part in parts[1:]:
-        for commit in parts[0].prepare_merge(part):
-            commit()
-    return [] if fresh else states.prepare_merge(parts[0])
-
-
-def checked(block: Callable[[int, int], Block], start: int, stop: int) -> Block:
-    """Return a block, or refuse its first offending row: whole blocks are checked fault by fault."""
+    states = States(plan, work) if earlier is None else earlier.empty()
     try:
-        return block(start, stop)
-    except InputError:
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            try:
-                block(start, middle)
-            except InputError:
-                stop = middle
-            else:
-                start = middle
-        block(start, stop)
+        blocks: list[Callable[[], Block]] = []
+        blocks += [partial(rows.block, number) for number in range(rows.n_blocks)] if rows else []
+        blocks += [partial(_itself, block) for block in waiting]
+        if len(blocks) == 1:
+            states.update(blocks[0]())
+        else:
+            # Freed arrays up to this size then stay with the process: what one block leaves, the next one
+            # takes, and memory from the system is far slower. An array that nobody writes to costs nothing.
+            np.empty(KEPT_BYTES, np.uint8)
+            n_workers = max(1, min(work.threads, len(blocks), WORKERS_BYTES // (states.worker_bytes + 1)))
+            parts = states.divided(n_workers, len(blocks))
+
+            def update(part: States, number: int) -> None:
+                part.update(blocks[number]())
+
+            # the failure that comes first by number is that of the first offending row
+            in_turns(len(blocks), [partial(update, part) for part in parts])
+            for part in parts[1:]:
+                states.merge(part)
+        if earlier is not None:
+            states.merge(earlier)
+    except BaseException:
+        states.discard()
         raise
+    return states
 
 
-def available_processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _itself(block: Block) -> Block:
+    return block
+
+
+def merged(one: States, other: States) -> States:
+    """Return the states of the rows of both, which stay as they are."""
+    states = one.empty()
+    try:
+        states.merge(one)
+        states.merge(other)
+    except BaseException:
+        states.discard()
+        raise
+    return states

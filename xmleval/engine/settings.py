@@ -9,16 +9,37 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.engine.plan import Plan, missing_input
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
+from xmleval.plan import Plan
 from xmleval.records import Floats, Propensity
-from xmleval.spec import Spec, check_decision, check_width, expand_metrics, parse_decision
+from xmleval.spec import Spec, expand_metrics
 from xmleval.thresholds.rule import Rule
-from xmleval.view.decision import Decision
+from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
 SCORED = "y_score's scores"  # a ranking may come without
 KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
+GIVEN_AS = {
+    "scores": "y_score=",
+    "entry scores": "scores in y_score=",
+    "equal weights": "rows without sample_weight=",
+    "sets": "y_pred= or decision=",
+    "propensity": "inverse_propensity=",
+}
+
+
+def missing_input(spec: Spec, inputs: set[str]) -> str | None:
+    """Return the argument that a spec needs and nobody gave, or None."""
+    return next((GIVEN_AS[need] for need in spec.needs if need not in inputs), None)
+
+
+def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None) -> frozenset[str]:
+    """Return which inputs are given, and whether labels come with scores."""
+    kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
+    given = frozenset(name for name, value in kinds.items() if value is not None)
+    scored = y_score is not None and has_scores(y_score, n_labels)
+    return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,7 +150,7 @@ class Settings:
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return which needs of measures are met."""
         met = {"scores"} if "y_score" in given else set()
-        met |= {"cell scores"} if SCORED in given else set()
+        met |= {"entry scores"} if SCORED in given else set()
         met |= {"equal weights"} if "sample_weight" not in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
@@ -144,15 +165,17 @@ class Settings:
             needed = missing_input(spec, inputs)
             if explicit and needed:
                 raise ValueError(f"{spec} needs {needed}")
-        specs = tuple(spec for spec, _ in self.asked if not missing_input(spec, inputs))
+        specs = tuple(
+            spec.under(self.conventions) for spec, _ in self.asked if not missing_input(spec, inputs)
+        )
         if not specs:
             needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self.asked))
             hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
             raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
-        curves = {"cell scores", "equal weights"} <= inputs
-        by_label = any(spec.metric.extremes and spec.average == "macro" for spec in specs)
+        curves = {"entry scores", "equal weights"} <= inputs
+        by_label = any(spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
         if self.curve_points and not curves:

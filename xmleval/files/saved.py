@@ -17,7 +17,7 @@ import numpy as np
 
 from xmleval.files.archive import read_archive, write_archive
 
-LARGE = "runs/c"  # scores by cells and by columns, which may be larger than memory
+LARGE = "score_runs/c"  # scores by cells and by columns, which may be larger than memory
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -32,8 +32,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 2, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 2, "checkpoint")
+STATE = Form("xmleval state", 3, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 3, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

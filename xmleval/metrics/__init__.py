@@ -18,6 +18,10 @@ TABLE: tuple[Metric, ...] = (
     at_k.MAP,
     at_k.MAP_R,
     at_k.RPREC,
+    at_k.NDCG_ALL,
+    at_k.DCG_ALL,
+    at_k.MRR_ALL,
+    at_k.MAP_ALL,
     at_k.LABEL_COVERAGE,
     propensity_scored.PSR,
     propensity_scored.PSDCG,
@@ -31,7 +35,6 @@ TABLE: tuple[Metric, ...] = (
     rankings.RANKING_LOSS,
     rankings.LRAP,
     rankings.AUC,
-    rankings.NDCG,
     rankings.PEAK_F1,
     rankings.IS_ERROR,
     rankings.ERROR_SET_SIZE,
@@ -91,11 +94,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
         for average in metric.averages or ("",)
     ),
     "ranking": (
-        "one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples", "ndcg",
+        "one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples", "ndcg@all",
         "peak_f1.samples", "is_error", "error_set_size", "rprec",
     ),
     "curves": (
-        *(f"{metric.name}.{average}" for metric in TABLE if metric.curve for average in metric.averages),
+        *(f"{m.name}.{average}" for m in TABLE if m.state == "score_runs" for average in m.averages),
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from xmleval.metrics.metric import Metric, Setting
-from xmleval.records import Floats, Ints
-from xmleval.states.rank_profile import Profile
-from xmleval.view.view import Counts, View, discount_sums
+from xmleval.discounts import discount_sums
+from xmleval.metrics.metric import Metric, Setting, one
+from xmleval.records import Counts, Floats, Ints, Profile
+
+if TYPE_CHECKING:
+    from xmleval.view.view import View
 
 JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
 MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
@@ -70,6 +76,11 @@ def full_ndcg(view: View, setting: Setting) -> Floats:
     return ratio(view.gain(), view.ideal_gain())
 
 
+def full_dcg(view: View, setting: Setting) -> Floats:
+    """Discounted gains of the whole ranking."""
+    return view.gain()
+
+
 def hit(view: View, setting: Setting) -> Floats:
     """Whether any of the first k labels is relevant."""
     first, _ = view.best_ranks
@@ -82,6 +93,12 @@ def reciprocal_rank(view: View, setting: Setting) -> Floats:
     return ratio(hit(view, setting), first.astype(np.float64))
 
 
+def full_reciprocal_rank(view: View, setting: Setting) -> Floats:
+    """One over the rank of the first relevant label."""
+    first = view.first_rank.astype(np.float64)
+    return ratio(np.ones_like(first), first)
+
+
 def average_precision(view: View, setting: Setting) -> Floats:
     """Precision at each hit among the first k, over the most hits possible."""
     assert setting.k
@@ -90,8 +107,7 @@ def average_precision(view: View, setting: Setting) -> Floats:
 
 
 def average_precision_of_all(view: View, setting: Setting) -> Floats:
-    """Precision at each hit among the first k, over the number of relevant labels."""
-    assert setting.k
+    """Precision at each hit among the first k, or in the whole ranking, over the relevant labels."""
     return ratio(view.precision_sum(setting.k), view.n_relevant.astype(np.float64))
 
 
@@ -123,11 +139,21 @@ def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     return discount_sums(np.minimum(n_relevant, setting.k))
 
 
+def full_ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
+    """Discounted gain of the best whole ranking."""
+    return discount_sums(n_relevant)
+
+
 def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
     """Share of the relevant labels that k slots can hold."""
     assert setting.k
     reachable = np.minimum(n_relevant, setting.k).astype(np.float64)
     return ratio(reachable, n_relevant.astype(np.float64))
+
+
+def with_ties(metric: Metric, value: Callable[[View, Setting], Floats]) -> Metric:
+    """Return a measure with the formula that it has where tied labels share their discounts."""
+    return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
 
 
 P = Metric(
@@ -137,7 +163,9 @@ P = Metric(
     family="at k",
     formula="hits in first k / k",
     reference=MANNING,
-    terms=precision,
+    state="rank_profile",
+    value=precision,
+    needs=("scores",),
     best=most_hits,
     cutoff="required",
     empty="zero",
@@ -150,7 +178,9 @@ R = Metric(
     family="at k",
     formula="hits in first k / R",
     reference=MANNING,
-    terms=recall,
+    state="rank_profile",
+    value=recall,
+    needs=("scores",),
     best=reachable_share,
     cutoff="required",
     empty="undefined",
@@ -163,40 +193,50 @@ RCAP = Metric(
     family="at k",
     formula="hits in first k / min(k, R)",
     reference="Thakur et al. 2021 (BEIR, NeurIPS)",
-    terms=capped_recall,
+    state="rank_profile",
+    value=capped_recall,
+    needs=("scores",),
     best=has_relevant,
     cutoff="required",
     empty="undefined",
     conventions=("empty", "unlisted"),
 )
-NDCG_AT_K = Metric(
-    name="ndcg",
-    title="normalised discounted cumulative gain at k",
-    symbol="nDCG@{k}",
-    family="at k",
-    formula="sum of hits / log2(1 + rank) over the same of the best ranking",
-    reference=JARVELIN,
-    terms=ndcg,
-    tied_rows=tied_ndcg,
-    best=has_relevant,
-    cutoff="required",
-    empty="undefined",
-    conventions=("ndcg_ties", "empty", "unlisted"),
+NDCG_AT_K = with_ties(
+    Metric(
+        name="ndcg",
+        title="normalised discounted cumulative gain at k",
+        symbol="nDCG@{k}",
+        family="at k",
+        formula="sum of hits / log2(1 + rank) over the same of the best ranking",
+        reference=JARVELIN,
+        state="rank_profile",
+        value=ndcg,
+        needs=("scores",),
+        best=has_relevant,
+        cutoff="required",
+        empty="undefined",
+        conventions=("ndcg_ties", "empty", "unlisted"),
+    ),
+    tied_ndcg,
 )
-DCG = Metric(
-    name="dcg",
-    title="discounted cumulative gain at k",
-    symbol="DCG@{k}",
-    family="at k",
-    formula="sum of hits / log2(1 + rank)",
-    reference=JARVELIN,
-    terms=dcg,
-    tied_rows=tied_dcg,
-    best=ideal_dcg,
-    cutoff="required",
-    empty="zero",
-    range=(0.0, np.inf),
-    conventions=("ndcg_ties", "empty", "unlisted"),
+DCG = with_ties(
+    Metric(
+        name="dcg",
+        title="discounted cumulative gain at k",
+        symbol="DCG@{k}",
+        family="at k",
+        formula="sum of hits / log2(1 + rank)",
+        reference=JARVELIN,
+        state="rank_profile",
+        value=dcg,
+        needs=("scores",),
+        best=ideal_dcg,
+        cutoff="required",
+        empty="zero",
+        range=(0.0, np.inf),
+        conventions=("ndcg_ties", "empty", "unlisted"),
+    ),
+    tied_dcg,
 )
 HIT = Metric(
     name="hit",
@@ -205,7 +245,9 @@ HIT = Metric(
     family="at k",
     formula="[any hit in first k]",
     reference=MANNING,
-    rows=hit,
+    state="row_sums",
+    value=hit,
+    needs=("scores",),
     best=has_relevant,
     cutoff="required",
     empty="zero",
@@ -218,7 +260,9 @@ MRR = Metric(
     family="at k",
     formula="1 / rank of the first hit within k",
     reference="Voorhees 1999 (TREC-8)",
-    rows=reciprocal_rank,
+    state="row_sums",
+    value=reciprocal_rank,
+    needs=("scores",),
     best=has_relevant,
     cutoff="required",
     empty="zero",
@@ -231,7 +275,9 @@ MAP = Metric(
     family="at k",
     formula="sum of P@rank at hits in first k / min(k, R)",
     reference=MANNING,
-    rows=average_precision,
+    state="row_sums",
+    value=average_precision,
+    needs=("scores",),
     best=has_relevant,
     cutoff="required",
     empty="undefined",
@@ -244,7 +290,9 @@ MAP_R = Metric(
     family="at k",
     formula="sum of P@rank at hits in first k / R",
     reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
-    rows=average_precision_of_all,
+    state="row_sums",
+    value=average_precision_of_all,
+    needs=("scores",),
     best=reachable_share,
     cutoff="required",
     empty="undefined",
@@ -257,10 +305,87 @@ RPREC = Metric(
     family="at k",
     formula="hits in first R / R",
     reference=MANNING,
-    rows=r_precision,
+    state="row_sums",
+    value=r_precision,
+    needs=("scores",),
     best=has_relevant,
     empty="undefined",
     whole=True,
+    conventions=("empty", "unlisted"),
+)
+NDCG_ALL = with_ties(
+    Metric(
+        name="ndcg",
+        title="normalised discounted cumulative gain of the whole ranking",
+        symbol="nDCG@all",
+        family="at k",
+        formula="DCG of all labels over that of the best ranking",
+        reference=JARVELIN,
+        state="row_sums",
+        value=full_ndcg,
+        needs=("scores",),
+        best=has_relevant,
+        cutoff="all",
+        empty="undefined",
+        whole=True,
+        every_label=True,
+        conventions=("ndcg_ties", "empty", "unlisted"),
+    ),
+    tied_ndcg,
+)
+DCG_ALL = with_ties(
+    Metric(
+        name="dcg",
+        title="discounted cumulative gain of the whole ranking",
+        symbol="DCG@all",
+        family="at k",
+        formula="sum over relevant labels of 1 / log2(1 + rank)",
+        reference=JARVELIN,
+        state="row_sums",
+        value=full_dcg,
+        needs=("scores",),
+        best=full_ideal_dcg,
+        cutoff="all",
+        empty="zero",
+        whole=True,
+        every_label=True,
+        range=(0.0, np.inf),
+        conventions=("ndcg_ties", "empty", "unlisted"),
+    ),
+    tied_dcg,
+)
+MRR_ALL = Metric(
+    name="mrr",
+    title="mean reciprocal rank of the whole ranking",
+    symbol="MRR@all",
+    family="at k",
+    formula="1 / rank of the first relevant label",
+    reference="Voorhees 1999 (TREC-8)",
+    state="row_sums",
+    value=full_reciprocal_rank,
+    needs=("scores",),
+    best=has_relevant,
+    cutoff="all",
+    empty="zero",
+    whole=True,
+    every_label=True,
+    conventions=("empty", "unlisted"),
+)
+MAP_ALL = Metric(
+    name="map",
+    title="mean average precision of the whole ranking",
+    symbol="MAP@all",
+    family="at k",
+    formula="sum of P@rank at relevant labels / R",
+    reference=MANNING,
+    state="row_sums",
+    value=average_precision_of_all,
+    needs=("scores",),
+    best=has_relevant,
+    cutoff="all",
+    empty="undefined",
+    whole=True,
+    every_label=True,
     conventions=("empty", "unlisted"),
 )
 LABEL_COVERAGE = Metric(
@@ -270,8 +395,10 @@ LABEL_COVERAGE = Metric(
     family="at k",
     formula="#{j: tp_j > 0} / #{j: R_j > 0}",
     reference="Schultheis et al. 2023 (NeurIPS)",
-    labels=label_coverage,
-    best=1.0,
+    state="label_totals",
+    value=label_coverage,
+    needs=("scores",),
+    best=one,
     cutoff="required",
     conventions=("unlisted",),
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.conventions import TIE_CREDIT
-from xmleval.metrics.metric import Metric, Param, Setting
+from xmleval.metrics.metric import Metric, Param, Setting, one
 from xmleval.metrics.sets import WZ17, ZZ14
-from xmleval.pooled.curves import Curve
-from xmleval.records import Floats
-from xmleval.states.key_counts import MOST_BITS, Bracket
+from xmleval.records import Bracket, Curve, Floats
+
+NEEDS = ("scores", "equal weights", "entry scores")
+MOST_BITS = 24  # two tables of 128 MiB
 
 
 def roc_auc(curve: Curve, setting: Setting) -> Floats:
@@ -50,9 +51,12 @@ AUC = Metric(
     family="curves",
     formula="pairs in the right order / pairs",
     reference=WZ17,
-    curve=roc_auc,
-    best=1.0,
+    state="score_runs",
+    value=roc_auc,
+    needs=NEEDS,
+    best=one,
     whole=True,
+    every_label=True,
     bounded=True,
     pairs_alone=True,
     averages=("micro", "macro", "weighted"),
@@ -65,7 +69,10 @@ AUC_BRACKET = Metric(
     family="curves",
     formula="pairs surely in the right order, and half of the unknown ones / pairs",
     reference=WZ17,
-    bracket=auc_bracket,
+    state="key_counts",
+    value=auc_bracket,
+    needs=NEEDS,
+    every_label=True,
     averages=("micro",),
     params={"bits": Param(16.0, range(1, MOST_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
@@ -77,9 +84,12 @@ AP = Metric(
     family="curves",
     formula="sum over tie groups of recall gained times precision",
     reference="Davis & Goadrich 2006 (ICML)",
-    curve=average_precision,
-    best=1.0,
+    state="score_runs",
+    value=average_precision,
+    needs=NEEDS,
+    best=one,
     whole=True,
+    every_label=True,
     averages=("micro", "macro", "weighted"),
     conventions=("unlisted",),
 )
@@ -90,8 +100,12 @@ PEAK_F1 = Metric(
     family="curves",
     formula="max over thresholds of 2 tp / (2 tp + fp + fn)",
     reference=ZZ14,
-    curve=peak_f1,
+    state="score_runs",
+    value=peak_f1,
+    needs=NEEDS,
     whole=True,
+    threshold=True,
+    every_label=True,
     averages=("micro", "macro"),
     conventions=("labels", "unlisted"),
 )

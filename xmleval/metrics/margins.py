@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.metric import Metric, Setting, one
 from xmleval.metrics.sets import WZ17
-from xmleval.records import Floats
-from xmleval.view.view import Extremes
+from xmleval.records import Extremes, Floats
+
+BY_ROW_OR_LABEL = {"samples": "row_sums", "macro": "label_extremes"}
 
 
 def margin(extremes: Extremes, setting: Setting) -> Floats:
@@ -31,10 +32,14 @@ MARGIN = Metric(
     family="margins",
     formula="least relevant score - largest irrelevant score",
     reference=WZ17,
-    extremes=margin,
+    state=BY_ROW_OR_LABEL,
+    value=margin,
+    needs=("scores", "entry scores"),
+    gapless=True,
     scaled=True,
     whole=True,
-    averages=("samples", "macro"),
+    every_label=True,
+    averages=(*BY_ROW_OR_LABEL,),
     range=(-np.inf, np.inf),
     conventions=("unlisted",),
 )
@@ -45,9 +50,13 @@ MARGIN_SHARE = Metric(
     family="margins",
     formula="[least relevant score > largest irrelevant score]",
     reference=WZ17,
-    extremes=margin_share,
-    best=1.0,
+    state=BY_ROW_OR_LABEL,
+    value=margin_share,
+    needs=("scores", "entry scores"),
+    gapless=True,
+    best=one,
     whole=True,
-    averages=("samples", "macro"),
+    every_label=True,
+    averages=(*BY_ROW_OR_LABEL,),
     conventions=("unlisted",),
 )

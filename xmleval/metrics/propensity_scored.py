@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.metrics.at_k import dcg, ndcg, precision, recall
-from xmleval.metrics.metric import Metric
+from xmleval.metrics.metric import Metric, one
 
 JAIN = "Jain, Prabhu & Varma 2016 (KDD)"
 
@@ -16,9 +16,11 @@ PSP = Metric(
     family="propensity",
     formula="sum of hit q / sum of the k largest q of relevant labels, both over all rows",
     reference=JAIN,
-    terms=precision,
+    state="rank_profile",
+    value=precision,
+    needs=("scores", "propensity"),
     table="gains/ideals",
-    best=1.0,
+    best=one,
     cutoff="required",
     conventions=("unlisted",),
 )
@@ -29,9 +31,11 @@ PSR = Metric(
     family="propensity",
     formula="sum of (hit q) / R over the best possible sum",
     reference=JAIN,
-    terms=recall,
+    state="rank_profile",
+    value=recall,
+    needs=("scores", "propensity"),
     table="gains/ideals",
-    best=1.0,
+    best=one,
     cutoff="required",
     conventions=("unlisted",),
 )
@@ -42,9 +46,11 @@ PSDCG = Metric(
     family="propensity",
     formula="sum of hit q / log2(1 + rank) over the best possible sum",
     reference=JAIN,
-    terms=dcg,
+    state="rank_profile",
+    value=dcg,
+    needs=("scores", "propensity"),
     table="gains/ideals",
-    best=1.0,
+    best=one,
     cutoff="required",
     conventions=("unlisted",),
 )
@@ -55,9 +61,11 @@ PSNDCG = Metric(
     family="propensity",
     formula="psdcg with both terms of a row over its ideal DCG for min(k, R)",
     reference=JAIN,
-    terms=ndcg,
+    state="rank_profile",
+    value=ndcg,
+    needs=("scores", "propensity"),
     table="gains/ideals",
-    best=1.0,
+    best=one,
     cutoff="required",
     conventions=("unlisted",),
 )
@@ -68,7 +76,9 @@ PSP_RAW = Metric(
     family="propensity",
     formula="sum of hit q / k",
     reference=JAIN,
-    terms=precision,
+    state="rank_profile",
+    value=precision,
+    needs=("scores", "propensity"),
     table="gains",
     cutoff="required",
     empty="zero",
@@ -82,7 +92,9 @@ PSR_RAW = Metric(
     family="propensity",
     formula="sum of hit q / R",
     reference=JAIN,
-    terms=recall,
+    state="rank_profile",
+    value=recall,
+    needs=("scores", "propensity"),
     table="gains",
     cutoff="required",
     empty="zero",
@@ -96,7 +108,9 @@ PSDCG_RAW = Metric(
     family="propensity",
     formula="sum of hit q / log2(1 + rank)",
     reference=JAIN,
-    terms=dcg,
+    state="rank_profile",
+    value=dcg,
+    needs=("scores", "propensity"),
     table="gains",
     cutoff="required",
     empty="zero",
@@ -110,7 +124,9 @@ PSNDCG_RAW = Metric(
     family="propensity",
     formula="sum of hit q / log2(1 + rank), over the row's ideal DCG",
     reference=JAIN,
-    terms=ndcg,
+    state="rank_profile",
+    value=ndcg,
+    needs=("scores", "propensity"),
     table="gains",
     cutoff="required",
     empty="zero",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from xmleval.conventions import TIE_CREDIT
-from xmleval.metrics.at_k import JARVELIN, full_ndcg, has_relevant, ratio, tied_ndcg
-from xmleval.metrics.metric import Metric, Setting
+from xmleval.metrics.at_k import has_relevant, ratio
+from xmleval.metrics.metric import Metric, Setting, one, zero
 from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.records import Floats, Ints
-from xmleval.view.view import View
+
+if TYPE_CHECKING:
+    from xmleval.view.view import View
 
 SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
@@ -107,7 +111,9 @@ ONE_ERROR = Metric(
     family="ranking",
     formula="[first label not in Y]",
     reference=SS00,
-    rows=one_error,
+    state="row_sums",
+    value=one_error,
+    needs=("scores",),
     best=always_wrong,
     direction="down",
     conventions=("unlisted",),
@@ -119,9 +125,12 @@ COVERAGE = Metric(
     family="ranking",
     formula="largest rank over Y, less 1",
     reference=SS00,
-    rows=coverage,
+    state="row_sums",
+    value=coverage,
+    needs=("scores",),
     best=least_coverage,
     whole=True,
+    every_label=True,
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
@@ -134,9 +143,12 @@ COVERAGE_ERROR = Metric(
     family="ranking",
     formula="largest rank over Y",
     reference="Tsoumakas, Katakis & Vlahavas 2010",
-    rows=coverage_error,
+    state="row_sums",
+    value=coverage_error,
+    needs=("scores",),
     best=fewest_ranks,
     whole=True,
+    every_label=True,
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
@@ -149,9 +161,12 @@ RANKING_LOSS = Metric(
     family="ranking",
     formula="bad pairs / (R (l - R))",
     reference=f"{SS00}; {WZ17}",
-    rows=ranking_loss,
-    best=0.0,
+    state="row_sums",
+    value=ranking_loss,
+    needs=("scores",),
+    best=zero,
     whole=True,
+    every_label=True,
     bounded=True,
     direction="down",
     conventions=("loss_ties", "no_pairs", "unlisted"),
@@ -163,9 +178,12 @@ LRAP = Metric(
     family="ranking",
     formula="mean over Y of (relevant at or above) / rank",
     reference=SS00,
-    rows=lrap,
-    best=1.0,
+    state="row_sums",
+    value=lrap,
+    needs=("scores",),
+    best=one,
     whole=True,
+    every_label=True,
     bounded=True,
     conventions=("no_pairs", "unlisted"),
 )
@@ -176,9 +194,12 @@ AUC = Metric(
     family="ranking",
     formula="good pairs / (R (l - R))",
     reference=WZ17,
-    rows=instance_auc,
-    best=1.0,
+    state="row_sums",
+    value=instance_auc,
+    needs=("scores",),
+    best=one,
     whole=True,
+    every_label=True,
     bounded=True,
     averages=("samples",),
     conventions=("auc_ties", "no_pairs", "unlisted"),
@@ -190,9 +211,12 @@ IS_ERROR = Metric(
     family="ranking",
     formula="[any bad pair]",
     reference="Crammer & Singer 2003 (JMLR 3)",
-    rows=is_error,
-    best=0.0,
+    state="row_sums",
+    value=is_error,
+    needs=("scores",),
+    best=zero,
     whole=True,
+    every_label=True,
     direction="down",
     conventions=("loss_ties", "unlisted"),
 )
@@ -203,26 +227,15 @@ ERROR_SET_SIZE = Metric(
     family="ranking",
     formula="number of bad pairs",
     reference="Crammer & Singer 2003 (JMLR 3)",
-    rows=bad_pairs,
-    best=0.0,
+    state="row_sums",
+    value=bad_pairs,
+    needs=("scores",),
+    best=zero,
     whole=True,
+    every_label=True,
     direction="down",
     range=(0.0, np.inf),
     conventions=("loss_ties", "unlisted"),
-)
-NDCG = Metric(
-    name="ndcg",
-    title="normalised discounted cumulative gain of the whole ranking",
-    symbol="nDCG",
-    family="ranking",
-    formula="DCG over that of the best ranking",
-    reference=JARVELIN,
-    rows=full_ndcg,
-    tied_rows=tied_ndcg,
-    best=has_relevant,
-    empty="undefined",
-    whole=True,
-    conventions=("ndcg_ties", "empty", "unlisted"),
 )
 PEAK_F1 = Metric(
     name="peak_f1",
@@ -231,9 +244,12 @@ PEAK_F1 = Metric(
     family="ranking",
     formula="max over tie-group ends of 2 tp / (rank + R)",
     reference=ZZ14,
-    rows=peak_f1,
+    state="row_sums",
+    value=peak_f1,
+    needs=("scores",),
     best=has_relevant,
     whole=True,
+    every_label=True,
     averages=("samples",),
     conventions=("unlisted",),
 )

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from xmleval.metrics.metric import Metric, Param, Setting
-from xmleval.records import Floats
-from xmleval.view.decision import Decision
-from xmleval.view.view import Counts, View
+from xmleval.metrics.metric import Metric, Param, Setting, one, zero
+from xmleval.records import Counts, Floats
 
 ZZ14 = "Zhang & Zhou 2014 (TKDE 26(8))"
 WZ17 = "Wu & Zhou 2017 (ICML)"
-BY_ROW_AND_LABEL = ("samples", "micro", "macro", "weighted")
 BY_LABEL = ("micro", "macro", "weighted")
+BY_ROW_OR_LABEL = {"samples": "row_sums", **dict.fromkeys(BY_LABEL, "label_totals")}
 CONVENTIONS = ("zero_division", "labels", "unlisted")
 LEAST = np.finfo(np.float64).tiny  # below every weight and every sum of weights
 
@@ -75,23 +73,15 @@ def mcc(c: Counts, setting: Setting) -> Floats:
     return divide(c.tp * c.tn - c.fp * c.fn, np.sqrt(product), setting)
 
 
-def subset_accuracy(view: View, setting: Setting) -> Floats:
+def subset_accuracy(c: Counts, setting: Setting) -> Floats:
     """Whether the predicted set is the relevant one."""
-    c = view.counts(chosen(view))
     exact: Floats = ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
     return exact
 
 
-def hamming_loss(view: View, setting: Setting) -> Floats:
+def hamming_loss(c: Counts, setting: Setting) -> Floats:
     """Labels in one of the two sets only, over all labels."""
-    c = view.counts(chosen(view))
     return (c.fp + c.fn) / setting.n_labels
-
-
-def chosen(view: View) -> Decision:
-    """Return the decision rule of the evaluation."""
-    assert view.decision is not None
-    return view.decision
 
 
 def fbeta_of_two(parts: list[float], setting: Setting) -> float:
@@ -111,8 +101,10 @@ SUBSET_ACCURACY = Metric(
     family="sets",
     formula="[h = Y]",
     reference=ZZ14,
-    rows=subset_accuracy,
-    best=1.0,
+    state="row_sums",
+    value=subset_accuracy,
+    needs=("sets",),
+    best=one,
     conventions=("unlisted",),
 )
 HAMMING_LOSS = Metric(
@@ -122,8 +114,11 @@ HAMMING_LOSS = Metric(
     family="sets",
     formula="|h xor Y| / l",
     reference=ZZ14,
-    rows=hamming_loss,
-    best=0.0,
+    state="row_sums",
+    value=hamming_loss,
+    needs=("sets",),
+    every_label=True,
+    best=zero,
     direction="down",
     conventions=("unlisted",),
 )
@@ -134,9 +129,11 @@ JACCARD = Metric(
     family="sets",
     formula="tp / (tp + fp + fn)",
     reference=ZZ14,
-    counts=jaccard,
-    best=1.0,
-    averages=BY_ROW_AND_LABEL,
+    state=BY_ROW_OR_LABEL,
+    value=jaccard,
+    needs=("sets",),
+    best=one,
+    averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
@@ -147,9 +144,11 @@ PRECISION = Metric(
     family="sets",
     formula="tp / (tp + fp)",
     reference=ZZ14,
-    counts=precision,
-    best=1.0,
-    averages=BY_ROW_AND_LABEL,
+    state=BY_ROW_OR_LABEL,
+    value=precision,
+    needs=("sets",),
+    best=one,
+    averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
@@ -160,9 +159,11 @@ RECALL = Metric(
     family="sets",
     formula="tp / (tp + fn)",
     reference=ZZ14,
-    counts=recall,
-    best=1.0,
-    averages=BY_ROW_AND_LABEL,
+    state=BY_ROW_OR_LABEL,
+    value=recall,
+    needs=("sets",),
+    best=one,
+    averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
@@ -173,9 +174,11 @@ F1 = Metric(
     family="sets",
     formula="2 tp / (2 tp + fp + fn)",
     reference=WZ17,
-    counts=fbeta,
-    best=1.0,
-    averages=BY_ROW_AND_LABEL,
+    state=BY_ROW_OR_LABEL,
+    value=fbeta,
+    needs=("sets",),
+    best=one,
+    averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
@@ -186,9 +189,11 @@ FBETA = Metric(
     family="sets",
     formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)",
     reference=ZZ14,
-    counts=fbeta,
-    best=1.0,
-    averages=BY_ROW_AND_LABEL,
+    state=BY_ROW_OR_LABEL,
+    value=fbeta,
+    needs=("sets",),
+    best=one,
+    averages=(*BY_ROW_OR_LABEL,),
     params={"beta": Param(2.0)},
     cutoff="optional",
     conventions=CONVENTIONS,
@@ -200,8 +205,9 @@ F1_OF_MEANS = Metric(
     family="sets",
     formula="2 P R / (P + R) of the row means",
     reference=ZZ14,
-    combine=fbeta_of_two,
-    best=1.0,
+    value=fbeta_of_two,
+    needs=("sets",),
+    best=one,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
     conventions=("zero_division", "unlisted"),
@@ -213,8 +219,9 @@ FBETA_OF_MEANS = Metric(
     family="sets",
     formula="(1 + b^2) P R / (b^2 P + R) of the row means",
     reference=ZZ14,
-    combine=fbeta_of_two,
-    best=1.0,
+    value=fbeta_of_two,
+    needs=("sets",),
+    best=one,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
     params={"beta": Param(2.0)},
@@ -227,8 +234,9 @@ F1_OF_MACROS = Metric(
     family="sets",
     formula="2 P R / (P + R) of the macro averages",
     reference="Opitz & Burst 2019 (arXiv:1911.03347)",
-    combine=fbeta_of_two,
-    best=1.0,
+    value=fbeta_of_two,
+    needs=("sets",),
+    best=one,
     parts=("precision.macro", "recall.macro"),
     averages=("of_macros",),
     conventions=CONVENTIONS,
@@ -240,8 +248,11 @@ ACCURACY = Metric(
     family="sets",
     formula="(tp + tn) / m",
     reference=ZZ14,
-    counts=accuracy,
-    best=1.0,
+    state="label_totals",
+    value=accuracy,
+    needs=("sets",),
+    every_label=True,
+    best=one,
     averages=BY_LABEL,
     conventions=CONVENTIONS,
 )
@@ -252,8 +263,11 @@ SPECIFICITY = Metric(
     family="sets",
     formula="tn / (tn + fp)",
     reference="Sokolova & Lapalme 2009 (IPM 45(4))",
-    counts=specificity,
-    best=1.0,
+    state="label_totals",
+    value=specificity,
+    needs=("sets",),
+    every_label=True,
+    best=one,
     averages=BY_LABEL,
     conventions=CONVENTIONS,
 )
@@ -264,8 +278,11 @@ BALANCED_ACCURACY = Metric(
     family="sets",
     formula="(recall + specificity) / 2",
     reference="Brodersen et al. 2010 (ICPR)",
-    counts=balanced_accuracy,
-    best=1.0,
+    state="label_totals",
+    value=balanced_accuracy,
+    needs=("sets",),
+    every_label=True,
+    best=one,
     averages=BY_LABEL,
     conventions=CONVENTIONS,
 )
@@ -276,8 +293,11 @@ MCC = Metric(
     family="sets",
     formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
     reference="Matthews 1975 (BBA 405(2))",
-    counts=mcc,
-    best=1.0,
+    state="label_totals",
+    value=mcc,
+    needs=("sets",),
+    every_label=True,
+    best=one,
     averages=BY_LABEL,
     range=(-1.0, 1.0),
     conventions=CONVENTIONS,
@@ -289,8 +309,11 @@ GMEAN = Metric(
     family="sets",
     formula="sqrt(recall specificity)",
     reference="Kubat & Matwin 1997 (ICML)",
-    counts=gmean,
-    best=1.0,
+    state="label_totals",
+    value=gmean,
+    needs=("sets",),
+    every_label=True,
+    best=one,
     averages=BY_LABEL,
     conventions=CONVENTIONS,
 )

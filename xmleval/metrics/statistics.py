@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from xmleval.metrics.metric import Metric, Setting
 from xmleval.metrics.sets import ZZ14
 from xmleval.records import Floats
-from xmleval.view.view import View
+
+if TYPE_CHECKING:
+    from xmleval.view.view import View
 
 
 def cardinality(view: View, setting: Setting) -> Floats:
@@ -20,13 +24,14 @@ def density(view: View, setting: Setting) -> Floats:
     return view.n_relevant / setting.n_labels
 
 
-def diversity(n_distinct: int, n_rows: int) -> float:
-    """Distinct label sets."""
-    return float(n_distinct)
+def diversity(sizes: tuple[int, int], setting: Setting) -> float:
+    """Distinct label sets, of those and all rows."""
+    return float(sizes[0])
 
 
-def proportional_diversity(n_distinct: int, n_rows: int) -> float:
-    """Distinct label sets over instances."""
+def proportional_diversity(sizes: tuple[int, int], setting: Setting) -> float:
+    """Distinct label sets over instances, of those and all rows."""
+    n_distinct, n_rows = sizes
     return n_distinct / n_rows if n_rows else float("nan")
 
 
@@ -37,7 +42,8 @@ LABEL_CARDINALITY = Metric(
     family="statistics",
     formula="mean R",
     reference=ZZ14,
-    rows=cardinality,
+    state="row_sums",
+    value=cardinality,
     direction="none",
     range=(0.0, np.inf),
 )
@@ -48,7 +54,9 @@ LABEL_DENSITY = Metric(
     family="statistics",
     formula="mean R / l",
     reference=ZZ14,
-    rows=density,
+    state="row_sums",
+    value=density,
+    every_label=True,
     direction="none",
 )
 LABEL_DIVERSITY = Metric(
@@ -58,7 +66,8 @@ LABEL_DIVERSITY = Metric(
     family="statistics",
     formula="#{Y_i}",
     reference=ZZ14,
-    distinct=diversity,
+    state="label_sets",
+    value=diversity,
     direction="none",
     range=(0.0, np.inf),
 )
@@ -69,6 +78,7 @@ PROPORTIONAL_DIVERSITY = Metric(
     family="statistics",
     formula="#{Y_i} / m",
     reference=ZZ14,
-    distinct=proportional_diversity,
+    state="label_sets",
+    value=proportional_diversity,
     direction="none",
 )

@@ -10,10 +10,11 @@ from xmleval.kernels.bands import count_bands, gather_band
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.runs import count_pairs
 from xmleval.pooled.bands import Banded
-from xmleval.pooled.curves import Found, Unlisted, Work, added, as_integers
+from xmleval.pooled.curves import Found, Unlisted, added, as_integers, n_groups
 from xmleval.pooled.piles import Pile, as_keys, common_dtype
 from xmleval.pooled.spill import Keys
 from xmleval.records import Ints, Scores
+from xmleval.threads import Work
 
 MOST = 1 << 31  # scores that kernels count pairs of
 TASKS = 8  # of a thread: bands that are counted in one go
@@ -87,7 +88,7 @@ def _count_in_order(relevant: Pile, irrelevant: Pile, work: Work) -> tuple[int, 
 
     good_groups = _in_groups(relevant, work.threads)
     good = work.map(lambda number: in_order(good_groups[number]), range(len(good_groups)))
-    bad_groups = _in_groups(irrelevant, work.n_groups([relevant, irrelevant]))
+    bad_groups = _in_groups(irrelevant, n_groups([relevant, irrelevant], work))
 
     def count(number: int) -> tuple[int, int]:
         bad = in_order(bad_groups[number])
@@ -99,10 +100,10 @@ def _count_in_order(relevant: Pile, irrelevant: Pile, work: Work) -> tuple[int, 
     return added(work.map(count, range(len(bad_groups))))
 
 
-def _in_groups(pile: Pile, n_groups: int) -> list[list[Keys]]:
+def _in_groups(pile: Pile, most: int) -> list[list[Keys]]:
     """Return the arrays of a pile in so many groups, or in fewer."""
     held = pile.held()
-    return [held[number::n_groups] for number in range(min(len(held), n_groups))]
+    return [held[number::most] for number in range(min(len(held), most))]
 
 
 def _count_in_bands(relevant: Sequence[Banded], irrelevant: Sequence[Banded], work: Work) -> tuple[int, int]:

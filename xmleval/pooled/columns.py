@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.keys import group_keys, group_pairs
 from xmleval.kernels.runs import sum_labels_below, sweep_labels
-from xmleval.pooled.curves import Work
+from xmleval.pooled.curves import n_ranges
 from xmleval.pooled.piles import (
     Grouped,
     Pile,
@@ -23,6 +23,7 @@ from xmleval.pooled.piles import (
 )
 from xmleval.pooled.spill import Keys
 from xmleval.records import Bools, Floats, Ints, Scores
+from xmleval.threads import Work
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # comparisons that take as long as sorting, and per score
 LONG = 1 << 12  # scores of a label from which NumPy sorts them faster
@@ -112,12 +113,12 @@ def _over_labels(
     grouped = [[part for pile in group for part in pile.parts()] for group in (one, other)]
     together = any(grouped) and all(isinstance(part, Grouped) for parts in grouped for part in parts)
     if together and not sort_other:
-        _over_grouped(grouped[0], grouped[1], n_labels, count, work.n_ranges(piles), work)
+        _over_grouped(grouped[0], grouped[1], n_labels, count, n_ranges(piles, work), work)
         return
     for pile in piles:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, work.n_ranges(piles)).astype(np.int64))
+    cuts = np.unique(sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64))
     cuts = cuts[cuts > 0]
     bounds = [0, *cuts.tolist(), n_labels]
     ranges = Ranges(piles, before_label(cuts, dtype), work.map)
@@ -141,7 +142,7 @@ def _over_grouped(
     other: Sequence[Grouped],
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
-    n_ranges: int,
+    most: int,
     work: Work,
 ) -> None:
     """Do what `_over_labels` does where all scores lie together by label in several arrays.
@@ -149,7 +150,7 @@ def _over_grouped(
     Those of the other group are in any order within each label.
     """
     reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
-    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n_ranges) / n_ranges)
+    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, most) / most)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
 
     def task(number: int) -> None:

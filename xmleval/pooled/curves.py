@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.keys import HALF
 from xmleval.kernels.runs import sum_below, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.pooled.spill import Keys
-from xmleval.records import Floats, Ints, Scores
-from xmleval.threads import map_in_turns
+from xmleval.records import Curve, Floats, Ints, Scores
+from xmleval.threads import Work
 
-T = TypeVar("T")
 LARGE = 1 << 20  # keys from which sorting ranges side by side pays
 LEAST_RANGE = 1 << 12  # bytes
 
@@ -34,25 +32,6 @@ class Last(NamedTuple):
 
     scores: Scores
     n_left: Ints
-
-
-class Curve(NamedTuple):
-    """What curves of pooled scores say: of all cells together, or of each label, float64 (n,).
-
-    Of all cells together, where counts may be of any size, they are arrays of integers of Python.
-
-    n_relevant, n_irrelevant : cells; right, level : (relevant, irrelevant) pairs in the right order, and
-    with equal scores; precision : sum over relevant cells of the precision at the end of their tie group;
-    peak, threshold : largest F1 of a cut between tie groups, and the least score above the cut.
-    """
-
-    n_relevant: NDArray[Any]
-    n_irrelevant: NDArray[Any]
-    right: NDArray[Any]
-    level: NDArray[Any]
-    precision: Floats
-    peak: Floats
-    threshold: Floats
 
 
 class Curves(NamedTuple):
@@ -78,35 +57,24 @@ class Found(NamedTuple):
     open_pairs: tuple[int, int]
 
 
-class Work(NamedTuple):
-    """Memory that ranges may take together, in bytes, and threads that work on them.
+def n_ranges(piles: Sequence[Pile], work: Work) -> int:
+    """Return into how many ranges of scores piles are cut; they may differ in size."""
+    return max(_n_parts(piles, work), 1 if _is_small(piles, work) else 2 * work.threads)
 
-    ``last`` tells that nobody reads the piles again: then their arrays may be sorted where they are.
-    """
 
-    memory: int
-    threads: int
-    last: bool = False
+def n_groups(piles: Sequence[Pile], work: Work) -> int:
+    """Return into how many groups of any scores piles are cut: as many for each thread."""
+    n_parts = _n_parts(piles, work)
+    return n_parts if _is_small(piles, work) else -(-n_parts // work.threads) * work.threads
 
-    def n_ranges(self, piles: Sequence[Pile]) -> int:
-        """Return into how many ranges of scores piles are cut; they may differ in size."""
-        return max(self._n_parts(piles), 1 if self._is_small(piles) else 2 * self.threads)
 
-    def n_groups(self, piles: Sequence[Pile]) -> int:
-        """Return into how many groups of any scores piles are cut: as many for each thread."""
-        n_parts = self._n_parts(piles)
-        return n_parts if self._is_small(piles) else -(-n_parts // self.threads) * self.threads
+def _is_small(piles: Sequence[Pile], work: Work) -> bool:
+    return work.threads == 1 or sum(pile.size for pile in piles) <= LARGE
 
-    def _is_small(self, piles: Sequence[Pile]) -> bool:
-        return self.threads == 1 or sum(pile.size for pile in piles) <= LARGE
 
-    def _n_parts(self, piles: Sequence[Pile]) -> int:
-        n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
-        return max(1, -(-n_bytes // max(LEAST_RANGE, self.memory // (4 * self.threads))))
-
-    def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
-        """Return what a task gives for each number, in order."""
-        return map_in_turns(task, numbers, self.threads)
+def _n_parts(piles: Sequence[Pile], work: Work) -> int:
+    n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
+    return max(1, -(-n_bytes // max(LEAST_RANGE, work.memory // (4 * work.threads))))
 
 
 def sweep_cells(
@@ -177,7 +145,7 @@ def sweep_cells(
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
     """Return scores to cut piles at, and the number of the range that is the unlisted cells' score."""
     dtype = common_dtype(piles, np.float64)
-    chosen = sampled_quantiles(piles, work.n_ranges(piles))
+    chosen = sampled_quantiles(piles, n_ranges(piles, work))
     if level is not None:
         chosen = np.append(chosen, level)
     splitters: Keys = np.unique(chosen.astype(dtype))

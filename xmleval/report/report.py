@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.engine.results import Results
 from xmleval.records import Floats
+from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.version import __version__
 
@@ -45,14 +45,12 @@ class Report(Mapping[str, float]):
         Constants of the propensity model, where they are known.
     left_out : dict of str to str
         Members of groups that were dropped, and the input they need.
-    rows_left_out : dict of str to int
-        Rows that a mean leaves out because its measure is undefined there.
-    rows : dict of str to ndarray or None
-        Kept row values.
     weighted : bool
         Whether instances had weights.
     propensity : str or None
         What is to be said of the propensities beside their constants.
+    keeps_rows : bool
+        Whether row values are kept.
 
     Examples
     --------
@@ -71,10 +69,9 @@ class Report(Mapping[str, float]):
     decision: str | None = None
     constants: dict[str, float] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
-    rows_left_out: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, Floats | None] | None = None
     weighted: bool = False
     propensity: str | None = None
+    keeps_rows: bool = False
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
@@ -112,9 +109,9 @@ class Report(Mapping[str, float]):
         ValueError
             If the rows were not kept.
         """
-        if self.rows is None:
+        if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
-        return {name: values for name, values in self.rows.items() if values is not None}
+        return {name: values.copy() for name, values in self.results.rows.items()}
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -125,6 +122,11 @@ class Report(Mapping[str, float]):
     def thresholds(self) -> dict[str, float]:
         """Score from which labels are predicted where a measure looks for the best one, by name."""
         return self.results.thresholds
+
+    @property
+    def rows_left_out(self) -> dict[str, int]:
+        """Rows that a mean leaves out because its measure is undefined there, by name."""
+        return self.results.rows_left_out
 
     @property
     def labels_left_out(self) -> dict[str, int]:
@@ -188,9 +190,9 @@ class Report(Mapping[str, float]):
         return precision, seen / max(seen[-1], 1), thresholds
 
     def _points(self) -> Floats:
-        if self.results.points is None:
+        if "micro" not in self.results.points:
             raise ValueError("no curve was kept: evaluate with curve_points=, such as 200")
-        return self.results.points.T.copy()
+        return self.results.points["micro"].T.copy()
 
     def signature(self) -> str:
         """Return the conventions that matter to these measures, on one line.
@@ -263,23 +265,22 @@ class Report(Mapping[str, float]):
         found: dict[str, list[Spec]] = {}
         for spec in self.specs:
             if str(spec) in self.intervals:
-                over = "bits of scores" if spec.metric.bracket else "scores of unlisted labels"
+                over = "bits of scores" if spec.state == "key_counts" else "scores of unlisted labels"
                 found.setdefault(f"over all {over}", []).append(spec)
         return found
 
     def _grid(self, arrows: dict[str, str], sep: str = "") -> list[list[str]]:
         """Return header and rows: measures at k side by side, the others in a column of their own."""
-        ks = sorted({spec.k for spec in self.specs if spec.k is not None})
-        plain = any(spec.k is None for spec in self.specs)
-        columns: list[int | None] = [*([None] if plain else []), *ks]
-        header = ["measure", *("value" if k is None else f"@{k}" for k in columns)]
+        found = {spec.cutoff for spec in self.specs}
+        columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
+        header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
         header += ["least", "most"] if self.intervals else []
         rows: dict[str, list[str]] = {}
         for spec in self.specs:
             arrow = arrows[spec.metric.direction]
-            base = spec.symbol if spec.k is None else spec.symbol.removesuffix(f"@{spec.k}")
+            base = spec.symbol.removesuffix(f"@{spec.cutoff}")
             row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
-            row[columns.index(spec.k)] = short(self.results.values[str(spec)])
+            row[columns.index(spec.cutoff)] = short(self.results.values[str(spec)])
             if str(spec) in self.intervals:
                 row[-2:] = map(short, self.intervals[str(spec)])
         return [header, *([name, *cells] for name, cells in rows.items())]

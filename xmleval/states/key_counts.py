@@ -2,83 +2,73 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from xmleval.exact import Commit, saved
+from xmleval.exact import saved
 from xmleval.kernels.keys import count_leading_bits
 from xmleval.kernels.runs import sum_products
+from xmleval.plan import Plan
 from xmleval.pooled.curves import as_integers
-from xmleval.records import Floats, Ints, as_score
+from xmleval.records import Bracket, Ints, as_score
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
 from xmleval.view.view import View
 
-MOST_BITS = 24  # two tables of 128 MiB
 
+class KeyCounts(State):
+    """Listed entries by the leading bits of their scores as float32, in two tables for each number of bits.
 
-class Bracket(NamedTuple):
-    """(relevant, irrelevant) pairs of cells, exact: in all, surely right, surely level, and unknown."""
-
-    pairs: int
-    right: int
-    level: int
-    unknown: int
-
-
-class KeyCounts:
-    """Listed cells by the leading bits of their scores as float32, in two tables.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    unlisted : float or None
-        Score of the unlisted cells; None where they stand below everything.
-    bits : int
-        How many leading bits count.
+    Formulas are given a `Bracket`, and return the lowest and the highest value.
     """
 
-    def __init__(self, n_labels: int, unlisted: float | None, bits: int) -> None:
-        self.n_labels = n_labels
-        self.unlisted = unlisted
-        self.bits = bits
-        self.counts: Ints = np.zeros((2, 1 << bits), np.int64)  # relevant, irrelevant
-        self.sizes: Ints = np.zeros(2, np.int64)  # rows, relevant cells
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        numbers = {_bits_of(spec) for spec in specs}
+        self.counts: dict[int, Ints] = {b: np.zeros((2, 1 << b), np.int64) for b in numbers}  # relevant, not
+        self.sizes: Ints = np.zeros(2, np.int64)  # rows, relevant entries
 
-    def prepare(self, view: View) -> Commit:
-        """Count a block, in place."""
+    @property
+    def table_bytes(self) -> int:
+        """Memory of what it holds whatever the number of rows."""
+        return sum(counts.nbytes for counts in self.counts.values())
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
         ranking, flags = view.ranking, view.relevant_entries
         assert ranking.scores is not None
         with np.errstate(over="ignore"):  # rounding keeps the order, also to infinity
             scores = ranking.scores.astype(np.float32, copy=False)
-        sizes = view.n_rows, view.block.truth.labels.size
+        for bits, counts in self.counts.items():
+            count_leading_bits(flags, scores.view(np.int32), 32 - bits, counts)
+        self.sizes = self.sizes + np.array([view.n_rows, view.block.truth.labels.size])
 
-        def commit() -> None:
-            count_leading_bits(flags, scores.view(np.int32), 32 - self.bits, self.counts)
-            self.sizes += sizes
+    def merge(self, other: KeyCounts) -> None:
+        """Add a state of other rows, in place: no other state shares the tables."""
+        for bits, counts in self.counts.items():
+            counts += other.counts[bits]
+        self.sizes = self.sizes + other.sizes
 
-        return commit
+    def finish(self) -> Results:
+        """Return the middle of each interval, and the interval."""
+        results = Results()
+        for spec in self.specs:
+            ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
+            results.values[str(spec)], results.intervals[str(spec)] = sum(ends) / 2, ends
+        return results
 
-    def prepare_merge(self, other: KeyCounts) -> Commit:
-        """Add another state of as many bits, in place."""
-
-        def commit() -> None:
-            self.counts += other.counts
-            self.sizes += other.sizes
-
-        return commit
-
-    def bracket(self) -> Bracket:
+    def bracket(self, bits: int) -> Bracket:
         """Return what is known of the pairs."""
+        unlisted, counts = self.plan.unlisted, self.counts[bits]
         n_rows, n_true = self.sizes.tolist()
-        totals = np.array([n_true, n_rows * self.n_labels - n_true])
-        without = totals - self.counts.sum(axis=1)
-        good, bad = self.counts
-        if self.unlisted is None:
-            good, bad = np.append(without[:, None], self.counts, axis=1)
+        totals = np.array([n_true, n_rows * self.plan.n_labels - n_true])
+        without = totals - counts.sum(axis=1)
+        if unlisted is None:
+            good, bad = np.append(without[:, None], counts, axis=1)
         else:
-            place = self._place(self.unlisted)
-            good, bad = self.counts.copy()
+            place = _place(unlisted, bits)
+            good, bad = counts.copy()
             good[place] += without[0]
             bad[place] += without[1]
         below = np.cumsum(bad) - bad
@@ -86,20 +76,26 @@ class KeyCounts:
         known = _products(good, below)
         return Bracket(int(totals[0]) * int(totals[1]), known, level, _products(good, bad) - level)
 
-    def _place(self, score: float) -> int:
-        counts = np.zeros_like(self.counts)
-        key = np.array([as_score(score, np.empty(0, np.float32))], np.float32)
-        count_leading_bits(np.ones(1, np.bool_), key.view(np.int32), 32 - self.bits, counts)
-        return int(counts[0].argmax())
-
-    def arrays(self) -> dict[str, Ints | Floats]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
-        return {"counts": self.counts, "sizes": self.sizes}
+        return {"sizes": self.sizes, **{f"counts{bits}": counts for bits, counts in self.counts.items()}}
 
-    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
-        self.counts = saved(arrays, "counts", *self.counts.shape)
         self.sizes = saved(arrays, "sizes", 2)
+        self.counts = {b: saved(arrays, f"counts{b}", *counts.shape) for b, counts in self.counts.items()}
+
+
+def _bits_of(spec: Spec) -> int:
+    return int(dict(spec.params)["bits"])
+
+
+def _place(score: float, bits: int) -> int:
+    """Return the leading bits that a score counts by."""
+    counts = np.zeros((2, 1 << bits), np.int64)
+    key = np.array([as_score(score, np.empty(0, np.float32))], np.float32)
+    count_leading_bits(np.ones(1, np.bool_), key.view(np.int32), 32 - bits, counts)
+    return int(counts[0].argmax())
 
 
 def _products(one: Ints, other: Ints) -> int:
@@ -108,3 +104,6 @@ def _products(one: Ints, other: Ints) -> int:
     sum_products(one, other, limbs)
     low, high = as_integers(limbs)
     return low + (high << 31)
+
+
+STATE = KeyCounts

@@ -2,67 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT, Commit, saved
+from xmleval.exact import NO_WEIGHT, exact_mean, saved
 from xmleval.kernels.margins import widen_extremes
-from xmleval.records import Floats, Ints, as_score
-from xmleval.view.view import Extremes, View
+from xmleval.plan import Plan
+from xmleval.records import Extremes, Floats, Ints, as_score
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
+from xmleval.view.view import View
 
 
-class LabelExtremes:
-    """Extremes of every label over its listed cells; the others are counted and have one score.
+class LabelExtremes(State):
+    """Extremes of every label over its listed entries; the others are counted and have one score.
 
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    unlisted : float or None
-        Score of the unlisted cells; None where they have none.
+    Formulas are given the `Extremes` of all labels.
     """
 
-    def __init__(self, n_labels: int, unlisted: float | None) -> None:
-        self.unlisted = unlisted
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
         self.n_rows = 0  # that weigh something
         self.dtype = np.dtype(np.float32)  # of scores
-        self.ends: Floats = np.repeat([[np.inf], [-np.inf]], n_labels, axis=1)
-        self.counts: Ints = np.zeros((3, n_labels), np.int64)  # relevant, irrelevant listed; relevant
+        self.ends: Floats = np.repeat([[np.inf], [-np.inf]], plan.n_labels, axis=1)
+        self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant
 
-    def prepare(self, view: View) -> Commit:
-        """Take the scores of a block, in place."""
-        ranking, flags, truth = view.ranking, view.relevant_entries, view.block.truth
+    @property
+    def table_bytes(self) -> int:
+        """Memory of what it holds whatever the number of rows."""
+        return self.ends.nbytes + self.counts.nbytes
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        ranking, truth = view.ranking, view.block.truth
         scores = ranking.scores
         assert scores is not None
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
-        n_rows = view.n_rows - int(np.count_nonzero(weight == 0))
+        flags = view.relevant_entries
+        widen_extremes(ranking.ptr, ranking.labels, scores, flags, *truth, weight, self.ends, self.counts)
+        self.n_rows += view.n_rows - int(np.count_nonzero(weight == 0))
+        if view.n_rows:
+            self.dtype = np.result_type(self.dtype, scores.dtype)
 
-        def commit() -> None:
-            widen_extremes(ranking.ptr, ranking.labels, scores, flags, *truth, weight, self.ends, self.counts)
-            self.n_rows += n_rows
-            if view.n_rows:
-                self.dtype = np.result_type(self.dtype, scores.dtype)
+    def merge(self, other: LabelExtremes) -> None:
+        """Add a state of other rows, in place: no other state shares the arrays."""
+        np.minimum(self.ends[0], other.ends[0], out=self.ends[0])
+        np.maximum(self.ends[1], other.ends[1], out=self.ends[1])
+        self.counts += other.counts
+        self.n_rows += other.n_rows
+        self.dtype = np.result_type(self.dtype, other.dtype)
 
-        return commit
-
-    def prepare_merge(self, other: LabelExtremes) -> Commit:
-        """Add another state, in place."""
-
-        def commit() -> None:
-            np.minimum(self.ends[0], other.ends[0], out=self.ends[0])
-            np.maximum(self.ends[1], other.ends[1], out=self.ends[1])
-            self.counts += other.counts
-            self.n_rows += other.n_rows
-            self.dtype = np.result_type(self.dtype, other.dtype)
-
-        return commit
+    def finish(self) -> Results:
+        """Return means over labels."""
+        results, extremes = Results(), self.extremes()
+        closed = self.plan.unlisted is not None or bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
+        for spec in self.specs:
+            values = spec.metric.value(extremes, self.plan.setting(spec))
+            results.values[str(spec)] = exact_mean(values)
+            n_left_out = int(np.count_nonzero(np.isnan(values)))
+            if n_left_out:
+                results.labels_left_out[str(spec)] = n_left_out
+            if self.plan.keep_labels and closed:
+                results.labels.setdefault("support", self.counts[2].astype(np.float64))
+                results.labels[spec.metric.name] = values
+        return results
 
     def extremes(self) -> Extremes:
         """Return the extremes of every label over all its cells; NaN where it lacks one of the classes."""
         level = np.nan
-        if self.unlisted is not None:
-            level = as_score(self.unlisted, np.empty(0, self.dtype))
+        if self.plan.unlisted is not None:
+            level = as_score(self.plan.unlisted, np.empty(0, self.dtype))
         good, bad, n_true = self.counts
         n_false = self.n_rows - n_true
         lowest = np.where(n_true > good, np.minimum(self.ends[0], level), self.ends[0])
@@ -70,12 +80,12 @@ class LabelExtremes:
         pairs = (n_true > 0) & (n_false > 0)
         return Extremes(np.where(pairs, lowest, np.nan), np.where(pairs, highest, np.nan))
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
         sizes = np.array([self.n_rows, self.dtype.itemsize])
         return {"ends": self.ends, "counts": self.counts, "sizes": sizes}
 
-    def restore(self, arrays: dict[str, Any]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         self.counts = saved(arrays, "counts", *self.counts.shape)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
@@ -84,3 +94,6 @@ class LabelExtremes:
         if ends.dtype != np.float64 or ends.shape != self.ends.shape or np.isnan(ends).any():
             raise ValueError(f"ends are {ends.dtype} of shape {ends.shape}")
         self.ends = ends.astype(np.float64)
+
+
+STATE = LabelExtremes

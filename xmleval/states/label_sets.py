@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.exact import Commit, saved
+from xmleval.exact import saved
 from xmleval.kernels.rows import HASH_GROUPS, drop_repeats, group_by_hash, hash_rows
-from xmleval.records import Floats, Ints, Truth
-from xmleval.threads import map_in_turns
+from xmleval.plan import Plan
+from xmleval.records import Ints
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work, map_in_turns
+from xmleval.view.view import View
 
 ENOUGH = 1 << 16
 MOST_PARTS = 16
@@ -29,68 +34,62 @@ class Grouped(NamedTuple):
         return found
 
 
-class LabelSets:
-    """Distinct 128-bit fingerprints of label sets.
+class LabelSets(State):
+    """Distinct 128-bit fingerprints of label sets; formulas are given their number and that of the rows.
 
     Two of a billion different sets share a fingerprint with a probability below 1e-20.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
         self.n_rows = 0
         self._distinct: list[Grouped] = []  # each without repeats; several where states were merged
         self._recent: list[Ints] = []  # joined when they outgrow the others, so that time stays linear
-        self._n_recent = 0
 
-    def fingerprints(self, threads: int = 1) -> Ints:
+    def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
-        if self._recent or len(self._distinct) != 1:
-            self._distinct, self._recent, self._n_recent = [self._joined(threads)], [], 0
-        return self._distinct[0].rows
+        if not self._recent and len(self._distinct) == 1:
+            return self._distinct[0].rows
+        return self._joined(self.work.threads).rows
 
     def _joined(self, threads: int = 1) -> Grouped:
         return _without_repeats([*self._distinct, *map(Grouped.of, _whole(self._recent))], threads)
 
-    def prepare(self, truth: Truth) -> Commit:
-        """Add the label sets of a block."""
-        found = np.empty((truth.ptr.size - 1, 2), np.int64)
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        truth = view.block.truth
+        found = np.empty((view.n_rows, 2), np.int64)
         hash_rows(truth.ptr, truth.labels, found)
-        outgrown = self._n_recent > max(sum(len(part.rows) for part in self._distinct), ENOUGH)
-        joined = self._joined() if outgrown else None
+        self._add([], [found] if view.n_rows else [], view.n_rows, ENOUGH)
 
-        def commit() -> None:
-            if joined:
-                self._distinct, self._recent, self._n_recent = [joined], [], 0
-            if len(found):
-                self._recent.append(found)
-            self._n_recent += len(found)
-            self.n_rows += len(found)
+    def merge(self, other: LabelSets) -> None:
+        """Add a state of other rows."""
+        self._add(other._distinct, other._recent, other.n_rows, MOST_PARTS * ENOUGH)
 
-        return commit
+    def _add(self, distinct: list[Grouped], recent: list[Ints], n_rows: int, most: int) -> None:
+        """Add fingerprints, and join them where there are too many that may repeat."""
+        self._distinct, self._recent = [*self._distinct, *distinct], [*self._recent, *recent]
+        self.n_rows += n_rows
+        n_distinct = sum(len(part.rows) for part in self._distinct)
+        if len(self._distinct) > MOST_PARTS or sum(map(len, self._recent)) > max(n_distinct, most):
+            self._distinct, self._recent = [self._joined()], []
+        elif len(self._recent) > MOST_PARTS:
+            self._recent = _whole(self._recent)
 
-    def prepare_merge(self, other: LabelSets) -> Commit:
-        """Add another state."""
-        distinct = [*self._distinct, *other._distinct]
-        recent = _whole([*self._recent, *other._recent])
-        most = max(sum(len(part.rows) for part in distinct), MOST_PARTS * ENOUGH)
-        if len(distinct) > MOST_PARTS or sum(map(len, recent)) > most:
-            distinct, recent = [_without_repeats([*distinct, *map(Grouped.of, recent)])], []
-        n_rows = self.n_rows + other.n_rows
+    def finish(self) -> Results:
+        """Return what the formulas make of the numbers."""
+        sizes = len(self.fingerprints()), self.n_rows
+        return Results(values={str(s): s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
 
-        def commit() -> None:
-            self._distinct, self._recent, self.n_rows = distinct, recent, n_rows
-            self._n_recent = sum(map(len, recent))
-
-        return commit
-
-    def arrays(self) -> dict[str, Ints | Floats]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
         found = self.fingerprints()
         return {"fingerprints": found[np.lexsort(found.T)], "n_rows": np.array([self.n_rows])}
 
-    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         fingerprints = Grouped.of(saved(arrays, "fingerprints", None, 2))
-        self._distinct, self._recent, self._n_recent = [_without_repeats([fingerprints])], [], 0
+        self._distinct = [_without_repeats([fingerprints])]
         self.n_rows = int(saved(arrays, "n_rows", 1)[0])
 
 
@@ -112,3 +111,6 @@ def _without_repeats(parts: list[Grouped], threads: int = 1) -> Grouped:
     n_rows = sum(len(part.rows) for part in parts)
     found = map_in_turns(of_group, range(HASH_GROUPS), threads if n_rows > ENOUGH else 1)
     return Grouped(np.cumsum([0, *map(len, found)]), np.concatenate(found))
+
+
+STATE = LabelSets

@@ -1,302 +1,159 @@
-"""LabelTotals: tp, n_pred and n_true of every label under one decision rule."""
+"""LabelTotals: contingency tables of every label, under each decision rule that is asked for."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from threading import Lock
-from typing import Any, TypeVar
+import math
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xmleval.exact import NO_WEIGHT, Commit, as_floats, saved
-from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
-from xmleval.kernels.labels import (
-    FULL,
-    N_TALLIES,
-    SMALL,
-    add_sums,
-    add_weights,
-    count_in_bytes,
-    subtract_sums,
-    take_leading,
-    tally_labels,
-)
-from xmleval.pooled.curves import Work
-from xmleval.records import Floats, Ints
-from xmleval.threads import when_free
+from xmleval.input.weights import HEAVIEST
+from xmleval.metrics import Setting
+from xmleval.metrics.sets import F1, PRECISION, RECALL
+from xmleval.plan import Plan
+from xmleval.records import Counts, Floats, Ints
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.label_table import LabelTable
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
 from xmleval.view.decision import Decision
-from xmleval.view.view import Counts, View
-
-ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
-LABELS_AT_A_TIME = 1 << 18
-PIECE = 1 << 14
-FEW_LABELS = 1 << 16  # up to which threads and tallies cost more than they give
-T = TypeVar("T")
-BYTE = 8  # bits of a count
-Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
+from xmleval.view.view import View
 
 
-class LabelTotals:
-    """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
+class LabelTotals(State):
+    """A `LabelTable` for each decision rule, whose `Counts` it gives to formulas.
 
-    What is held are counts, uint8 (3, n_labels), or with instance weights their sums, int64 (3, n_labels, 2),
-    in units of 2^-52 and 2^-104; and what the few frequent labels carried from there, in units of 256 or of
-    2^10 of the heaviest weight.
-
-    Workers of one update count in one array, unlike other statistics: millions of labels would be too many to
-    hold and to merge for each. That cannot show in the totals: integers are added, in any order, and only
-    one worker at a time counts in a part of the array.
-
-    Parameters
-    ----------
-    beside : LabelTotals, optional
-        Empty totals of another worker, to count in the same array until they are merged.
+    A formula is given the tables of labels; of the micro average, their sum.
     """
 
-    def __init__(
-        self, decision: Decision, n_labels: int, weighted: bool, beside: LabelTotals | None = None
-    ) -> None:
-        self.decision = decision
-        self.n_labels = n_labels
-        self.weighted = weighted
-        self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
-        self._locks: list[Lock] = []  # of the parts of an array that several workers count in
-        self._held: NDArray[Any]
-        if beside:
-            beside._locks = beside._locks or [Lock() for _ in self._parts(shared=True)]
-            self._held, self._locks = beside._held, beside._locks
-        elif weighted:
-            self._held = np.zeros((3, n_labels, 2), np.int64)
-        else:
-            self._held = np.zeros((3, n_labels), np.uint8)
-        self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._carried: list[Ints] = []  # places, once each time, joined when they outgrow the others
-        self._n_carried = 0
+    shared = True
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        kept = [plan.decision] if plan.keep_labels and plan.decision else []
+        decisions = dict.fromkeys([*map(plan.decide, specs), *kept])
+        self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
 
     @property
-    def totals(self) -> Ints:
-        """Return all totals, int64: counts (3, n_labels), or sums of weights (3, n_labels, 4), in limbs."""
-        if not self.weighted:
-            counts = self._held.astype(np.int64)
-            self._add_carries(counts.reshape(-1), 1 << BYTE)
-            return counts
-        limbs = np.zeros((3, self.n_labels, LIMBS), np.int64)
-        limbs[..., 0], limbs[..., 1], limbs[..., 2] = (
-            self._held[..., 0] >> BITS, self._held[..., 0] & MASK, self._held[..., 1],
-        )  # fmt: skip
-        self._add_carries(limbs.reshape(-1, LIMBS)[:, 0], FULL >> BITS)
-        return limbs
+    def table_bytes(self) -> int:
+        """Memory of what it holds whatever the number of rows."""
+        return sum(table.n_bytes for table in self.tables.values())
 
-    def _add_carries(self, totals: Ints, unit: int) -> None:
-        """Add what was carried to all totals."""
-        places, times = self._joined
-        totals[places] += times * unit
-        for places in self._carried:
-            np.add.at(totals, places, unit)
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        for table in self.tables.values():
+            table.update(view)
 
-    def _carries(self) -> Carries:
-        """Return what was carried, joined."""
-        return _with_new(self._joined, self._carried)
+    def merge(self, other: LabelTotals) -> None:
+        """Add a state of other rows."""
+        for decision, table in self.tables.items():
+            table.merge(other.tables[decision])
 
-    def prepare(self, view: View) -> Commit:
-        """Count a block, in place: the totals of millions of labels are not copied."""
-        weight, truth, predicted = view.block.weight, view.block.truth, view.predicted(self.decision)
-        hits, n_within = view.hits(self.decision)
-        chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
-        if n_chosen < chosen.size:
-            chosen = np.empty(n_chosen, chosen.dtype)
-            take_leading(*predicted, chosen)
-        kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, view.n_relevant)
-        parts = self._parts(shared=bool(self._locks))
-        carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
-        joined = self._carries() if _outgrown(self._carried, self._n_carried, self._joined) else None
+    def divided(self, n_workers: int, n_blocks: int) -> list[LabelTotals]:
+        """Return this state for all workers: they fill the same tables."""
+        if n_workers > 1:
+            for table in self.tables.values():
+                table.share()
+        return [self] * n_workers
 
-        def commit() -> None:
-            if weight is None:
-                self.rows[0, 0] += view.n_rows
-            else:
-                sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
-            if joined:
-                self._joined, self._carried, self._n_carried = joined, [], 0
-            when_free(count, range(len(parts)), self._locks)
+    def finish(self) -> Results:
+        """Return averages over labels, one decision at a time: counts are as large as the labels."""
+        results, plan = Results(), self.plan
+        for decision, table in self.tables.items():
+            specs = [spec for spec in self.specs if plan.decide(spec) == decision]
+            results.values |= label_values(specs, table, plan, self.work)
+            if plan.keep_labels:
+                self._add_columns(results, decision, table.counts(self.work))
+        return results
 
-        def count(number: int) -> None:
-            kind, ends = parts[number]
-            (labels, within), first = kinds[kind], kind * self.n_labels
-            if weight is None:
-                n = count_in_bytes(labels, first, self._held.reshape(-1), carried)
-            else:
-                n = add_weights(labels, within, weight, first, ends, self._held.reshape(-1, 2), carried)
-            self._carry(carried[:n])
+    def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
+        """Add the results of every label under one decision."""
+        plan = self.plan
+        at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
+        unit = HEAVIEST if plan.weighted else 1.0  # weights are counted in parts of the heaviest one
+        results.labels["support"] = unit * (counts.tp + counts.fn)
+        results.labels |= {f"{name}{at_k}": unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
+        setting = Setting(None, {}, plan.conventions, plan.n_labels)
+        for metric in (PRECISION, RECALL, F1):
+            results.labels[f"{metric.name}{at_k}"] = metric.value(counts, setting)
 
-        return commit
-
-    def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
-        """Return what is counted in one go: which of tp, n_pred and n_true, and ends of a range of labels."""
-        every = 0, self.n_labels
-        if not (shared and self.weighted):
-            return [(kind, every) for kind in range(3)]
-        # summing weights by relevant labels takes most of the time: two workers shall be at it
-        middle = self.n_labels // 2
-        return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
-
-    def prepare_merge(self, other: LabelTotals) -> Commit:
-        """Add another state of the same decision; sums of weights in place."""
-        shared = self is not other and self._held is other._held
-        held, carried, full = self._held, [*self._carried, *other._carried], np.empty(0, np.int64)
-        if self.weighted:
-            full = np.empty(0 if shared else 3 * self.n_labels, np.int64)
-        elif not shared:
-            held = held + other._held
-            over = np.flatnonzero(held < other._held)
-            carried += [over] if over.size else []
-        n_carried, joined = sum(places.size for places in carried), _added(self._joined, other._joined)
-        if _outgrown(carried, n_carried, joined):
-            joined, carried, n_carried = _with_new(joined, carried), [], 0
-
-        def commit() -> None:
-            self._held, self._joined = held, joined
-            self._locks = []  # workers are done, and what has locks could not be copied
-            self._carried, self._n_carried = carried, n_carried
-            if full.size:
-                n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
-                self._carry(full[:n])
-            self.rows += other.rows
-            carry(self.rows)
-
-        return commit
-
-    def _carry(self, places: Ints) -> None:
-        """Keep what was carried from some places."""
-        if places.size:
-            self._carried.append(places.copy())
-            self._n_carried += places.size
-
-    def counts(self, work: Work) -> Counts:
-        """Return the contingency tables of all labels, float64 (n_labels,) each."""
-        if self.weighted:
-            cells = np.zeros((4, self.n_labels))
-            cells[3] = as_floats(self.rows[0])
-
-            carries = self._carries()
-
-            def place(start: int) -> None:
-                labels, found = self._subtracted(start, carries)
-                cells[:, labels] = found
-
-            work.map(place, range(0, self.n_labels, FEW_LABELS))
-            return Counts(*cells)
-        totals, cells = self.totals, np.empty((4, self.n_labels))
-        for start in range(0, self.n_labels, PIECE):
-            cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
-        return Counts(*cells)
-
-    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Work) -> list[T]:
-        """Return what a function gives for contingency tables and the number of labels with each.
-
-        That number is None where it is one label each.
-
-        Most of millions of labels are rare: few tables, or none but the empty one, occur among them.
-        """
-        if not self.weighted:
-            return [function(*tables) for tables in self._counted(work)]
-
-        carries = self._carries()
-
-        def apply(start: int) -> tuple[list[T], int]:
-            labels, cells = self._subtracted(start, carries)
-            pieces = range(0, labels.size, PIECE)
-            return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
-
-        found, n_labels = zip(*work.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
-        none = np.zeros(1)
-        empty = Counts(none, none, none, as_floats(self.rows))
-        return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
-
-    def _counted(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
-        """Yield contingency tables of counts, and how many labels have each; None for one label each."""
-        if self.n_labels <= FEW_LABELS:
-            yield from self._pieces(self.totals)
-            return
-        ranges = [
-            (start, min(start + LABELS_AT_A_TIME, self.n_labels))
-            for start in range(0, self.n_labels, LABELS_AT_A_TIME)
-        ]
-        places, times = self._carries()
-        frequent, which = np.unique(places % self.n_labels, return_inverse=True)
-        found = self._held[:, frequent].astype(np.int64)
-        found[places // self.n_labels, which] += times << BYTE
-        yield from self._pieces(found)
-        skipped = np.zeros(self.n_labels, np.bool_)
-        skipped[frequent] = True
-
-        def tally(number: int) -> tuple[Ints, Ints]:
-            start, stop = ranges[number]
-            # arrays of its own: in lines of the cache that threads share they would wait for one another
-            tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
-            n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
-            return tallies[:N_TALLIES], others[:n_others]
-
-        tallies, others = zip(*work.map(tally, range(len(ranges))), strict=True)
-        yield from self._pieces(self._held[:, np.concatenate(others)])
-        n_labels = np.sum(tallies, axis=0)
-        occurring = np.flatnonzero(n_labels)
-        yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
-
-    def _pieces(self, totals: NDArray[Any]) -> Iterator[tuple[Counts, None]]:
-        """Yield contingency tables some at a time: arrays shall stay near the processor."""
-        for start in range(0, totals.shape[1], PIECE):
-            yield self._as_counts(totals[:, start : start + PIECE]), None
-
-    def _as_counts(self, totals: NDArray[Any]) -> Counts:
-        """Return the contingency tables of counts."""
-        tp, n_pred, n_true = totals.astype(np.float64)
-        return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
-
-    def _subtracted(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
-        """Return the next labels from one on that have any sum of weights, and their contingency tables."""
-        stop = min(start + FEW_LABELS, self.n_labels)
-        labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
-        n = subtract_sums(self._held, *carries, start, stop, self.rows[0], labels, cells)
-        return labels[:n], cells[:, :n]
-
-    def arrays(self) -> dict[str, Ints | Floats]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
-        return {"totals": self.totals, "rows": self.rows}
+        return {f"{d}/{key}": a for d, table in self.tables.items() for key, a in table.arrays().items()}
 
-    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
-        shape = (3, self.n_labels, LIMBS) if self.weighted else (3, self.n_labels)
-        totals = saved(arrays, "totals", *shape)
-        self.rows = saved(arrays, "rows", *self.rows.shape)
-        if not self.weighted:
-            self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
+        for decision, table in self.tables.items():
+            prefix = f"{decision}/"
+            own = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
+            table.from_arrays(own)
+
+
+def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:
+    """Average formulas over labels, or apply them to the totals of all labels."""
+    if not specs:
+        return {}
+    settings = [(spec, plan.setting(spec)) for spec in specs]
+
+    def sums_of(counts: Counts, times: Ints | None) -> list[tuple[float, ...]]:
+        return [_label_sums(spec, counts, times, setting) for spec, setting in settings]
+
+    found: dict[str, float] = {}
+    columns = zip(*table.map_tables(sums_of, work), strict=True)
+    for (spec, setting), sums in zip(settings, columns, strict=True):
+        whole = [math.fsum(column) for column in zip(*sums, strict=True)]
+        if spec.average == "micro":
+            counts = Counts(*map(np.atleast_1d, whole))
+            found[str(spec)] = float(spec.metric.value(counts, setting)[0])
         else:
-            whole, high, low, lowest = np.moveaxis(totals, -1, 0)
-            if lowest.any() or ((high | low) >> BITS).any():
-                raise ValueError("totals has sums of weights that are not in order")
-            self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
-            more = whole.reshape(-1) // (FULL >> BITS)
-        places = np.flatnonzero(more)
-        self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+            found[str(spec)] = _mean_of(whole)
+    return found
 
 
-def _outgrown(carried: list[Ints], n_carried: int, joined: Carries) -> bool:
-    """Tell whether carries are to be joined: seldom enough that time stays linear."""
-    return n_carried > max(joined[0].size, ENOUGH) or len(carried) > MANY
+def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[float, ...]:
+    """Return what is summed over labels, for the value of a spec; so many of them have each table."""
+    if spec.average == "micro":
+        return tuple(float((column if times is None else column * times).sum()) for column in counts)
+    values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
+    if spec.average == "weighted":
+        return _mean_sums(values, support, times)
+    rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
+    if rule != "all":
+        values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
+    return _mean_sums(values, times=times)
 
 
-def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
-    """Add places that carried once each time."""
-    return _added(joined, np.unique(np.concatenate(carried), return_counts=True)) if carried else joined
+def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
+    """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
+    return _mean_of(_mean_sums(values, support))
 
 
-def _added(one: Carries, other: Carries) -> Carries:
-    """Add carries up, place by place."""
-    if not (one[0].size and other[0].size):
-        return other if other[0].size else one
-    places, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
-    # sums of integers below 2^53, which floats hold
-    return places, np.bincount(which, np.concatenate([one[1], other[1]])).astype(np.int64)
+def _mean_sums(
+    values: Floats, support: Floats | None = None, times: Ints | None = None
+) -> tuple[float, float, float, float]:
+    """Return the sums of values by support and of support, and of values and ones, where defined.
+
+    times : how often each of them counts; None where all do once
+    """
+    defined = ~np.isnan(values)
+    values = values[defined]
+    n = float(values.size)
+    if times is not None:
+        times = times[defined]
+        values, n = values * times, float(times.sum())
+    if support is None:
+        return 0.0, 0.0, float(values.sum()), n
+    support = support[defined]
+    weight = support if times is None else support * times
+    return float((values * support).sum()), float(weight.sum()), float(values.sum()), n
+
+
+def _mean_of(sums: Sequence[float]) -> float:
+    by_support, support, plain, n = sums
+    if support:
+        return by_support / support
+    return plain / n if n else math.nan
+
+
+STATE = LabelTotals

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT, Commit, as_floats, saved
+from xmleval.exact import NO_WEIGHT, as_floats, saved
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.profiles import (
@@ -21,63 +21,48 @@ from xmleval.kernels.profiles import (
     sum_ideals,
 )
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Floats, Ints, Propensity
+from xmleval.metrics import Setting
+from xmleval.metrics.metric import settle_empty
+from xmleval.plan import Plan
+from xmleval.records import Floats, Ints, Profile
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.state import Arrays, State, in_row_order
+from xmleval.threads import Work
 from xmleval.view.view import View
 
 NO_RANKS: Ints = np.empty(0, np.int64)
+RATIO = "gains/ideals"
 
 
-class Profile(NamedTuple):
-    """What finalisers see: groups of instances with equally many relevant labels, or single instances.
+class RankProfile(State):
+    """Tables over (number of relevant labels R that occurs, rank), for unit gains and for propensities.
 
-    n_relevant : int64 (g,); weight : float64 (g,), instances of each group or their weights;
-    hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for propensities of
-    hits, and of the best labels, or None without propensities.
+    It gives formulas a table of hits or gains (group, rank), the `Profile` and the setting, and takes the sum
+    of the row values of each group.
     """
 
-    n_relevant: Ints
-    weight: Floats
-    hits: Floats
-    gains: Floats | None
-    ideals: Floats | None
-
-
-class RankProfile:
-    """Tables over (number of relevant labels R that occurs, rank).
-
-    Parameters
-    ----------
-    depth : int
-        Deepest rank that counts; tables are only as wide as the deepest hit.
-    propensity : Propensity or None
-        Inverse propensities, where weighted gains are wanted.
-    weighted : bool
-        Whether instances have weights: then hits and rows are fixed-point sums as well.
-    keep : bool
-        Whether to keep each instance's own hits.
-    """
-
-    def __init__(
-        self, depth: int, propensity: Propensity | None = None, weighted: bool = False, keep: bool = False
-    ) -> None:
-        self.depth = depth
-        self.propensity = propensity
-        self.weighted = weighted
-        self.keep = keep
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.depth = max(spec.k or 0 for spec in specs)  # tables are only as wide as the deepest hit
+        gains = any(spec.metric.table != "hits" for spec in specs)
+        self.propensity = plan.propensity if gains else None
+        self.weighted = plan.weighted  # then hits and rows are fixed-point sums as well
+        self.keep = plan.keep_rows
         self.n_relevant: Ints = np.empty(0, np.int64)
-        cell = (LIMBS,) if weighted else ()
+        entry = (LIMBS,) if self.weighted else ()
         self.tables: dict[str, Ints] = {
-            "rows": np.zeros((0, 1, *cell), np.int64),
-            "hits": np.zeros((0, 0, *cell), np.int64),
+            "rows": np.zeros((0, 1, *entry), np.int64),
+            "hits": np.zeros((0, 0, *entry), np.int64),
         }
-        if propensity is not None:
+        if self.propensity is not None:
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
         self.n_empty = 0  # rows without relevant labels, whatever they weigh
         self.kept: list[tuple[int, Profile]] = []
 
-    def prepare(self, view: View) -> Commit:
-        """Count a block."""
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
         per_size = np.bincount(view.n_relevant, minlength=1)
         present = np.flatnonzero(per_size)
         slots = np.zeros(per_size.size, np.int64)
@@ -93,7 +78,7 @@ class RankProfile:
         deepest = int(np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim)))).max(initial=-1)) + 1
         found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
         own = [(view.block.first_row, self._own(view))] if self.keep and view.n_rows else []
-        return self._take(present, found, int(per_size[0]), own)
+        self._add(present, found, int(per_size[0]), own)
 
     def _width(self, view: View) -> int:
         """Return the deepest rank that counts."""
@@ -111,7 +96,7 @@ class RankProfile:
         ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
         width, ranks = min(self.depth, longest_row(view.ranking.ptr)), NO_RANKS
-        if self.keep or not view.unplaced or width > WIDTH:
+        if self.keep or not view.ranking.ordered or view.unlisted is not None or width > WIDTH:
             width, ranks = self._width(view), view.ranks
         if max(width, widest) <= WIDTH:
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
@@ -149,16 +134,21 @@ class RankProfile:
             sum_ideals(ptr, labels, slots, self.propensity.values, weight, found["ideals"])
         return found
 
-    def prepare_merge(self, other: RankProfile) -> Commit:
-        """Add another state of the same depth and propensities."""
-        return self._take(other.n_relevant, other.tables, other.n_empty, other.kept)
+    def merge(self, other: RankProfile) -> None:
+        """Add a state of other rows."""
+        self._add(other.n_relevant, other.tables, other.n_empty, other.kept)
 
-    def _take(
+    def _add(
         self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: list[tuple[int, Profile]]
-    ) -> Commit:
-        tables: dict[str, Ints] = {}
+    ) -> None:
+        """Add tables; those that are here are replaced, for others may share them."""
+        self.kept, self.n_empty = [*self.kept, *kept], self.n_empty + n_empty
+        if not self.n_relevant.size:
+            self.n_relevant, self.tables = n_relevant, {name: found[name] for name in self.tables}
+            return
         both = np.union1d(self.n_relevant, n_relevant)
         mine, theirs = np.searchsorted(both, self.n_relevant), np.searchsorted(both, n_relevant)
+        tables: dict[str, Ints] = {}
         for name, old in self.tables.items():
             new = found[name]
             width = max(old.shape[1], new.shape[1])
@@ -168,12 +158,7 @@ class RankProfile:
             if table.ndim == 3:
                 carry(table.reshape(-1, LIMBS))
             tables[name] = table
-        all_kept, n_empty = [*self.kept, *kept], self.n_empty + n_empty
-
-        def commit() -> None:
-            self.n_relevant, self.tables, self.n_empty, self.kept = both, tables, n_empty, all_kept
-
-        return commit
+        self.n_relevant, self.tables = both, tables
 
     def _own(self, view: View) -> Profile:
         """Return the profile of every single instance of a block."""
@@ -195,9 +180,22 @@ class RankProfile:
             self.n_relevant, tables["rows"][:, 0], tables["hits"], tables.get("gains"), tables.get("ideals")
         )
 
+    def finish(self) -> Results:
+        """Return means over rows, and ratios of sums over rows."""
+        results, profile = Results(), self.profile()
+        rows = self.rows() if self.keep else None
+        for spec in self.specs:
+            name, setting = str(spec), self.plan.setting(spec)
+            results.values[name] = _value(spec, profile, setting)
+            if rows and spec.metric.table != RATIO:
+                results.rows[name] = _terms(spec, rows, setting)
+            if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
+                results.rows_left_out[name] = self.n_empty
+        return results
+
     def rows(self) -> Profile:
         """Return the kept profiles of single instances, in row order."""
-        chunks = [chunk for _, chunk in sorted(self.kept, key=lambda item: item[0])]
+        chunks: list[Profile] = in_row_order(self.kept)
         width = max((chunk.hits.shape[1] for chunk in chunks), default=0)
 
         def joined(tables: list[Floats]) -> Floats:
@@ -212,9 +210,9 @@ class RankProfile:
             None,
         )
 
-    def arrays(self) -> dict[str, Ints | Floats]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
-        out: dict[str, Ints | Floats] = {"n_relevant": self.n_relevant, **self.tables}
+        out: Arrays = {"n_relevant": self.n_relevant, **self.tables}
         out["n_empty"] = np.array([self.n_empty])
         for number, (first_row, own) in enumerate(self.kept):
             out[f"kept{number}.{first_row}.n_relevant"] = own.n_relevant
@@ -223,7 +221,7 @@ class RankProfile:
                 out[f"kept{number}.{first_row}.gains"] = own.gains
         return out
 
-    def restore(self, arrays: dict[str, Ints | Floats]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         self.n_relevant = saved(arrays, "n_relevant", None)
         if (np.diff(self.n_relevant, prepend=-1) <= 0).any():
@@ -233,19 +231,44 @@ class RankProfile:
             for name, table in self.tables.items()
         }
         self.n_empty = int(saved(arrays, "n_empty", 1)[0])
-        self.kept = []
-        for name, n_relevant in arrays.items():
+        for name in arrays:
             if name.startswith("kept") and name.endswith(".n_relevant"):
                 stem = name.removesuffix("n_relevant")
-                gains = arrays.get(stem + "gains")
+                n_relevant = saved(arrays, name, None)
+                size = n_relevant.size
                 own = Profile(
-                    n_relevant=n_relevant.astype(np.int64),
-                    weight=np.ones(n_relevant.size),
-                    hits=arrays[stem + "hits"].astype(np.float64),
-                    gains=None if gains is None else gains.astype(np.float64),
+                    n_relevant=n_relevant,
+                    weight=np.ones(size),
+                    hits=saved(arrays, stem + "hits", size, None, dtype=np.float64),
+                    gains=None,
                     ideals=None,
                 )
+                if self.propensity is not None:
+                    shape = own.hits.shape
+                    own = own._replace(gains=saved(arrays, stem + "gains", *shape, dtype=np.float64))
                 self.kept.append((int(stem.split(".")[1]), own))
+
+
+def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
+    """Return the sum of the row values of each group, NaN where rows are left out."""
+    metric = spec.metric
+    table = profile.hits if metric.table == "hits" else profile.gains
+    terms = metric.value(table, profile, setting)
+    return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
+
+
+def _value(spec: Spec, profile: Profile, setting: Setting) -> float:
+    """Return a mean over rows, or a ratio of sums over rows."""
+    terms = _terms(spec, profile, setting)
+    if spec.metric.table == RATIO:
+        over = math.fsum(spec.metric.value(profile.ideals, profile, setting))
+    else:
+        over = math.fsum(profile.weight[~np.isnan(terms)])
+    total = math.fsum(terms[~np.isnan(terms)])
+    if not over:
+        return math.nan
+    # a ratio to the best sum possible may round to more than 1
+    return min(total / over, 1.0) if spec.metric.table == RATIO else total / over
 
 
 def _limbs_of(sums: Floats) -> Ints:
@@ -253,3 +276,6 @@ def _limbs_of(sums: Floats) -> Ints:
     limbs = np.zeros((*sums.shape[:2], LIMBS), np.int64)
     add_split_sums(np.ascontiguousarray(sums).reshape(-1, 2), limbs.reshape(-1, LIMBS))
     return limbs
+
+
+STATE = RankProfile

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.engine.run import checked
+from xmleval.engine.blocks import checked
 from xmleval.input.csr import rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
@@ -98,7 +98,7 @@ class Cells:
         self.n_rows += truth.n_rows
 
     def _keep(self, block: Block) -> None:
-        view = View(block, self.n_labels, self.unlisted, None)
+        view = View(block, self.n_labels, self.unlisted)
         ranking = view.ranking
         if ranking.scores is not None:
             self._scores.append(ranking.scores + ranking.scores.dtype.type(0))  # -0.0 as 0.0

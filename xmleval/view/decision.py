@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from xmleval.cached import cached
+from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
@@ -156,3 +158,58 @@ def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> In
     cut = np.empty(rounded.size, np.int64)
     count_above(ranking.ptr, scores, rounded, cut)
     return cut
+
+
+def parse_decision(rule: str | Decision | None) -> Decision | None:
+    """Parse ``top3`` or ``threshold0.5``.
+
+    Parameters
+    ----------
+    rule : str, Decision or None
+        How scores become sets: the k best labels, or all with a score strictly above a number; or what a
+        fitted rule does.
+
+    Returns
+    -------
+    Decision or None
+
+    Raises
+    ------
+    ValueError
+        If the rule is neither, k is not positive or the threshold is NaN.
+    """
+    if rule is None or isinstance(rule, Decision):
+        return rule
+    text = rule.strip().lower() if isinstance(rule, str) else ""
+    found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
+    try:
+        if found is None:
+            raise ValueError
+        value = float(int(found[2])) if found[1] == "top" else float(found[2])
+        if value != value or (found[1] == "top" and value <= 0):
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"decision={rule!r} is neither topK (top3) nor thresholdT (threshold0.5)") from None
+    return Decision(found[1], value)
+
+
+def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
+    """Refuse a rule that was fitted to another number of labels."""
+    if n_fitted != n_labels:
+        raise ValueError(f"decision={decision} has {n_fitted} labels; {n_labels} were expected")
+
+
+def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
+    """Refuse a threshold that every unlisted label would pass, and rules for other data."""
+    score = conventions.unlisted_score
+    if decision is None:
+        return
+    if decision.kind == "features":
+        raise ValueError(f"decision={decision} looks at features; apply it to them, and give y_pred=")
+    if decision.kind == "labels":
+        check_width(decision, decision.numbers.size, n_labels)
+    if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
+        raise ValueError(f"decision={decision} was fitted for another unlisted= than {conventions.unlisted}")
+    least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
+    if decision.kind in ("threshold", "labels") and score is not None and least < score:
+        raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")

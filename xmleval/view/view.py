@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
+from xmleval.discounts import discount_sums
+from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
     count_places,
@@ -31,27 +30,22 @@ from xmleval.kernels.rows import (
     summarise_ranks,
     summarise_ties,
 )
-from xmleval.records import Block, Bools, Floats, Ints, Labels, Ranking, Scores, as_score, row_sizes
+from xmleval.records import (
+    Block,
+    Bools,
+    Counts,
+    Extremes,
+    Floats,
+    Ints,
+    Labels,
+    Ranking,
+    Scores,
+    as_score,
+    row_sizes,
+)
 from xmleval.view.decision import Chosen, Decision, choose
 
-TABULATED = 1 << 16  # discounts summed one by one
 COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
-
-
-class Counts(NamedTuple):
-    """Entries of the contingency table, per instance, per label or in total."""
-
-    tp: Floats
-    fp: Floats
-    fn: Floats
-    tn: Floats
-
-
-class Extremes(NamedTuple):
-    """Lowest relevant and highest irrelevant scores, of rows or labels, float64 (n,); NaN without pairs."""
-
-    lowest: Floats
-    highest: Floats
 
 
 class TieSummary(NamedTuple):
@@ -62,33 +56,6 @@ class TieSummary(NamedTuple):
     n_tied: Ints
     precision: Floats
     peak: Floats
-
-
-@cache
-def tabulated_discounts() -> Floats:
-    """Return the sums of the first discounts 1 / log2(1 + rank), of none to TABULATED of them."""
-    discounts = 1.0 / np.log2(np.arange(2, TABULATED + 2, dtype=np.float64))
-    sums = np.concatenate(([0.0], np.cumsum(discounts)))
-    sums.flags.writeable = False
-    return sums
-
-
-def discount_sums(ranks: Ints) -> Floats:
-    """Return the sum of the first discounts for each number of ranks.
-
-    Far down the list it is the integral of ln 2 / ln x, with the Euler-Maclaurin correction of the trapezoid
-    rule, so that memory does not follow the ranks.
-    """
-    sums = tabulated_discounts()[np.minimum(ranks, TABULATED)]
-    far = np.flatnonzero(ranks > TABULATED)
-    if far.size:
-        from scipy.special import expi  # costs start-up time that few need
-
-        x = np.append(ranks[far], TABULATED) + 1.0
-        log = np.log(x)
-        area = math.log(2) * (expi(log) + 0.5 / log - 1.0 / (12.0 * x * log**2))
-        sums[far] += area[:-1] - area[-1]
-    return sums
 
 
 def in_order(ranking: Ranking) -> Ranking:
@@ -108,16 +75,13 @@ class View:
         Relevant labels of each instance.
     """
 
-    def __init__(
-        self, block: Block, n_labels: int, unlisted: float | None, decision: Decision | None
-    ) -> None:
+    def __init__(self, block: Block, n_labels: int, unlisted: float | None) -> None:
         self.n_relevant: Ints = row_sizes(block.truth.ptr)
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
         self.n_labels = n_labels
         self.unlisted = unlisted
-        self.decision = decision
         self._predicted: dict[Decision, Chosen] = {}
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
@@ -145,12 +109,8 @@ class View:
     def relevant_entries(self) -> Bools:
         """Which listed entries are relevant."""
         ranking, truth = self.ranking, self.block.truth
-        if "positions" not in self.__dict__:
-            flags = np.empty(ranking.labels.size, np.bool_)
-            flag_listed(ranking.ptr, ranking.labels, truth.ptr, truth.labels, flags)
-            return flags
-        flags = np.zeros(ranking.labels.size, np.bool_)
-        flag_relevant(ranking.ptr, truth.ptr, self.positions, flags)
+        flags = np.empty(ranking.labels.size, np.bool_)
+        flag_listed(ranking.ptr, ranking.labels, truth.ptr, truth.labels, flags)
         return flags
 
     @cached
@@ -207,11 +167,6 @@ class View:
         """Rank of each relevant label that measures at k credit, 0 for the others."""
         return self._places if self.unlisted is None else self.full_ranks
 
-    @property
-    def unplaced(self) -> bool:
-        """Whether ranks are places in the list, which nobody has asked for."""
-        return self.ranking.ordered and self.unlisted is None and "positions" not in self.__dict__
-
     @cached
     def full_ranks(self) -> Ints:
         """Rank of each relevant label among all labels."""
@@ -228,6 +183,11 @@ class View:
     def sorted_ranks(self) -> Ints:
         """Credited ranks, rising within each instance."""
         return self._sorted(self.ranks)
+
+    @cached
+    def sorted_full_ranks(self) -> Ints:
+        """Ranks among all labels, rising within each instance."""
+        return self._sorted(self.full_ranks)
 
     @cached
     def standing(self) -> tuple[Ints, Ints]:
@@ -272,20 +232,29 @@ class View:
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
         """First credited rank of each instance (0 for none), and hits within its first R ranks."""
+        return self._summarised(self.ranks)
+
+    @property
+    def first_rank(self) -> Ints:
+        """First rank of a relevant label of each instance among all labels, 0 for none."""
+        return self._summarised(self.full_ranks)[0]
+
+    def _summarised(self, ranks: Ints) -> tuple[Ints, Ints]:
         first, n_within = np.empty(self.n_rows, np.int64), np.empty(self.n_rows, np.int64)
-        summarise_ranks(self.block.truth.ptr, self.ranks, first, n_within)
+        summarise_ranks(self.block.truth.ptr, ranks, first, n_within)
         return first, n_within
 
-    def precision_sum(self, k: int) -> Floats:
-        """Sum of the precisions at the hits among the first k ranks."""
+    def precision_sum(self, k: int | None) -> Floats:
+        """Sum of the precisions at the hits among the first k ranks, or in the whole ranking."""
         out = np.empty(self.n_rows, np.float64)
-        sum_precisions(self.block.truth.ptr, self.sorted_ranks, k, out)
+        ranks = self.sorted_full_ranks if k is None else self.sorted_ranks
+        sum_precisions(self.block.truth.ptr, ranks, k or self.n_labels, out)
         return out
 
     def gain(self) -> Floats:
         """Discounted gain over the whole ranking, by order."""
         out = np.empty(self.n_rows, np.float64)
-        sum_discounts(self.block.truth.ptr, self._sorted(self.full_ranks), out)
+        sum_discounts(self.block.truth.ptr, self.sorted_full_ranks, out)
         return out
 
     def tied_gain(self, k: int | None) -> Floats:
@@ -351,7 +320,7 @@ class Completion(View):
     """
 
     def __init__(self, view: View, best: bool) -> None:
-        super().__init__(view.block, view.n_labels, None, view.decision)
+        super().__init__(view.block, view.n_labels, None)
         self._view = view
         self._best = best
 

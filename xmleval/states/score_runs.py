@@ -8,17 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.exact import Commit, as_floats, saved
+from xmleval.exact import as_floats, saved
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
+from xmleval.metrics import Setting
+from xmleval.metrics.curves import AP, AUC
+from xmleval.plan import Plan
 from xmleval.pooled.bands import Banded
 from xmleval.pooled.cells import count_cells
 from xmleval.pooled.columns import open_columns, sweep_columns
-from xmleval.pooled.curves import Curve, Curves, Last, Unlisted, Work, sweep_cells
+from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_cells
 from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
 from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
-from xmleval.records import Bools, Chunks, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.records import Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.label_totals import mean_over_labels
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
@@ -44,83 +52,88 @@ class Needs(NamedTuple):
         return self.cells or self.columns
 
 
-class ScoreRuns:
-    """Scores of listed cells, relevant and irrelevant apart; all unlisted cells are one tie group.
+class ScoreRuns(State):
+    """Scores of listed entries, relevant and irrelevant apart; all unlisted entries are one tie group.
 
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    unlisted : float or None
-        Score of the unlisted cells; None where they stand below everything.
-    needs : Needs
-        What curves are wanted.
-    memory : Memory
-        When and where to spill.
+    Formulas are given the `Curve` of all entries together, or of each label.
     """
 
-    def __init__(self, n_labels: int, unlisted: float | None, needs: Needs, memory: Memory) -> None:
-        self.n_labels = n_labels
-        self.unlisted = unlisted
-        self.needs = needs
-        self.memory = memory
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.needs = _needs(plan, specs)
+        self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
+        self.memory = Memory.of(work.memory, work.threads, work.last)
+        self._share = self.memory.held  # what updates may hold
+        self._mark: Any = None
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_blocks, self.n_workers = 1, 1  # that may come one after another, and side by side
-        self.n_true: Ints = np.zeros(n_labels if needs.columns else 1, np.int64)
+        self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
         open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
-        wanted = [CELLS] * needs.cells + [COLUMNS] * needs.columns
+        wanted = [CELLS] * self.needs.cells + [COLUMNS] * self.needs.columns
         self.piles = {
             f"{by}.{kind}": Pile()
             for by in wanted
-            for kind in (GOOD, BAD, *(open_ends[by] if needs.bounds else []))
+            for kind in (GOOD, BAD, *(open_ends[by] if self.needs.bounds else []))
         }
         self.last: list[Scores] = []  # last score of each row, where bounds are wanted
-        self.n_left: list[Ints] = []  # and the irrelevant cells it leaves open
+        self.n_left: list[Ints] = []  # and the irrelevant entries it leaves open
+
+    @property
+    def table_bytes(self) -> int:
+        """Memory of what it holds whatever the number of rows."""
+        return self.n_true.nbytes
 
     @property
     def held_bytes(self) -> int:
         """Memory of the keys that are held."""
         return sum(pile.n_bytes for pile in self.piles.values())
 
-    def prepare(self, view: View) -> Commit:
-        """Take the scores of a block."""
-        own = {name: [keys] for name, keys in self._keys(view).items()}
-        bounds = ([view.last_scores], [view.n_left]) if self.needs.bounds else ([], [])
-        take, labels = self._prepare_keys(own), view.block.truth.labels
-        assert view.ranking.scores is not None
-        dtype = view.ranking.scores.dtype
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        ranking, labels = view.ranking, view.block.truth.labels
+        assert ranking.scores is not None
+        self._take({name: [keys] for name, keys in self._keys(view).items()}, self._share)
+        if self.needs.bounds:
+            self._add_last([view.last_scores], [view.n_left])
+        if self.needs.columns:
+            count_entries(labels, self.n_true)
+        else:
+            self.n_true += labels.size
+        self.n_rows += view.n_rows
+        if view.n_rows:
+            self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
 
-        def commit() -> None:
-            take()
-            if self.needs.columns:
-                count_entries(labels, self.n_true)  # in place: counts of millions of labels are not copied
-            else:
-                self.n_true += labels.size
-            self.n_rows += view.n_rows
-            if view.n_rows:
-                self.dtype = np.result_type(self.dtype, dtype)
-            self._add_last(*bounds)
+    def merge(self, other: ScoreRuns) -> None:
+        """Add a state of other rows."""
+        self._take({name: pile.held() for name, pile in other.piles.items()}, self.memory.held)
+        for name, pile in other.piles.items():
+            self.piles[name].runs += self._own(pile.runs)
+        self.n_true = self.n_true + other.n_true
+        self.n_rows += other.n_rows
+        self.dtype = np.result_type(self.dtype, other.dtype)
+        self._add_last(other.last, other.n_left)
 
-        return commit
+    def empty(self) -> ScoreRuns:
+        """Return an empty state that is going to be merged with this one, and spills to the same file."""
+        found = ScoreRuns(self.plan, self.specs, self.work)
+        found.memory = self.memory
+        found._share = max(self.memory.held - self.held_bytes, self.memory.held // 8)
+        found._mark = self.memory.file.mark()
+        return found
 
-    def prepare_merge(self, other: ScoreRuns) -> Commit:
-        """Add another state of the same kind."""
-        held = {name: pile.held() for name, pile in other.piles.items()}
-        runs = {name: self._own(pile.runs) for name, pile in other.piles.items()}
-        last, n_left = list(other.last), list(other.n_left)
-        take = self._prepare_keys(held)
+    def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
+        """Return states that workers may fill side by side, this empty one first."""
+        parts = [self, *(self.empty() for _ in range(n_workers - 1))]
+        share = self._share // n_workers
+        for part in parts:
+            part._share = share
+            part.n_blocks, part.n_workers = -(-n_blocks // n_workers), n_workers
+        return parts
 
-        def commit() -> None:
-            take()
-            for name, pile in self.piles.items():
-                pile.runs += runs[name]
-            self.n_true += other.n_true
-            self.n_rows += other.n_rows
-            self.dtype = np.result_type(self.dtype, other.dtype)
-            self._add_last(last, n_left)
-
-        return commit
+    def discard(self) -> None:
+        """Give back the room of what was spilled."""
+        self.memory.file.rewind(self._mark or (None, 0))
 
     def _keys(self, view: View) -> dict[str, Held]:
         """Return what a block adds to each pile."""
@@ -188,9 +201,9 @@ class ScoreRuns:
             return False
         return any(isinstance(part, Banded) for pile in self.piles.values() for part in pile.held())
 
-    def spill_held(self) -> None:
+    def spill(self) -> None:
         """Spill the keys that are held, so that they are written but once."""
-        self._prepare_keys({name: [] for name in self.piles}, most=0)()
+        self._take({name: [] for name in self.piles}, most=0)
 
     def _own(self, runs: list[Run]) -> list[Run]:
         """Return runs in the own file, copied if they are in another: files must not pile up."""
@@ -213,6 +226,7 @@ class ScoreRuns:
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
         return {
             **self.__dict__,
+            "_mark": None,
             "piles": {
                 n: ([keys for part in p.held() for keys in as_keys(part)], runs[n])
                 for n, p in self.piles.items()
@@ -229,28 +243,49 @@ class ScoreRuns:
                 self.memory.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs
             ]
 
-    def _prepare_keys(self, arrays: dict[str, list[Any]], most: int | None = None) -> Commit:
+    def _take(self, arrays: dict[str, list[Any]], most: int) -> None:
         """Take keys over, or spill them with those that are held where they would be too many."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
-        if self.held_bytes + n_bytes <= (self.memory.held if most is None else most) and not self._crowding():
+        if self.held_bytes + n_bytes <= most and not self._crowding():
+            for name, several in arrays.items():
+                self.piles[name].add(several)
+            return
+        if self.memory.shared:
+            self.memory.shared.close()
+        for name, pile in self.piles.items():
+            runs = spill([*pile.held(), *arrays[name]], self.memory.file)
+            pile.clear()
+            pile.runs += runs
 
-            def hold() -> None:
-                for name, several in arrays.items():
-                    self.piles[name].add(several)
-
-            return hold
-        runs = {
-            name: spill([*pile.held(), *arrays[name]], self.memory.file) for name, pile in self.piles.items()
-        }
-
-        def replace() -> None:
-            if self.memory.shared:
-                self.memory.shared.close()
-            for name, pile in self.piles.items():
-                pile.clear()
-                pile.runs += runs[name]
-
-        return replace
+    def finish(self) -> Results:
+        """Return the values of curves: scores are sorted here."""
+        plan, results = self.plan, Results()
+        entries, columns = None, None
+        if self.needs.cells:
+            entries, points = self.cells(self.work, plan.curve_points)
+            if plan.curve_points:
+                results.points["micro"] = points
+        if self.needs.columns:
+            columns = self.columns(self.work)
+        for spec in self.specs:
+            name, curves = str(spec), entries if spec.average == "micro" else columns
+            assert curves
+            values = spec.metric.value(curves.value, plan.setting(spec))
+            results.values[name] = _averaged(spec, values, curves.value, plan)
+            n_left_out = int(np.count_nonzero(np.isnan(values)))
+            if spec.average != "micro" and n_left_out:
+                results.labels_left_out[name] = n_left_out
+            if spec.average == "micro" and spec.metric.threshold:
+                results.thresholds[name] = float(curves.value.threshold[0])
+            if plan.bounded(spec) and curves.worst and curves.best:
+                worst, best = (
+                    _averaged(spec, spec.metric.value(curve, plan.setting(spec)), curve, plan)
+                    for curve in (curves.worst, curves.best)
+                )
+                results.intervals[name] = worst, best
+        if plan.keep_curves and columns:
+            results.labels = _columns_of(columns.value, plan)
+        return results
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all cells together, one entry each, and points of the first."""
@@ -326,7 +361,7 @@ class ScoreRuns:
         order = np.argsort(scores, kind="stable")
         return Last(scores[order], np.concatenate(([0], np.cumsum(n_left[order]))))
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> Arrays:
         """Return what a saved state holds."""
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
@@ -339,7 +374,7 @@ class ScoreRuns:
             out["last"], out["n_left"] = self._joined_bounds()
         return out
 
-    def restore(self, arrays: dict[str, Any]) -> None:
+    def from_arrays(self, arrays: Arrays) -> None:
         """Take over what `arrays` gave."""
         self.n_true = saved(arrays, "n_true", *self.n_true.shape)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
@@ -350,7 +385,8 @@ class ScoreRuns:
             for key, keys in arrays.items():
                 if key.startswith(f"{name}.held"):
                     own = np.concatenate(list(self._checked(name, keys)))
-                    self._prepare_keys({other: [own] if other == name else [] for other in self.piles})()
+                    held = {other: [own] if other == name else [] for other in self.piles}
+                    self._take(held, self.memory.held)
                 elif key.startswith(f"{name}.run"):
                     in_order = rising(self._checked(name, keys))
                     pile.runs.append(self.memory.file.write(in_order, keys.size, keys.dtype))
@@ -376,6 +412,38 @@ class ScoreRuns:
             yield part
 
 
+def _needs(plan: Plan, specs: tuple[Spec, ...]) -> Needs:
+    """Return what is asked of scores."""
+    averages, bounds = {spec.average for spec in specs}, any(map(plan.bounded, specs))
+    return Needs(
+        cells="micro" in averages or plan.curve_points > 0,
+        columns=plan.keep_curves or bool(averages - {"micro"}),
+        bounds=bounds,
+        pairs_alone=not (plan.curve_points or bounds)
+        and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
+    )
+
+
+def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
+    if spec.average == "micro":
+        return float(values[0])
+    if plan.conventions.labels != "all":  # nothing is predicted for the others at their best
+        values = np.where(curve.n_relevant > 0, values, np.nan)
+    return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
+
+
+def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:
+    """Return the results of every label."""
+    setting = Setting(None, {}, plan.conventions, plan.n_labels)
+    return {
+        "support": curve.n_relevant,
+        "auc": AUC.value(curve, setting),
+        "ap": AP.value(curve, setting),
+        "peak_f1": curve.peak,
+        "threshold": curve.threshold,
+    }
+
+
 def _as_chunks(part: Grouped | Banded) -> Chunks:
     return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
 
@@ -389,3 +457,6 @@ def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
             raise ValueError("a run of scores is not in order")
         last = keys[-1:] if keys.size else last
         yield keys
+
+
+STATE = ScoreRuns

@@ -1,29 +1,64 @@
-"""The arguments of one update, joined into blocks."""
+"""The arguments of one update, checked and joined into blocks of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xmleval.engine.plan import NO_GAPS, Plan
+import numpy as np
+
 from xmleval.input.csr import Rows, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
+from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import refuse_infinite
 
+FEW_ROWS, LEAST_ROWS = 16384, 4096  # up to which, and for less than which, a thread costs more than it gives
 
-class Inputs(NamedTuple):
-    """Rows to count: how many, how many at a time by default, and a function that gives a block."""
+
+class Blocks(NamedTuple):
+    """Rows that are cut into blocks when they are asked for.
+
+    n_rows : rows in all; size : rows of a block, the last one aside
+    make : checked rows start..stop-1
+    """
 
     n_rows: int
-    block_rows: int
-    block: Callable[[int, int], Block]
+    size: int
+    make: Callable[[int, int], Block]
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks: one at least, which tells the types of no rows."""
+        return max(1, -(-self.n_rows // self.size))
+
+    def block(self, number: int) -> Block:
+        """Return a block, or refuse the first offending row of it: blocks are checked fault by fault."""
+        start, stop = number * self.size, min((number + 1) * self.size, self.n_rows)
+        return checked(self.make, start, stop)
 
 
-def join_inputs(
+def checked(make: Callable[[int, int], Block], start: int, stop: int) -> Block:
+    """Return rows start..stop-1, or refuse the first offending one."""
+    try:
+        return make(start, stop)
+    except InputError:
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            try:
+                make(start, middle)
+            except InputError:
+                stop = middle
+            else:
+                start = middle
+        make(start, stop)
+        raise
+
+
+def join_arguments(
     plan: Plan,
     truth: Rows[Truth],
     y_score: Any,
@@ -33,13 +68,15 @@ def join_inputs(
     n_labels: int | None,
     first_row: int,
     score_dtypes: set[str],
-) -> Inputs:
+    threads: int,
+    block_rows: int | None,
+) -> Blocks:
     """Accept the arguments of an update.
 
     ``n_labels`` as the caller gave it; ``score_dtypes`` holds the types of scores seen so far, and takes
     those of these rows as blocks are asked for.
     """
-    unlisted = plan.conventions.unlisted_score
+    unlisted = plan.unlisted
     scores: Rows[Ranking] | None = None
     if y_score is not None:
         scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
@@ -54,7 +91,7 @@ def join_inputs(
             raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
 
-    def block(start: int, stop: int) -> Block:
+    def make(start: int, stop: int) -> Block:
         relevant = truth.block(start, stop)  # first, so that its faults are named first
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
@@ -80,7 +117,35 @@ def join_inputs(
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
-    return Inputs(truth.n_rows, rows_at_a_time(per_row), block)
+    size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
+    return Blocks(truth.n_rows, size, make)
+
+
+def _even_size(n_rows: int, most: int, threads: int) -> int:
+    """Return how many rows make a block, of those that threads can share evenly.
+
+    n_rows : rows in all; most : rows that a block may have; threads : most threads
+    """
+    n_blocks = -(-n_rows // most)
+    if n_blocks > 1 or n_rows > FEW_ROWS:
+        n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
+    return max(1, -(-n_rows // max(1, n_blocks)))
+
+
+def owned(block: Block) -> Block:
+    """Return a block whose arrays nobody else has."""
+    parts = []
+    for part in block:
+        if isinstance(part, tuple):
+            part = part._make(x.copy() if isinstance(x, np.ndarray) else x for x in part)
+        parts.append(part.copy() if isinstance(part, np.ndarray) else part)
+    return Block._make(parts)
+
+
+def block_bytes(block: Block) -> int:
+    """Return the memory of a block's arrays."""
+    arrays = [x for part in block for x in (part if isinstance(part, tuple) else [part])]
+    return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
 
 
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:

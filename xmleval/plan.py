@@ -1,0 +1,120 @@
+"""Plan: the measures to compute, and everything their values depend on besides the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xmleval.cached import cached
+from xmleval.conventions import Conventions
+from xmleval.metrics import TABLE, Setting
+from xmleval.records import Propensity
+from xmleval.spec import Spec, parse_spec
+from xmleval.view.decision import Decision
+
+GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states that no measure names
+NO_GAPS = "unlisted= or a score for every label"
+SETS_OF_LABELS = "label_totals"
+ORDER = [
+    *dict.fromkeys(s for m in TABLE for s in ([m.state] if isinstance(m.state, str) else m.state.values()))
+]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Measures to compute and everything their values depend on besides the data."""
+
+    specs: tuple[Spec, ...]
+    n_labels: int
+    conventions: Conventions
+    propensity: Propensity | None
+    decision: Decision | None
+    weighted: bool
+    keep_rows: bool
+    keep_labels: bool = False  # totals under the decision, where there is one
+    keep_curves: bool = False  # curves of each label
+    bounds: bool = False
+    curve_points: int = 0
+    insisted: frozenset[str] = frozenset()  # specs that were asked for by name
+
+    def setting(self, spec: Spec) -> Setting:
+        """Return what a spec's formula depends on."""
+        return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
+
+    @property
+    def unlisted(self) -> float | None:
+        """Score of unlisted labels; None where they rank below everything."""
+        return self.conventions.unlisted_score
+
+    def decide(self, spec: Spec) -> Decision:
+        """Return the decision rule of a set measure: the top k, or that of the evaluation."""
+        decision = self.decision if spec.k is None else Decision("top", float(spec.k))
+        assert decision is not None
+        return decision
+
+    @cached
+    def every(self) -> list[Spec]:
+        """The specs and the parts that others are computed from, without repeats."""
+        parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
+        return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
+
+    @cached
+    def states(self) -> dict[str, tuple[Spec, ...]]:
+        """The states that are counted, and the specs that read each."""
+        found: dict[str, tuple[Spec, ...]] = {}
+        for spec in self.every:
+            for state in (spec.state, ROW_BOUNDS if spec.state == "row_sums" and self.bounded(spec) else ""):
+                if state:
+                    found[state] = (*found.get(state, ()), spec)
+        if self.gapless:
+            found[GAPS] = tuple(self.gapless)
+        if self.keep_labels and self.decision:
+            found.setdefault(SETS_OF_LABELS, ())
+        if self.keep_curves or self.curve_points:
+            found.setdefault("score_runs", ())
+        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS) if name in found}
+
+    @property
+    def gapless(self) -> list[Spec]:
+        """The specs that need a score for every label, where unlisted labels have none."""
+        return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []
+
+    def bounded(self, spec: Spec) -> bool:
+        """Tell whether the lowest and the highest value of a spec are wanted, and can be told."""
+        return self.bounds and spec.metric.bounded
+
+    @cached
+    def reads_scores(self) -> bool:
+        """Whether scores are compared across rows, or by their differences, and not only in order."""
+        return "score_runs" in self.states or any("entry scores" in spec.needs for spec in self.every)
+
+    @cached
+    def depth(self) -> int | None:
+        """Leading labels of a ranking that the measures look at; None for all."""
+        decision = self.decision
+        if self.reads_scores or any(spec.metric.whole for spec in self.every):
+            return None
+        if decision and decision.kind not in ("pred", "top", "listed") and self.uses_decision:
+            return None
+        at_k = [spec.k or 0 for spec in self.every]
+        if decision and decision.kind in ("top", "listed"):
+            at_k.append(int(decision.value))
+        return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
+
+    @cached
+    def uses_decision(self) -> bool:
+        """Whether the sets of the decision are asked for, not only those at k."""
+        return self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
+
+    @cached
+    def ordered(self) -> bool:
+        """Whether labels are needed in order, not only the places of the relevant ones."""
+        return self.bounds or self._keeps_decided or any(map(self._decides, self.every))
+
+    @property
+    def _keeps_decided(self) -> bool:
+        return self.keep_labels and self.decision is not None and self.decision.kind != "pred"
+
+    def _decides(self, spec: Spec) -> bool:
+        """Tell whether a spec reads sets that scores are turned into."""
+        of_sets = "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS
+        return of_sets and self.decide(spec).kind != "pred"

@@ -1,0 +1,50 @@
+"""Gaps: rows that lack a score for some label, which leave some measures undefined."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.exact import saved
+from xmleval.plan import NO_GAPS, Plan
+from xmleval.records import Ints, row_sizes
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
+from xmleval.view.view import View
+
+LOOKED_AT = ("samples", "macro")  # rows with pairs, and all rows, by the average that looks at them
+
+
+class Gaps(State):
+    """How many rows with pairs, and of all rows, do not list every label."""
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.n_short: Ints = np.zeros(2, np.int64)
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        short = row_sizes(view.ranking.ptr) < view.n_labels
+        pairs = (view.n_relevant > 0) & (view.n_relevant < view.n_labels)
+        self.n_short = self.n_short + np.array([np.count_nonzero(short & pairs), np.count_nonzero(short)])
+
+    def merge(self, other: Gaps) -> None:
+        """Add a state of other rows."""
+        self.n_short = self.n_short + other.n_short
+
+    def finish(self) -> Results:
+        """Return the measures that are left open."""
+        left_open = [average for average, n in zip(LOOKED_AT, self.n_short, strict=True) if n]
+        return Results(left_open={str(spec): NO_GAPS for spec in self.specs if spec.average in left_open})
+
+    def arrays(self) -> Arrays:
+        """Return what a saved state holds."""
+        return {"n_short": self.n_short}
+
+    def from_arrays(self, arrays: Arrays) -> None:
+        """Take over what `arrays` gave."""
+        self.n_short = saved(arrays, "n_short", 2)
+
+
+STATE = Gaps

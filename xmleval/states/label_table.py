@@ -1,0 +1,293 @@
+"""LabelTable: tp, n_pred and n_true of every label under one decision rule."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.exact import NO_WEIGHT, as_floats, saved
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
+from xmleval.kernels.labels import (
+    FULL,
+    N_TALLIES,
+    SMALL,
+    add_sums,
+    add_weights,
+    count_in_bytes,
+    subtract_sums,
+    take_leading,
+    tally_labels,
+)
+from xmleval.records import Counts, Floats, Ints
+from xmleval.threads import Work, when_free
+from xmleval.view.decision import Decision
+from xmleval.view.view import View
+
+ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
+LABELS_AT_A_TIME = 1 << 18
+PIECE = 1 << 14
+FEW_LABELS = 1 << 16  # up to which threads and tallies cost more than they give
+BYTE = 8  # bits of a count
+T = TypeVar("T")
+Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
+
+
+class LabelTable:
+    """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
+
+    What is held are counts, uint8 (3, n_labels), or with instance weights their sums, int64 (3, n_labels, 2),
+    in units of 2^-52 and 2^-104; and what the few frequent labels carried from there, in units of 256 or of
+    2^10 of the heaviest weight.
+
+    Workers of one update may share a table, unlike other statistics: millions of labels would be too many to
+    hold and to merge for each. That cannot show in the totals: integers are added, in any order, and only
+    one worker at a time counts in a part of the table.
+    """
+
+    def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
+        self.decision = decision
+        self.n_labels = n_labels
+        self.weighted = weighted
+        self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
+        self._locks: list[Lock] = []  # of the parts of a table that several workers count in
+        self._held: NDArray[Any]
+        if weighted:
+            self._held = np.zeros((3, n_labels, 2), np.int64)
+        else:
+            self._held = np.zeros((3, n_labels), np.uint8)
+        self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._carried: list[Ints] = []  # places, once each time, joined when they outgrow the others
+        self._n_carried = 0
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the table."""
+        return self._held.nbytes
+
+    def share(self) -> None:
+        """Let several workers count in the table."""
+        self._locks = [Lock() for _ in (*self._parts(shared=True), "carries and rows")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies get: no locks, which belong to the workers."""
+        return {**self.__dict__, "_locks": []}
+
+    @property
+    def totals(self) -> Ints:
+        """Return all totals, int64: counts (3, n_labels), or sums of weights (3, n_labels, 4), in limbs."""
+        if not self.weighted:
+            counts = self._held.astype(np.int64)
+            self._add_carries(counts.reshape(-1), 1 << BYTE)
+            return counts
+        limbs = np.zeros((3, self.n_labels, LIMBS), np.int64)
+        limbs[..., 0], limbs[..., 1], limbs[..., 2] = (
+            self._held[..., 0] >> BITS, self._held[..., 0] & MASK, self._held[..., 1],
+        )  # fmt: skip
+        self._add_carries(limbs.reshape(-1, LIMBS)[:, 0], FULL >> BITS)
+        return limbs
+
+    def _add_carries(self, totals: Ints, unit: int) -> None:
+        """Add what was carried to all totals."""
+        places, times = self._joined
+        totals[places] += times * unit
+        for places in self._carried:
+            np.add.at(totals, places, unit)
+
+    def _carries(self) -> Carries:
+        """Return what was carried, joined."""
+        return _with_new(self._joined, self._carried)
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        weight, truth, predicted = view.block.weight, view.block.truth, view.predicted(self.decision)
+        hits, n_within = view.hits(self.decision)
+        chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
+        if n_chosen < chosen.size:
+            chosen = np.empty(n_chosen, chosen.dtype)
+            take_leading(*predicted, chosen)
+        kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, view.n_relevant)
+        parts = self._parts(shared=bool(self._locks))
+        carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
+
+        def count(number: int) -> None:
+            kind, ends = parts[number]
+            (labels, within), first = kinds[kind], kind * self.n_labels
+            if weight is None:
+                n = count_in_bytes(labels, first, self._held.reshape(-1), carried)
+            else:
+                n = add_weights(labels, within, weight, first, ends, self._held.reshape(-1, 2), carried)
+            if n:
+                with self._alone():
+                    self._carry(carried[:n].copy())
+
+        when_free(count, range(len(parts)), self._locks)
+        with self._alone():
+            if weight is None:
+                self.rows[0, 0] += view.n_rows
+            else:
+                sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
+
+    def _alone(self) -> contextlib.AbstractContextManager[Any]:
+        """Keep other workers from what is not part of the array."""
+        return self._locks[-1] if self._locks else contextlib.nullcontext()
+
+    def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
+        """Return what is counted in one go: which of tp, n_pred and n_true, and ends of a range of labels."""
+        every = 0, self.n_labels
+        if not (shared and self.weighted):
+            return [(kind, every) for kind in range(3)]
+        # summing weights by relevant labels takes most of the time: two workers shall be at it
+        middle = self.n_labels // 2
+        return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
+
+    def merge(self, other: LabelTable) -> None:
+        """Add a table of other rows, in place where they have weights: no other table shares the array."""
+        self._locks = []
+        if self.weighted:
+            full = np.empty(3 * self.n_labels, np.int64)
+            n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
+            over = full[:n]
+        else:
+            self._held = self._held + other._held
+            over = np.flatnonzero(self._held < other._held)
+        self._joined = _added(self._joined, other._joined)
+        for places in (over, *other._carried):
+            self._carry(places)
+        self.rows = self.rows + other.rows
+        carry(self.rows)
+
+    def _carry(self, places: Ints) -> None:
+        """Keep what was carried from some places; joined seldom enough that time stays linear."""
+        if places.size:
+            self._carried.append(places)
+            self._n_carried += places.size
+        if self._n_carried > max(self._joined[0].size, ENOUGH) or len(self._carried) > MANY:
+            self._joined, self._carried, self._n_carried = self._carries(), [], 0
+
+    def counts(self, work: Work) -> Counts:
+        """Return the contingency tables of all labels, float64 (n_labels,) each."""
+        if self.weighted:
+            cells = np.zeros((4, self.n_labels))
+            cells[3] = as_floats(self.rows[0])
+
+            carries = self._carries()
+
+            def place(start: int) -> None:
+                labels, found = self._subtracted(start, carries)
+                cells[:, labels] = found
+
+            work.map(place, range(0, self.n_labels, FEW_LABELS))
+            return Counts(*cells)
+        totals, cells = self.totals, np.empty((4, self.n_labels))
+        for start in range(0, self.n_labels, PIECE):
+            cells[:, start : start + PIECE] = self._as_counts(totals[:, start : start + PIECE])
+        return Counts(*cells)
+
+    def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Work) -> list[T]:
+        """Return what a function gives for contingency tables and the number of labels with each.
+
+        That number is None where it is one label each.
+
+        Most of millions of labels are rare: few tables, or none but the empty one, occur among them.
+        """
+        if not self.weighted:
+            return [function(*tables) for tables in self._counted(work)]
+
+        carries = self._carries()
+
+        def apply(start: int) -> tuple[list[T], int]:
+            labels, cells = self._subtracted(start, carries)
+            pieces = range(0, labels.size, PIECE)
+            return [function(Counts(*cells[:, at : at + PIECE]), None) for at in pieces], labels.size
+
+        found, n_labels = zip(*work.map(apply, range(0, self.n_labels, FEW_LABELS)), strict=True)
+        none = np.zeros(1)
+        empty = Counts(none, none, none, as_floats(self.rows))
+        return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
+
+    def _counted(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
+        """Yield contingency tables of counts, and how many labels have each; None for one label each."""
+        if self.n_labels <= FEW_LABELS:
+            yield from self._pieces(self.totals)
+            return
+        ranges = [
+            (start, min(start + LABELS_AT_A_TIME, self.n_labels))
+            for start in range(0, self.n_labels, LABELS_AT_A_TIME)
+        ]
+        places, times = self._carries()
+        frequent, which = np.unique(places % self.n_labels, return_inverse=True)
+        found = self._held[:, frequent].astype(np.int64)
+        found[places // self.n_labels, which] += times << BYTE
+        yield from self._pieces(found)
+        skipped = np.zeros(self.n_labels, np.bool_)
+        skipped[frequent] = True
+
+        def tally(number: int) -> tuple[Ints, Ints]:
+            start, stop = ranges[number]
+            # arrays of its own: in lines of the cache that threads share they would wait for one another
+            tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
+            n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
+            return tallies[:N_TALLIES], others[:n_others]
+
+        tallies, others = zip(*work.map(tally, range(len(ranges))), strict=True)
+        yield from self._pieces(self._held[:, np.concatenate(others)])
+        n_labels = np.sum(tallies, axis=0)
+        occurring = np.flatnonzero(n_labels)
+        yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
+
+    def _pieces(self, totals: NDArray[Any]) -> Iterator[tuple[Counts, None]]:
+        """Yield contingency tables some at a time: arrays shall stay near the processor."""
+        for start in range(0, totals.shape[1], PIECE):
+            yield self._as_counts(totals[:, start : start + PIECE]), None
+
+    def _as_counts(self, totals: NDArray[Any]) -> Counts:
+        """Return the contingency tables of counts."""
+        tp, n_pred, n_true = totals.astype(np.float64)
+        return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
+
+    def _subtracted(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
+        """Return the next labels from one on that have any sum of weights, and their contingency tables."""
+        stop = min(start + FEW_LABELS, self.n_labels)
+        labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
+        n = subtract_sums(self._held, *carries, start, stop, self.rows[0], labels, cells)
+        return labels[:n], cells[:, :n]
+
+    def arrays(self) -> dict[str, Any]:
+        """Return what a saved state holds."""
+        return {"totals": self.totals, "rows": self.rows}
+
+    def from_arrays(self, arrays: dict[str, Any]) -> None:
+        """Take over what `arrays` gave."""
+        shape = (3, self.n_labels, LIMBS) if self.weighted else (3, self.n_labels)
+        totals = saved(arrays, "totals", *shape)
+        self.rows = saved(arrays, "rows", *self.rows.shape)
+        if not self.weighted:
+            self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
+        else:
+            whole, high, low, lowest = np.moveaxis(totals, -1, 0)
+            if lowest.any() or ((high | low) >> BITS).any():
+                raise ValueError("totals has sums of weights that are not in order")
+            self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
+            more = whole.reshape(-1) // (FULL >> BITS)
+        places = np.flatnonzero(more)
+        self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+
+
+def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
+    """Add places that carried once each time."""
+    return _added(joined, np.unique(np.concatenate(carried), return_counts=True)) if carried else joined
+
+
+def _added(one: Carries, other: Carries) -> Carries:
+    """Add carries up, place by place."""
+    if not (one[0].size and other[0].size):
+        return other if other[0].size else one
+    places, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    # sums of integers below 2^53, which floats hold
+    return places, np.bincount(which, np.concatenate([one[1], other[1]])).astype(np.int64)

@@ -1,0 +1,33 @@
+"""RowBounds: sums of row values where unlisted labels take the worst, and the best, scores they may."""
+
+from __future__ import annotations
+
+from xmleval.records import Floats
+from xmleval.results import Results
+from xmleval.states.row_sums import RowSums, row_values
+from xmleval.view.view import Completion, View
+
+ENDS = ("worst", "best")
+
+
+class RowBounds(RowSums):
+    """The sums of `RowSums` at both ends of what any completion of the lists may give."""
+
+    keeps = False
+
+    def names(self) -> list[str]:
+        """Return the names of what is summed."""
+        return [f"{spec} {end}" for spec in self.specs for end in ENDS]
+
+    def columns(self, view: View) -> list[Floats]:
+        """Return the values of the rows of a block, one array for each name."""
+        ends = [Completion(view, best=end == "best") for end in ENDS]
+        return [row_values(spec, end, self.plan) for spec in self.specs for end in ends]
+
+    def finish(self) -> Results:
+        """Return the intervals of the means."""
+        means = {str(spec): [self.mean(f"{spec} {end}") for end in ENDS] for spec in self.specs}
+        return Results(intervals={name: (worst, best) for name, (worst, best) in means.items()})
+
+
+STATE = RowBounds
