@@ -51,7 +51,7 @@ def half_way(folder: Path) -> Path:
     home = Path(__file__).resolve().parents[2]
     script = (
         "import sys; from xmleval.cli import checkpoint; checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; "
-        "from tests.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
+        "from tests.cli.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
     )
     words = f"{EVALUATE} --checkpoint kept --output gone.json"
     subprocess.run(
