@@ -15,12 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
+from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval.cli import main
-
-Y_TEST = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
-Y_TRAIN = np.array([[1, 0, 0, 0, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 1, 1, 0]], np.float32)
-LABELS = np.array([[0, 3, 2], [2, 1, -1], [4, 3, 0], [0, 1, 2]], np.int32)
-SCORES = np.array([[0.9, 0.5, 0.4], [0.8, 0.7, np.nan], [0.7, 0.2, 0.1], [0.6, 0.3, 0.2]], np.float32)
 
 
 @pytest.fixture

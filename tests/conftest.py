@@ -20,6 +20,7 @@ from tests.commands import folder as folder
 from tests.commands import refused as refused
 from tests.commands import run as run
 from xmleval.cli import running
+from xmleval.kernels import matching
 from xmleval.kernels.checking import FEW
 from xmleval.kernels.fixed import BITS, ONE
 from xmleval.kernels.matching import SCAN, SHORT
@@ -117,6 +118,13 @@ class Case:
         known = dict(zip(self.listed[i], by_place if self.bare else self.scores[i], strict=True))
         none = (0, 0.0) if self.unlisted is None else (1, self.unlisted)
         return [(1, known[j]) if j in known else none for j in range(self.n_labels)]
+
+
+def find_positions(case: Case) -> Any:
+    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
+    out = np.full(true_labels.size, -9, np.int64)
+    matching.find_positions(list_ptr, list_labels, true_ptr, true_labels, out)
+    return out
 
 
 @st.composite

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from tests.oracle import Case
+from tests.oracles.metrics import Case
 
 LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
 FORMS = ("csr", "dense", "list")
@@ -80,7 +80,7 @@ class Problem:
 
     def settings(self) -> dict[str, Any]:
         """Return everything else as keyword arguments of `evaluate` and `Evaluator`."""
-        propensity = self.case.propensity
+        propensity = self.case.inverse_propensity
         return {
             "inverse_propensity": None if propensity is None else np.array(propensity),
             "conventions": self.case.conventions,

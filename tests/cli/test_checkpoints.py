@@ -35,7 +35,7 @@ def killed(counts: list[int], words: str) -> list[int]:
     """How runs of a command ended that were killed at the given moments, and the last one that was not."""
     home = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.killed_runs", *map(str, counts), "--", *shlex.split(words)],
+        [sys.executable, "-m", "tests.cli.killed_runs", *map(str, counts), "--", *shlex.split(words)],
         env=os.environ | {"PYTHONPATH": str(home)},
         capture_output=True,
         text=True,
@@ -51,7 +51,7 @@ def half_way(folder: Path) -> Path:
     home = Path(__file__).resolve().parents[2]
     script = (
         "import sys; from xmleval.cli import checkpoint; checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; "
-        "from tests.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
+        "from tests.cli.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
     )
     words = f"{EVALUATE} --checkpoint kept --output gone.json"
     subprocess.run(

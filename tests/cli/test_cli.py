@@ -13,8 +13,9 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
-from tests.commands import LABELS, SCORES, Y_TEST, Y_TRAIN, process
+from tests.commands import process
 from tests.conftest import DATA, NO_DATA
+from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import Evaluator
 from xmleval.cli import main
 from xmleval.cli.running import WRITERS

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.states.test_per_label import LABELS, SCORES, Y
+from tests.examples import LABELS, SCORES, Y_TEST
 from xmleval import evaluate
 from xmleval.cli import main
 
@@ -22,7 +22,7 @@ from xmleval.cli import main
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command line in a folder with truth and a top-k list; return code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    sp.save_npz("Y.npz", sp.csr_array(Y))
+    sp.save_npz("Y.npz", sp.csr_array(Y_TEST))
     np.save("m_indices.npy", LABELS)
     np.save("m_scores.npy", SCORES)
 
@@ -40,7 +40,7 @@ def test_the_command_line_writes_a_row_for_each_label(run: Any, more: dict[str, 
     code, out, err = run(f"{line} {options}")
     assert (code, err) == (0, "")
     report = evaluate(
-        Y, (LABELS, SCORES), metrics=["curves", "f1.macro@3"], bounds=True, keep_labels=True, **more
+        Y_TEST, (LABELS, SCORES), metrics=["curves", "f1.macro@3"], bounds=True, keep_labels=True, **more
     )
     assert out == report.to_json() + "\n"
     assert json.loads(out)["intervals"]["auc.micro"] == [*report.intervals["auc.micro"]]
@@ -97,7 +97,7 @@ def test_merged_shards_have_results_of_labels(run: Any) -> None:
     assert run("--metrics curves --per-label whole.csv --save state.npz")[0] == 0
     parts = []
     for part, rows in enumerate([slice(0, 1), slice(1, None)]):
-        sp.save_npz("Y.npz", sp.csr_array(Y[rows]))
+        sp.save_npz("Y.npz", sp.csr_array(Y_TEST[rows]))
         np.save("m_indices.npy", LABELS[rows])
         np.save("m_scores.npy", SCORES[rows])
         assert run(f"--metrics curves --per-label one.csv --save part{part}.npz")[0] == 0

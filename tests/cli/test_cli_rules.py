@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.commands import LABELS, SCORES, Y_TEST
+from tests.examples import LABELS, SCORES, Y_TEST
 from xmleval import evaluate
 from xmleval.cli import main
 from xmleval.cli.messages import spell_options

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
-from tests.commands import LABELS, SCORES, Y_TEST
 from tests.conftest import DATA, NO_DATA
+from tests.examples import LABELS, SCORES, Y_TEST
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.thresholds import Rule, fit
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.conftest import DATA, NO_DATA
-from tests.oracle import Case, value
+from tests.oracles.metrics import Case, value
 from xmleval import inverse_propensity
 from xmleval.cli import main
 from xmleval.spec import expand_metrics

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.report.test_report import H, S, T, counting
+from tests.examples import H, S, T, counting
 from xmleval import Evaluator, inverse_propensity
 from xmleval.files import saved as store
 

@@ -374,7 +374,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
        for w in (-1.0, np.nan, np.inf, 1e-16, 1048577.0)},
     "short propensity": bad("shape (5,) is not (6,): one per label", inverse_propensity=Q[:5]),
     "flat propensity": bad("shape (1, 6) is not (6,): one per label", inverse_propensity=Q[None]),
-    **{f"propensity {q}": bad(f"label 1: inverse propensity {q} is not", inverse_propensity=[1, q, 1, 1, 1, q])
+    **{f"propensity {q}":
+       bad(f"label 1: inverse propensity {q} is not", inverse_propensity=[1, q, 1, 1, 1, q])
        for q in (0.0, -1.0, np.nan, np.inf)},
     "unlisted in bare list": bad("unlisted=0 compares with scores", y_score=([[1]] * M, None), unlisted=0.0),
     "unlisted in ragged": bad("unlisted=2 compares", y_score=IDS, y_true=IDS, n_labels=N, unlisted=2),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.input.test_archive import archive, npy
+from tests.faults.test_archive import archive, npy
 from tests.input.test_io import DENSE, LABELS, SCORES, refused
 from xmleval.files.archive import StoredArray
 from xmleval.input.formats.npz import npz_pieces, write_npz

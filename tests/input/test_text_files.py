@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import xmleval
 from tests.conftest import DATA, NO_DATA, seeds
-from tests.plain_text import plain_svmlight, plain_xmc
+from tests.oracles.text import plain_svmlight, plain_xmc
 from xmleval.cli import main
 from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import FORMATS, find_format, read_scores, read_truth

@@ -13,7 +13,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
+from tests.conftest import (
+    LEVELS,
+    SIZES,
+    Case,
+    cases,
+    csr,
+    cut,
+    exact,
+    find_positions,
+    float_types,
+    int_types,
+    seeds,
+)
 from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
@@ -22,13 +34,6 @@ from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
 sizes = st.lists(st.sampled_from(SIZES), max_size=4)
-
-
-def find_positions(case: Case) -> Any:
-    true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
-    out = np.full(true_labels.size, -9, np.int64)
-    matching.find_positions(list_ptr, list_labels, true_ptr, true_labels, out)
-    return out
 
 
 @given(seed=seeds, size=st.sampled_from([*SIZES, 3000]), before=st.integers(0, 3), kind=st.integers(0, 4))

@@ -10,8 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import Case, cases, exact
-from tests.kernels.test_kernels import find_positions
+from tests.conftest import Case, cases, exact, find_positions
 from xmleval.kernels import gains as leading
 from xmleval.kernels import profiles
 from xmleval.kernels.fixed import LIMBS

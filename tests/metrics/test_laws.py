@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle, oracle_curves, oracle_margins
+from tests.oracles import curves as oracle_curves
+from tests.oracles import margins as oracle_margins
+from tests.oracles import metrics as oracle
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -115,7 +117,7 @@ def test_value_lies_in_range(form: str, dtype: str, data: st.DataObject) -> None
 def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: st.DataObject) -> None:
     problem = data.draw(problems(form, dtype, varied=False, tie_free=True, weighted=False))
     case = problem.case
-    q = case.propensity
+    q = case.inverse_propensity
     assert q is not None
     order = [sorted(range(case.n_labels), key=lambda j: (j not in y, -q[j])) for y in case.truth]
     listed = [  # relevant cells above all others, in their row and over all rows
@@ -180,7 +182,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
     case.truth = [{new[j] for j in y} for y in case.truth]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
-    case.propensity = [q for _, q in sorted(zip(new, case.propensity or [], strict=True))]
+    case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 
 

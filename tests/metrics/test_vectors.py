@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.examples import V1_SCORES, V1_SETS, V1_TRUTH
 from xmleval import evaluate, inverse_propensity
-
-V1_TRUTH = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 1]])
-V1_SETS = np.array([[0, 1, 1, 0, 0], [1, 1, 0, 0, 0]])
-V1_SCORES = np.array([[0.3, 0.4, 0.5, 0.1, 0.15], [0.4, 0.5, 0.7, 0.2, 0.6]])
 
 V1_OF_SETS = {
     "hamming_loss": 1 / 2,

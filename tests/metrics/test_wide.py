@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests import oracle_margins
-from tests.oracle import Case, value
+from tests.oracles import margins as oracle_margins
+from tests.oracles.metrics import Case, value
 from tests.strategies import Problem
 from xmleval import evaluate
 from xmleval.conventions import CHOICES

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle, oracle_bounds, oracle_curves
-from tests.oracle_bounds import POOLED, ROWS
+from tests.oracles import bounds as oracle_bounds
+from tests.oracles import curves as oracle_curves
+from tests.oracles import metrics as oracle
+from tests.oracles.bounds import POOLED, ROWS
 from tests.strategies import DTYPES, LEVELS, Problem, label_sets
 from xmleval import Evaluator, Report, evaluate
 from xmleval.pooled.curves import Unlisted, Work, sweep_cells

@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.oracle import TIE_WEIGHT, Case, convention
-from tests.pooled.test_spilling import Problem as Rows
-from tests.pooled.test_spilling import bits as all_bits
-from tests.pooled.test_spilling import ending_within
+from tests.oracles.metrics import TIE_WEIGHT, Case, convention
+from tests.pooled.problems import Problem as Rows
+from tests.pooled.problems import bits as all_bits
+from tests.pooled.problems import ending_within
 from tests.strategies import DTYPES, Problem, label_sets
 from xmleval import Evaluator, Report, evaluate
 

@@ -14,13 +14,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, Report, __version__, evaluate, inverse_propensity
+from tests.examples import H, M, N, Q, S, T, counting
+from xmleval import Report, __version__, evaluate, inverse_propensity
 
-T = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
-S = np.array([[0.9, 0.5, 0.2, 0.1], [0.4, 0.2, 0.1, 0.3], [0.5, 0.1, 0.6, 0.2]])
-H = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0]])
-Q = np.array([3.0, 1.0, 2.0, 5.0])
-M, N = T.shape
 NAMES = ["p@1", "p@3", "ndcg@3", "coverage", "lrap", "error_set_size"]
 
 
@@ -174,11 +170,6 @@ def test_rows_are_kept_on_demand() -> None:
     np.testing.assert_equal([kept["p@1"], kept["coverage"]], [[1, 0, 0], [2, 2, np.nan]])
 
 
-def counting(metrics: Any = "all", **more: Any) -> Evaluator:
-    settings: dict[str, Any] = {"n_labels": N, "inverse_propensity": Q, "keep_rows": True, **more}
-    return Evaluator(metrics, block_rows=2, threads=2, **settings)
-
-
 TALL, DEEP = np.tile(T, (4, 1)), np.tile(S, (4, 1))
 LISTED = np.tile([[2, 0, 1]], (12, 1))
 FALLING = -LISTED / 8
@@ -268,7 +259,8 @@ def test_refused_update_counts_nothing(case: str) -> None:
         ({"metrics": "xmc"}, "metrics differs"), ({"k": [1, 2]}, "metrics differs"),
         ({"conventions": "sklearn"}, "ndcg_ties differs"), ({"unlisted": 0.0}, "unlisted differs"),
         ({"decision": "top2"}, "decision differs: None here, top2 there"),
-        ({"inverse_propensity": Q[::-1]}, "propensity differs"), ({"inverse_propensity": None}, "propensity differs"),
+        ({"inverse_propensity": Q[::-1]}, "propensity differs"),
+        ({"inverse_propensity": None}, "propensity differs"),
         ({"keep_rows": False}, "keep_rows differs: True here, False there"),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from scripts.limo.learner import fit_limo
-from tests import limo_literal as literal
+from tests.scripts import limo_literal as literal
 
 
 def problem(seed: int, m: int = 30, d: int = 12, n_labels: int = 6) -> tuple[Any, Any]:

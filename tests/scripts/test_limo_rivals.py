@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.limo.rivals import best_set, find_neighbours, gfm_sets, mlknn_scores, svm_scores
-from tests import limo_literal as literal
 from tests.conftest import seeds
+from tests.scripts import limo_literal as literal
 
 
 def test_mlknn_is_that_of_the_definition() -> None:

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import seeds
-from tests.metrics.test_vectors import V1_SCORES, V1_TRUTH
-from tests.oracle import Case
-from tests.oracle_margins import labels as oracle_labels
-from tests.oracle_margins import rows as oracle_rows
+from tests.examples import V1_SCORES, V1_TRUTH
+from tests.oracles.margins import labels as oracle_labels
+from tests.oracles.margins import rows as oracle_rows
+from tests.oracles.metrics import Case
 from xmleval import Evaluator, evaluate
 from xmleval.effectiveness import effectiveness, f1_bound, hamming_bound, threshold_error
 from xmleval.exact import exact_mean

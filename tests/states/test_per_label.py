@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle
+from tests.oracles import metrics as oracle
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.pooled import curves
@@ -312,8 +312,3 @@ def test_a_folder_for_temporary_files_that_is_gone(tmp_path: Path, monkeypatch: 
     folder.mkdir()
     evaluator.update(truth, truth * 0.5)
     assert evaluator.compute().to_json() == evaluate(truth, truth * 0.5, metrics="curves").to_json()
-
-
-Y = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], np.float32)
-LABELS = np.array([[0, 3, 2], [2, 1, -1], [4, 3, 0], [0, 1, 2]], np.int32)
-SCORES = np.array([[0.9, 0.5, 0.4], [0.8, 0.7, np.nan], [0.7, 0.2, 0.1], [0.6, 0.3, 0.2]], np.float32)

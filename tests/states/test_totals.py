@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import csr, exact, int_types, seeds
-from tests.states.test_states import N_LABELS, PRED, TOP, add, random_data, random_weights
+from tests.states.data import N_LABELS, PRED, TOP, add, random_data, random_weights
 from xmleval import Evaluator
 from xmleval.kernels import fixed, labels, rows
 from xmleval.kernels.fixed import LIMBS

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests import oracle_thresholds as exhaustive
-from tests.oracle import Case, convention, tie_groups
+from tests.oracles import thresholds as exhaustive
+from tests.oracles.metrics import Case, convention, tie_groups
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.thresholds import Rule, fit

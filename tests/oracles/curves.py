@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from tests.oracle import NAN, TIE_WEIGHT, Case, convention, mean
+from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean
 
 MEASURES = frozenset(
     [(name, average, False) for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]

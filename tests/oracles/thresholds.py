@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from tests.oracle import Case, convention
+from tests.oracles.metrics import Case, convention
 
 Sets = list[set[int]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tests.oracle import NAN, Case, convention, mean, row_weights
+from tests.oracles.metrics import NAN, Case, convention, mean, row_weights
 
 MEASURES = frozenset(
     (name, average, False) for name in ("margin", "margin_share") for average in ("samples", "macro")

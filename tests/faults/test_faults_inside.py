@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
-from tests.cli.test_faults import beginning, folder, says
+from tests.faults.test_faults import beginning, folder, says
 from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz
 
 __all__ = ["folder", "says"]  # fixtures

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plain_text import plain_svmlight, plain_xmc
+from tests.oracles.text import plain_svmlight, plain_xmc
 from xmleval.input import lines
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.xmc import xmc_pieces

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from tests.oracle import NAN, TIE_WEIGHT, Case, convention, mean, ranking_row, row_weights
+from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, ranking_row, row_weights
 
 ROWS = ("coverage", "coverage_error", "ranking_loss", "lrap", "auc.samples")
 POOLED = ("auc.micro", "auc.macro", "auc.weighted")

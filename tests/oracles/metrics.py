@@ -53,7 +53,7 @@ class Case:
     kind: str = "matrix"  # "matrix": ties by smaller label id; "list": ties by given position
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
-    propensity: list[float] | None = None
+    inverse_propensity: list[float] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
 
 
@@ -237,9 +237,9 @@ def ps_terms(name: str, case: Case, i: int, k: int) -> tuple[float, float]:
     psp: sum of hit q | the k largest q in Y. psr: both / R. psdcg: both sums discounted by rank.
     psndcg: the same, both divided by the unit ideal over min(k, R).
     """
-    if case.propensity is None:
+    if case.inverse_propensity is None:
         raise ValueError("this measure needs propensities")
-    relevant, size, q = case.truth[i], len(case.truth[i]), case.propensity
+    relevant, size, q = case.truth[i], len(case.truth[i]), case.inverse_propensity
     if size == 0:
         return 0.0, 0.0
     hits = [(r, q[j]) for r, j in enumerate(top(case, i, k), 1) if j in relevant]
