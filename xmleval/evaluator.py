@@ -261,7 +261,7 @@ class Evaluator:
             counted = self._counted
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
-            return make_report(self._settings, counted.plan, counted.given, counted.states, counted.n_rows)
+            return make_report(self._settings, counted.plan, counted.states, counted.n_rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator: to a temporary name first, then renamed; no pickle.
@@ -368,7 +368,7 @@ class Evaluator:
             **more,
         )
         by_name = dict(settings["metrics"])
-        asked = [(spec, by_name[str(spec)]) for spec, _ in found._settings.asked]
+        asked = [(spec, by_name[spec.name]) for spec, _ in found._settings.asked]
         found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
         plan, states, given = None, None, frozenset(meta["given"])
         if meta["updated"]:
@@ -393,7 +393,7 @@ class Evaluator:
         names : collection of str
             Their canonical names.
         """
-        asked = [(spec, explicit) for spec, explicit in self._settings.asked if str(spec) not in names]
+        asked = [(spec, explicit) for spec, explicit in self._settings.asked if spec.name not in names]
         self._settings = replace(self._settings, asked=asked)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -504,18 +504,18 @@ class Evaluator:
         )
 
 
-def make_report(settings: Settings, plan: Plan, given: frozenset[str], states: States, n_rows: int) -> Report:
+def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:
     """Return the values of everything that was counted, with all that belongs to them."""
     results = states.finish()
     return Report(
         results=results,
-        specs=tuple(spec for spec in plan.specs if str(spec) in results.values),
+        specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
         n_rows=n_rows,
         n_labels=plan.n_labels,
         decision=None if plan.decision is None else str(plan.decision),
         constants=settings.constants,
-        left_out={**settings.left_out(given), **results.left_open},
+        left_out={**plan.left_out, **results.left_open},
         weighted=plan.weighted,
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
@@ -35,12 +35,13 @@ class Plan:
     bounds: bool = False
     curve_points: int = 0
     insisted: frozenset[str] = frozenset()  # specs that were asked for by name
+    left_out: dict[str, str] = field(default_factory=dict)  # members of groups, and the input they need
 
     def setting(self, spec: Spec) -> Setting:
         """Return what a spec's formula depends on."""
         return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
 
-    @property
+    @cached
     def unlisted(self) -> float | None:
         """Score of unlisted labels; None where they rank below everything."""
         return self.conventions.unlisted_score
@@ -55,16 +56,18 @@ class Plan:
     def every(self) -> list[Spec]:
         """The specs and the parts that others are computed from, without repeats."""
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
-        return list({str(spec): spec for spec in (*self.specs, *parts)}.values())
+        return list(dict.fromkeys([*self.specs, *parts])) if parts else [*self.specs]
 
     @cached
     def states(self) -> dict[str, tuple[Spec, ...]]:
         """The states that are counted, and the specs that read each."""
         found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
-            for state in (spec.state, ROW_BOUNDS if spec.state == "row_sums" and self.bounded(spec) else ""):
-                if state:
-                    found[state] = (*found.get(state, ()), spec)
+            if spec.state:
+                found[spec.state] = (*found.get(spec.state, ()), spec)
+        bounded = [spec for spec in found.get("row_sums", ()) if self.bounds and spec.metric.bounded]
+        if bounded:
+            found[ROW_BOUNDS] = tuple(bounded)
         if self.gapless:
             found[GAPS] = tuple(self.gapless)
         if self.keep_labels and self.decision:
@@ -73,7 +76,7 @@ class Plan:
             found.setdefault("score_runs", ())
         return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS) if name in found}
 
-    @property
+    @cached
     def gapless(self) -> list[Spec]:
         """The specs that need a score for every label, where unlisted labels have none."""
         return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []

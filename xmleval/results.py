@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from xmleval.records import Floats
@@ -44,13 +44,14 @@ class Results:
 
     def add(self, other: Results) -> None:
         """Take over what another state found."""
-        for one in fields(self):
-            getattr(self, one.name).update(getattr(other, one.name))
+        for kind, found in vars(self).items():
+            found.update(getattr(other, kind))
 
     def only(self, names: list[str]) -> Results:
         """Return what belongs to some specs, in their order; results of labels and points stay."""
         kept = Results(labels=self.labels, points=self.points, left_open=self.left_open)
         for kind in ("values", "intervals", "rows_left_out", "labels_left_out", "thresholds", "rows"):
             held = getattr(self, kind)
-            setattr(kept, kind, {name: held[name] for name in names if name in held})
+            if held:
+                setattr(kept, kind, {name: held[name] for name in names if name in held})
         return kept

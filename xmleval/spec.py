@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
@@ -22,28 +21,48 @@ MOST_K = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Spec:
-    """One measure with its average, parameters and cutoff settled; prints in the grammar."""
+    """One measure with its average, parameters and cutoff settled; prints in the grammar.
+
+    Attributes
+    ----------
+    name : str
+        The name that parses to this spec.
+    cutoff : str
+        What stands behind the ``@``: a number, "all", or nothing.
+    state : str
+        Name of the state that counts for it; empty where it is computed from its parts.
+    needs : tuple of str
+        Inputs the value needs, as the record names them.
+    """
 
     metric: Metric
     average: str | None = None
     params: tuple[tuple[str, float], ...] = ()
     k: int | None = None
+    name: str = field(init=False, compare=False, repr=False)
+    cutoff: str = field(init=False, compare=False, repr=False)
+    state: str = field(init=False, compare=False, repr=False)
+    needs: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Settle what is asked again and again."""
+        metric, average = self.metric, f".{self.average}" if self.average else ""
+        cutoff = str(self.k) if self.k else "all" if metric.cutoff == "all" else ""
+        shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
+        at_k = f"@{cutoff}" if cutoff else ""
+        settled = {
+            "name": f"{metric.name}{average}{f'({shown})' if shown else ''}{at_k}",
+            "cutoff": cutoff,
+            "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
+            # the first k labels are a set, too
+            "needs": ("scores",) if metric.needs == ("sets",) and self.k else metric.needs,
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
-        """Return the name that parses to this spec."""
-        return self._name
-
-    @cached
-    def _name(self) -> str:
-        average = f".{self.average}" if self.average else ""
-        shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
-        return f"{self.metric.name}{average}{f'({shown})' if shown else ''}{self._cutoff}"
-
-    @property
-    def state(self) -> str:
-        """Name of the state that counts for it; empty where it is computed from its parts."""
-        states = self.metric.state
-        return states if isinstance(states, str) else states[self.average or ""]
+        """Return the name."""
+        return self.name
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the record that holds under some conventions."""
@@ -55,24 +74,8 @@ class Spec:
         """Return the printed symbol, e.g. ``nDCG@5``."""
         values = {name: _number(value) for name, value in self.params}
         text = self.metric.symbol.format(k=self.k, average=self.average, **values)
-        return text if "{k}" in self.metric.symbol or text.endswith(self._cutoff) else f"{text}{self._cutoff}"
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Inputs the value needs, as the record names them."""
-        # the first k labels are a set, too
-        return ("scores",) if self.metric.needs == ("sets",) and self.k else self.metric.needs
-
-    @property
-    def cutoff(self) -> str:
-        """What stands behind the ``@``: the cutoff, "all", or nothing."""
-        if self.k is None:
-            return "all" if self.metric.cutoff == "all" else ""
-        return str(self.k)
-
-    @property
-    def _cutoff(self) -> str:
-        return f"@{self.cutoff}" if self.cutoff else ""
+        named = not self.cutoff or text.endswith(f"@{self.cutoff}")
+        return text if named else f"{text}@{self.cutoff}"
 
 
 def _number(value: float) -> str:
@@ -186,7 +189,7 @@ def expand_metrics(
         raise ValueError(f"metrics: {metrics!r} is neither a name nor a list of names")
     asked = ["xmc"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     several: Iterable[Any] = ks if isinstance(ks, Iterable) and getattr(ks, "ndim", 1) != 0 else [ks]
-    cutoffs = tuple(positive_integer("k", k) for k in several)
+    cutoffs = DEFAULT_K if ks is DEFAULT_K else tuple(positive_integer("k", k) for k in several)
     if not asked or not cutoffs:
         raise ValueError("metrics and k must not be empty")
     found: dict[str, tuple[Spec, bool]] = {}
@@ -195,8 +198,8 @@ def expand_metrics(
             raise ValueError(f"metrics: {item!r} is not a name")
         explicit = item.strip().lower() not in (*GROUPS, "all")
         for spec in _named(item, cutoffs) if explicit else _members(item.strip().lower(), cutoffs):
-            known = found.get(str(spec))
-            found[str(spec)] = (spec, explicit or (known is not None and known[1]))
+            known = found.get(spec.name)
+            found[spec.name] = (spec, explicit or (known is not None and known[1]))
     return list(found.values())
 
 

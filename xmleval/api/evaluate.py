@@ -130,4 +130,4 @@ def evaluate(
         plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=0, score_dtypes=set(),
         threads=work.threads, block_rows=block_rows,
     )  # fmt: skip
-    return make_report(settings, plan, given, count(plan, work, None, rows), rows.n_rows)
+    return make_report(settings, plan, count(plan, work, None, rows), rows.n_rows)

@@ -60,7 +60,7 @@ def _side_by_side(reports: dict[str, Report]) -> Table:
         table.add_column(f"{name} model", justify="right")
     first = next(iter(reports.values()))
     for spec in first.specs:
-        values = {name: report[str(spec)] for name, report in reports.items()}
+        values = {name: report[spec.name] for name, report in reports.items()}
         best = (max if spec.metric.direction == "up" else min)(values.values())
         cells = [f"{value:.4f} {'*' if value == best else ' '}" for value in values.values()]
         table.add_row(f"{spec.symbol} {ARROWS[spec.metric.direction]}", *cells)

@@ -34,7 +34,7 @@ def without(rows: Rows, options: dict[str, Any]) -> Rows:
             raise ValueError(
                 f"{spec}: counts all labels of a row; --exclude is for measures at k and of sets"
             )
-    left_out = [str(spec) for spec, _ in asked if _counts_all(spec)]
+    left_out = [spec.name for spec, _ in asked if _counts_all(spec)]
     if len(left_out) == len(asked):
         names = ", ".join(options["metrics"])
         raise ValueError(
@@ -57,7 +57,7 @@ def without(rows: Rows, options: dict[str, Any]) -> Rows:
 
 def leave_out_counting_all(evaluator: Evaluator) -> None:
     """Take members of groups that count all labels of a row out of what an evaluator is to compute."""
-    evaluator.leave_out([str(spec) for spec in evaluator.asked if _counts_all(spec)])
+    evaluator.leave_out([spec.name for spec in evaluator.asked if _counts_all(spec)])
 
 
 def _counts_all(spec: Spec) -> bool:

@@ -66,7 +66,7 @@ def example(metric: Metric) -> str:
     words = ["xmleval", "evaluate", "demo/Y_test.npz"]
     if spec.needs:
         words.append("demo/model_head_indices.npy")
-    words += ["--metrics", str(spec)]
+    words += ["--metrics", spec.name]
     if "sets" in spec.needs:
         words += ["--decision", "top3"]
     if "propensity" in spec.needs:

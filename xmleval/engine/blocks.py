@@ -150,7 +150,7 @@ def block_bytes(block: Block) -> int:
 
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
     """Refuse rows without a score for every label where a measure that was asked for by name needs them."""
-    insisted = [spec for spec in plan.gapless if str(spec) in plan.insisted]
+    insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return
     n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)

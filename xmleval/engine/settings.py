@@ -31,7 +31,10 @@ GIVEN_AS = {
 
 def missing_input(spec: Spec, inputs: set[str]) -> str | None:
     """Return the argument that a spec needs and nobody gave, or None."""
-    return next((GIVEN_AS[need] for need in spec.needs if need not in inputs), None)
+    for need in spec.needs:
+        if need not in inputs:
+            return GIVEN_AS[need]
+    return None
 
 
 def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None) -> frozenset[str]:
@@ -121,7 +124,7 @@ class Settings:
         """Return everything but the propensities as plain JSON values."""
         return {
             "n_labels": self.n_labels,
-            "metrics": [[str(spec), explicit] for spec, explicit in self.asked],
+            "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
             **{name: getattr(self, name) for name in KEPT},
@@ -142,11 +145,6 @@ class Settings:
             else "values below 1: these look like propensities, not their inverses"
         )
 
-    def left_out(self, given: frozenset[str]) -> dict[str, str]:
-        """Return the measures that the input does not allow, and what they need."""
-        inputs = self._inputs(given)
-        return {str(spec): needed for spec, _ in self.asked if (needed := missing_input(spec, inputs))}
-
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return which needs of measures are met."""
         met = {"scores"} if "y_score" in given else set()
@@ -161,15 +159,16 @@ class Settings:
         if "y_pred" in given and self.decision is not None:
             raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
         inputs = self._inputs(given)
+        left_out: dict[str, str] = {}
         for spec, explicit in self.asked:
             needed = missing_input(spec, inputs)
             if explicit and needed:
                 raise ValueError(f"{spec} needs {needed}")
-        specs = tuple(
-            spec.under(self.conventions) for spec, _ in self.asked if not missing_input(spec, inputs)
-        )
+            if needed:
+                left_out[spec.name] = needed
+        specs = tuple([spec.under(self.conventions) for spec, _ in self.asked if spec.name not in left_out])
         if not specs:
-            needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self.asked))
+            needed = " or ".join(dict.fromkeys(left_out.values()))
             hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
             raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
         if self.bounds and not any(spec.metric.bounded for spec in specs):
@@ -188,6 +187,7 @@ class Settings:
             decision=Decision("pred") if "y_pred" in given else self.decision,
             weighted="sample_weight" in given,
             keep_curves=self.keep_labels and curves,
-            insisted=frozenset(str(spec) for spec, explicit in self.asked if explicit),
+            insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
+            left_out=left_out,
             **{name: getattr(self, name) for name in KEPT},
         )

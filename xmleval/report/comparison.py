@@ -23,7 +23,7 @@ class Comparison:
     def __init__(self, reports: Mapping[str, Report]) -> None:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
-        self.specs = [spec for spec in first.specs if all(str(spec) in r for r in self.reports.values())]
+        self.specs = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
         notes = {name: report.notes() for name, report in self.reports.items()}
         self.notes = [note for note in first.notes() if all(note in own for own in notes.values())]
         self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
@@ -32,7 +32,7 @@ class Comparison:
         """Return a header and a row for each measure, the better value marked."""
         rows = [["measure", *self.reports]]
         for spec in self.specs:
-            values = [report[str(spec)] for report in self.reports.values()]
+            values = [report[spec.name] for report in self.reports.values()]
             known = [value for value in values if not math.isnan(value)]
             best = {"up": max, "down": min}.get(spec.metric.direction)
             wanted = best(known) if best and known and min(known) < max(known) else math.nan
@@ -40,7 +40,7 @@ class Comparison:
             name = f"{spec.symbol}{sep}{arrow}" if arrow else spec.symbol
             cells = []
             for value, report in zip(values, self.reports.values(), strict=True):
-                ends = report.intervals.get(str(spec))
+                ends = report.intervals.get(spec.name)
                 shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
                 cells.append(f"{shown}{mark if value == wanted else ' ' * len(mark)}")
             rows.append([name, *cells])
@@ -73,9 +73,9 @@ class Comparison:
         for spec in self.specs:
             values = []
             for report in self.reports.values():
-                values += [report[str(spec)], *report.intervals.get(str(spec), (math.nan, math.nan))]
+                values += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
             shown = ["" if math.isnan(value) else repr(value) for value in values]
-            writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
+            writer.writerow([spec.name, spec.symbol, spec.metric.direction, *shown])
         return out.getvalue()
 
     def to_markdown(self) -> str:

@@ -264,7 +264,7 @@ class Report(Mapping[str, float]):
         """Return the specs that have intervals, by what the intervals run over."""
         found: dict[str, list[Spec]] = {}
         for spec in self.specs:
-            if str(spec) in self.intervals:
+            if spec.name in self.intervals:
                 over = "bits of scores" if spec.state == "key_counts" else "scores of unlisted labels"
                 found.setdefault(f"over all {over}", []).append(spec)
         return found
@@ -280,9 +280,9 @@ class Report(Mapping[str, float]):
             arrow = arrows[spec.metric.direction]
             base = spec.symbol.removesuffix(f"@{spec.cutoff}")
             row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
-            row[columns.index(spec.cutoff)] = short(self.results.values[str(spec)])
-            if str(spec) in self.intervals:
-                row[-2:] = map(short, self.intervals[str(spec)])
+            row[columns.index(spec.cutoff)] = short(self.results.values[spec.name])
+            if spec.name in self.intervals:
+                row[-2:] = map(short, self.intervals[spec.name])
         return [header, *([name, *cells] for name, cells in rows.items())]
 
     def to_dict(self) -> dict[str, Any]:
@@ -329,9 +329,9 @@ class Report(Mapping[str, float]):
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", "symbol", "direction", "value", "least", "most"])
         for spec in self.specs:
-            values = self.results.values[str(spec)], *self.intervals.get(str(spec), (math.nan, math.nan))
+            values = self.results.values[spec.name], *self.intervals.get(spec.name, (math.nan, math.nan))
             shown = ["" if math.isnan(value) else repr(value) for value in values]
-            writer.writerow([str(spec), spec.symbol, spec.metric.direction, *shown])
+            writer.writerow([spec.name, spec.symbol, spec.metric.direction, *shown])
         return out.getvalue()
 
     def to_markdown(self) -> str:

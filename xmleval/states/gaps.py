@@ -36,7 +36,7 @@ class Gaps(State):
     def finish(self) -> Results:
         """Return the measures that are left open."""
         left_open = [average for average, n in zip(LOOKED_AT, self.n_short, strict=True) if n]
-        return Results(left_open={str(spec): NO_GAPS for spec in self.specs if spec.average in left_open})
+        return Results(left_open={spec.name: NO_GAPS for spec in self.specs if spec.average in left_open})
 
     def arrays(self) -> Arrays:
         """Return what a saved state holds."""

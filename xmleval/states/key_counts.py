@@ -55,7 +55,7 @@ class KeyCounts(State):
         results = Results()
         for spec in self.specs:
             ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
-            results.values[str(spec)], results.intervals[str(spec)] = sum(ends) / 2, ends
+            results.values[spec.name], results.intervals[spec.name] = sum(ends) / 2, ends
         return results
 
     def bracket(self, bits: int) -> Bracket:

@@ -59,10 +59,10 @@ class LabelExtremes(State):
         closed = self.plan.unlisted is not None or bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
         for spec in self.specs:
             values = spec.metric.value(extremes, self.plan.setting(spec))
-            results.values[str(spec)] = exact_mean(values)
+            results.values[spec.name] = exact_mean(values)
             n_left_out = int(np.count_nonzero(np.isnan(values)))
             if n_left_out:
-                results.labels_left_out[str(spec)] = n_left_out
+                results.labels_left_out[spec.name] = n_left_out
             if self.plan.keep_labels and closed:
                 results.labels.setdefault("support", self.counts[2].astype(np.float64))
                 results.labels[spec.metric.name] = values

@@ -79,7 +79,7 @@ class LabelSets(State):
     def finish(self) -> Results:
         """Return what the formulas make of the numbers."""
         sizes = len(self.fingerprints()), self.n_rows
-        return Results(values={str(s): s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
+        return Results(values={s.name: s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
 
     def arrays(self) -> Arrays:
         """Return what a saved state holds."""

@@ -105,9 +105,9 @@ def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Wor
         whole = [math.fsum(column) for column in zip(*sums, strict=True)]
         if spec.average == "micro":
             counts = Counts(*map(np.atleast_1d, whole))
-            found[str(spec)] = float(spec.metric.value(counts, setting)[0])
+            found[spec.name] = float(spec.metric.value(counts, setting)[0])
         else:
-            found[str(spec)] = _mean_of(whole)
+            found[spec.name] = _mean_of(whole)
     return found
 
 

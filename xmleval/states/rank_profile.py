@@ -44,7 +44,7 @@ class RankProfile(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.depth = max(spec.k or 0 for spec in specs)  # tables are only as wide as the deepest hit
+        self.depth = max([spec.k or 0 for spec in specs])  # tables are only as wide as the deepest hit
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None
         self.weighted = plan.weighted  # then hits and rows are fixed-point sums as well
@@ -185,7 +185,7 @@ class RankProfile(State):
         results, profile = Results(), self.profile()
         rows = self.rows() if self.keep else None
         for spec in self.specs:
-            name, setting = str(spec), self.plan.setting(spec)
+            name, setting = spec.name, self.plan.setting(spec)
             results.values[name] = _value(spec, profile, setting)
             if rows and spec.metric.table != RATIO:
                 results.rows[name] = _terms(spec, rows, setting)

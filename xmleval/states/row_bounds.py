@@ -26,7 +26,7 @@ class RowBounds(RowSums):
 
     def finish(self) -> Results:
         """Return the intervals of the means."""
-        means = {str(spec): [self.mean(f"{spec} {end}") for end in ENDS] for spec in self.specs}
+        means = {spec.name: [self.mean(f"{spec} {end}") for end in ENDS] for spec in self.specs}
         return Results(intervals={name: (worst, best) for name, (worst, best) in means.items()})
 
 

@@ -33,7 +33,7 @@ class RowSums(State):
         self.keys = self.names()
         self.keep = plan.keep_rows and self.keeps
         # of any size, or infinite
-        self.scaled = [str(spec) for spec in specs if spec.metric.scaled]
+        self.scaled = [spec.name for spec in specs if spec.metric.scaled]
         self.exact: Ints = np.zeros((len(self.scaled), SIZE), np.int64)  # sums of their values
         self.totals: Ints = np.zeros((len(self.keys), 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(len(self.keys), np.int64)
@@ -42,7 +42,7 @@ class RowSums(State):
 
     def names(self) -> list[str]:
         """Return the names of what is summed."""
-        return [str(spec) for spec in self.specs]
+        return [spec.name for spec in self.specs]
 
     def columns(self, view: View) -> list[Floats]:
         """Return the values of the rows of a block, one array for each name."""

@@ -268,7 +268,7 @@ class ScoreRuns(State):
         if self.needs.columns:
             columns = self.columns(self.work)
         for spec in self.specs:
-            name, curves = str(spec), entries if spec.average == "micro" else columns
+            name, curves = spec.name, entries if spec.average == "micro" else columns
             assert curves
             values = spec.metric.value(curves.value, plan.setting(spec))
             results.values[name] = _averaged(spec, values, curves.value, plan)

@@ -157,10 +157,10 @@ class States:
         for spec in self.plan.specs:
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
-                values[str(spec)] = spec.metric.value(parts, self.plan.setting(spec))
+                values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
         for name, ends in results.intervals.items():  # rounding shall not leave the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
-        return results.only([str(spec) for spec in self.plan.specs if str(spec) not in results.left_open])
+        return results.only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
 
     def arrays(self) -> Arrays:
         """Return what saved states hold."""
