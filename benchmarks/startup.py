@@ -9,22 +9,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-IMPORT = """
+TIMED = """
 import time
 start = time.perf_counter()
-import xmleval
-imported = time.perf_counter()
+{}
+print(time.perf_counter() - start)
 """
+IMPORT, IMPORT_EVALUATE = TIMED.format("import xmleval"), TIMED.format("from xmleval import evaluate")
 FIRST_CALL = """
 import numpy as np
+from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
-called = time.perf_counter()
-xmleval.evaluate(truth, scores, inverse_propensity=np.ones(9))
-print(time.perf_counter() - called)
-"""
+""" + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
 COLD_RUNS = 3  # each compiles everything anew
 
 
@@ -32,18 +32,21 @@ def measure_startup(runs: int) -> dict[str, Any]:
     """Return the median seconds of each measurement by its name."""
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as warm:
-        script = IMPORT + "print(imported - start)"
-        found["import xmleval"] = median(lambda: printed(script, warm), runs)
-        found["first evaluate, kernels compiled before"] = median(
-            lambda: printed(IMPORT + FIRST_CALL, warm), runs
-        )
+        for name, script in (
+            ("import xmleval", IMPORT),
+            ("from xmleval import evaluate", IMPORT_EVALUATE),
+            ("first evaluate, kernels compiled before", FIRST_CALL),
+        ):
+            found[name] = median(partial(printed, script, warm), runs)
         found["first evaluate of the group xmc, nothing compiled"] = statistics.median(
-            cold(IMPORT + FIRST_CALL) for _ in range(COLD_RUNS)
+            cold(FIRST_CALL) for _ in range(COLD_RUNS)
         )
+        for words in (["--help"], ["metrics"]):
+            found[" ".join(["xmleval", *words])] = median(partial(command, words, warm), runs)
         if "XMLEVAL_DATA" in os.environ:
             words = on_bibtex(Path(os.environ["XMLEVAL_DATA"]))
             found["xmleval evaluate on bibtex, kernels compiled before"] = median(
-                lambda: command(words, warm), runs
+                partial(command, words, warm), runs
             )
             found["xmleval evaluate on bibtex, nothing compiled"] = statistics.median(
                 cold_command(words) for _ in range(COLD_RUNS)
@@ -61,7 +64,7 @@ def on_bibtex(data: Path) -> list[str]:
     """Return the command that computes the default measures of CSR scores."""
     folder = data / "bibtex"
     files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
-    return ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
+    return ["evaluate", *files[:2], "--train", files[2]]
 
 
 def printed(script: str, cache: str) -> float:
@@ -70,9 +73,9 @@ def printed(script: str, cache: str) -> float:
 
 
 def command(words: list[str], cache: str) -> float:
-    """Return the seconds of a whole process."""
+    """Return the seconds of a whole process of the command line."""
     start = time.perf_counter()
-    process(words, cache)
+    process(["-m", "xmleval", *words], cache)
     return time.perf_counter() - start
 
 

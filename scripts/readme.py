@@ -25,7 +25,7 @@ def measures_table() -> str:
     """Return the table of measures as Markdown."""
     from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
-    from xmleval.report.report import ARROWS
+    from xmleval.report.arrows import ARROWS
 
     lines = ["| name | measure | | range | formula | source |", "|---|---|---|---|---|---|"]
     for metric in TABLE:

@@ -1,39 +1,44 @@
-"""Evaluate extreme multi-label classifiers from sparse labels and top-k lists."""
+"""Evaluate extreme multi-label classifiers from sparse labels and top-k lists.
+
+Names are imported when they are first asked for, so that `import xmleval` costs nothing.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xmleval.api.at_k import (
-    hit_rate_at_k,
-    mean_reciprocal_rank_at_k,
-    ndcg_at_k,
-    precision_at_k,
-    psndcg_at_k,
-    psp_at_k,
-    recall_at_k,
-)
-from xmleval.api.evaluate import evaluate
-from xmleval.api.rankings import (
-    coverage,
-    instance_auc,
-    label_ranking_average_precision,
-    macro_auc,
-    micro_auc,
-    one_error,
-    ranking_loss,
-)
-from xmleval.api.sets import hamming_loss, instance_f1, macro_f1, micro_f1, subset_accuracy
-from xmleval.conventions import Conventions
-from xmleval.evaluator import Evaluator
-from xmleval.propensity import inverse_propensity
-from xmleval.report.report import Report
-from xmleval.statistics import label_statistics
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
+    from xmleval.api import (
+        coverage,
+        hamming_loss,
+        hit_rate_at_k,
+        instance_auc,
+        instance_f1,
+        label_ranking_average_precision,
+        macro_auc,
+        macro_f1,
+        mean_reciprocal_rank_at_k,
+        micro_auc,
+        micro_f1,
+        ndcg_at_k,
+        one_error,
+        precision_at_k,
+        psndcg_at_k,
+        psp_at_k,
+        ranking_loss,
+        recall_at_k,
+        subset_accuracy,
+    )
+    from xmleval.api.evaluate import evaluate
+    from xmleval.conventions import Conventions
+    from xmleval.evaluator import Evaluator
+    from xmleval.propensity import inverse_propensity
+    from xmleval.report.report import Report
+    from xmleval.statistics import label_statistics
 
 __all__ = [
     "Conventions",
@@ -67,12 +72,28 @@ __all__ = [
     "thresholds",
 ]
 
+_MODULES = ("effectiveness", "io", "thresholds")
+_HOMES = {  # the modules of names that are not in `xmleval.api`
+    "Conventions": "conventions",
+    "Evaluator": "evaluator",
+    "Report": "report.report",
+    "evaluate": "api.evaluate",
+    "inverse_propensity": "propensity",
+    "label_statistics": "statistics",
+}
 
-def __getattr__(name: str) -> Any:
-    """Import what not every program needs when it is first asked for."""
-    if name in ("effectiveness", "io", "thresholds"):
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first asked for."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'api')}"), name)
+        globals()[name] = value  # the next time it is found without a call
+        return value
 
 
 def __dir__() -> list[str]:

@@ -112,7 +112,7 @@ def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         sp.save_npz(folder / f"{name}.npz", sp.csr_array(np.eye(4, dtype=np.float32)))
     monkeypatch.setenv("XMLEVAL_DATA", str(tmp_path))
     found = results(tmp_path, "startup")
-    assert len(found["seconds"]) == 5
+    assert len(found["seconds"]) == 8
     assert all(value > 0 for value in found["seconds"].values())
     assert "| import xmleval | " in (tmp_path / "tables.md").read_text()
 

@@ -1,29 +1,56 @@
-"""The command line: one file a command, and one place where anything that goes wrong becomes a line."""
+"""The command line: one file a command, and one place where anything that goes wrong becomes a line.
+
+A command's module is imported when the command is invoked: the list of commands needs none of them.
+"""
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 from collections.abc import Sequence
 
 import click
 
-from xmleval.cli.bench import bench
-from xmleval.cli.convert import convert
-from xmleval.cli.demo import demo
-from xmleval.cli.evaluate import evaluate
-from xmleval.cli.merge import merge
-from xmleval.cli.messages import one_line
-from xmleval.cli.metrics import metrics
-from xmleval.cli.output import naming_stdout
-from xmleval.cli.stats import stats
-from xmleval.cli.threshold import threshold
+from xmleval.cli.stdout import naming_stdout
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
+COMMANDS = {
+    "bench": "Measure throughput.",
+    "convert": "Write files in another format.",
+    "demo": "Evaluate two models on generated data.",
+    "evaluate": "Compute measures of predictions.",
+    "merge": "Combine saved states of shards.",
+    "metrics": "List the measures, or explain one.",
+    "stats": "Describe a data set by its labels.",
+    "threshold": "Tune a rule that turns scores into sets, or apply it.",
+}
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+class Program(click.Group):
+    """Commands that are imported when they are invoked."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None for a name that is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands for the help text."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="xmleval %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
@@ -33,10 +60,6 @@ def program(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for command in (evaluate, merge, convert, threshold, stats, metrics, bench, demo):
-    program.add_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -62,6 +85,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough
         return 1
     except (click.ClickException, OSError, ValueError, MemoryError) as error:
+        from xmleval.cli.messages import one_line  # only here: it imports what no list of commands needs
+
         print(f"xmleval: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return code if isinstance(code, int) else 0

@@ -54,7 +54,7 @@ class Timing(NamedTuple):
     threads: int
 
 
-@click.command(short_help="Measure throughput.")
+@click.command()
 @click.argument("truth", type=FILE, required=False)
 @click.argument("scores", type=FILE, required=False)
 @click.option(

@@ -24,7 +24,7 @@ FILE = click.Path(path_type=Path)
 PIECE_BYTES = 1 << 26
 
 
-@click.command(short_help="Write files in another format.")
+@click.command()
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=FILE)
 @click.option(

@@ -10,10 +10,11 @@ from rich.table import Table
 
 from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
-from xmleval.report.report import ARROWS, Report
+from xmleval.report.arrows import ARROWS
+from xmleval.report.report import Report
 
 
-@click.command(short_help="Evaluate two models on generated data.")
+@click.command()
 @click.option(
     "--save",
     "folder",

@@ -46,7 +46,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     return [int(k) for k in text.split(",")]
 
 
-@click.command(short_help="Compute measures of predictions.")
+@click.command()
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @click.option(

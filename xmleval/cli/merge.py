@@ -14,7 +14,7 @@ from xmleval.evaluator import MEMORY, Evaluator
 FILE = click.Path(path_type=Path)
 
 
-@click.command(short_help="Combine saved states of shards.")
+@click.command()
 @click.argument("states", type=FILE, nargs=-1, required=True)
 @click.option("--save", "state", type=FILE, metavar="FILE", help="File for the state of all together.")
 @click.option(

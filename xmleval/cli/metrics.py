@@ -12,7 +12,7 @@ from rich.text import Text
 from xmleval.cli.output import show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.report.report import ARROWS
+from xmleval.report.arrows import ARROWS
 from xmleval.spec import Spec, parse_spec
 
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]"}
@@ -22,7 +22,7 @@ groups: {groups}; `xmleval metrics NAME` explains a measure or a group."""
 DIRECTION = {"up": "higher is better", "down": "lower is better", "none": "describes the labels"}
 
 
-@click.command(short_help="List the measures, or explain one.")
+@click.command()
 @click.argument("name", required=False)
 def metrics(name: str | None) -> None:
     """List every measure and group, or explain the measure or group NAME."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import math
 import os
@@ -10,14 +9,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
-from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from xmleval.cli.files import Input
+from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.saved import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from xmleval.cli.files import Input
 
 ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
@@ -50,7 +53,7 @@ def write_result(text: str, path: Path | None) -> None:
     """Write a result, ending in one newline."""
     text = text.rstrip("\n") + "\n"
     if path is None:
-        _print(text)
+        write_stdout(text)
     else:
         _write(iter([text]), path)
 
@@ -107,21 +110,4 @@ def show(*parts: RenderableType) -> None:
     with naming_stdout(), console.capture() as captured:  # which writes nothing, but does so
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
-    _print("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-
-
-def _print(text: str) -> None:
-    if sys.stdout is None:  # closed by whoever started the process
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "stdout")
-    with naming_stdout():
-        sys.stdout.write(text)
-
-
-@contextlib.contextmanager
-def naming_stdout() -> Iterator[None]:
-    """Say of what cannot be written that it is stdout, which takes nothing more."""
-    try:
-        yield
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise type(error)(error.errno, error.strerror, "stdout") from None
+    write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

@@ -23,7 +23,7 @@ FILE = click.Path(path_type=Path)
 PIECE_BYTES = 1 << 26
 
 
-@click.command(short_help="Describe a data set by its labels.")
+@click.command()
 @click.argument("truth", type=FILE)
 @click.option("--train", type=FILE, metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
 @INPUT_FORMAT

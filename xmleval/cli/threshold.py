@@ -35,7 +35,7 @@ ROW_FEATURES = click.option(
 )
 
 
-@click.group(short_help="Tune a rule that turns scores into sets, or apply it.")
+@click.group()
 def threshold() -> None:
     """Tune a decision rule on one data set and apply it to others."""
 

@@ -8,7 +8,8 @@ import json
 import math
 from collections.abc import Mapping
 
-from xmleval.report.report import ARROWS, LATEX_ARROWS, Report, short
+from xmleval.report.arrows import ARROWS, LATEX_ARROWS
+from xmleval.report.report import Report, short
 
 
 class Comparison:

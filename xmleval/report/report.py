@@ -14,12 +14,10 @@ import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.records import Floats
+from xmleval.report.arrows import ARROWS, LATEX_ARROWS
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.version import __version__
-
-ARROWS = {"up": "↑", "down": "↓", "none": ""}
-LATEX_ARROWS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "none": ""}
 
 
 @dataclass(frozen=True, eq=False)
