@@ -52,7 +52,7 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
     """
     report = xmleval.evaluate(y_test, scores.test, metrics=PLAIN, threads=1)
     values: Values = {(name, ""): report[name] for name in PLAIN}
-    full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="paper", threads=1)
+    full = xmleval.evaluate(y_test, scores.test, metrics=AUCS, conventions="wu2017", threads=1)
     values |= {(name, FULL_TIES): full[name] for name in AUCS}
     common = np.flatnonzero(~has_rare_label(y_train, y_test))
     if common.size:

@@ -13,7 +13,7 @@ from xmleval.metrics import GROUPS
 from xmleval.records import Floats
 from xmleval.spec import parse_spec
 
-MEASURES = GROUPS["paper"]
+MEASURES = GROUPS["wu2017"]
 SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)
 BY_ROW, BY_LABEL = "t(x)", "t_j"
 FULL_TIES = "ties full"
