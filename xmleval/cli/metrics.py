@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from xmleval.cli.output import show
+from xmleval.cli.output import program_name, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.report.report import ARROWS
@@ -63,7 +63,7 @@ def example(metric: Metric) -> str:
     average = metric.averages[0] if metric.averages else None
     params = tuple((name, param.example) for name, param in metric.params.items())
     spec = Spec(metric, average, params, 5 if metric.cutoff == "required" else None)
-    words = ["xmleval", "evaluate", "demo/Y_test.npz"]
+    words = ["evaluate", "demo/Y_test.npz"]
     if spec.needs:
         words.append("demo/model_head_indices.npy")
     words += ["--metrics", str(spec)]
@@ -73,7 +73,7 @@ def example(metric: Metric) -> str:
         words += ["--train", "demo/Y_train.npz"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
-    return shlex.join(words)
+    return f"{program_name()} {shlex.join(words)}"
 
 
 def _needs(metric: Metric) -> str:
