@@ -77,7 +77,9 @@ def short_table(found: dict[str, Any]) -> str:
     lines = ["| measures | rows x labels | xmleval, s | fastest other, s |", "|---|---|---:|---|"]
     for title, family, name in SHORT:
         size = SIZES[name]
-        records = {r["library"]: r for r in found["records"] if (r["family"], r["workload"]) == (family, name)}
+        records = {
+            r["library"]: r for r in found["records"] if (r["family"], r["workload"]) == (family, name)
+        }
         first = records["xmleval"]
         others = [
             (record["seconds"], f"{library} {record['seconds']:.3g}", share_of(record, first))

@@ -52,7 +52,10 @@ def measures_table() -> str:
     from xmleval.report.report import ARROWS
 
     rows = [
-        [f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip(), metric.formula]
+        [
+            f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip(),
+            metric.formula,
+        ]
         for metric in TABLE
     ]
     return to_table(["name", "formula"], rows)
@@ -152,7 +155,9 @@ def output(command: str, work: Path, programs: Path) -> str:
 def commands_of(block: re.Match[str]) -> list[str]:
     """Return the commands of a block of examples that are run."""
     prompt = PROMPT[block[1]]
-    return [line.removeprefix(prompt) for line in block[2].splitlines() if line.startswith(f"{prompt}xmleval ")]
+    return [
+        line.removeprefix(prompt) for line in block[2].splitlines() if line.startswith(f"{prompt}xmleval ")
+    ]
 
 
 def shell_commands(text: str) -> list[str]:

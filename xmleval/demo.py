@@ -26,7 +26,7 @@ Lists = dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
 
 
 class Demo(NamedTuple):
-    """Labels of training, validation and test instances, and the top-k lists of two models for the last two."""
+    """Labels of three sets of instances, and the top-k lists of two models for two of them."""
 
     y_train: scipy.sparse.csr_array
     y_test: scipy.sparse.csr_array

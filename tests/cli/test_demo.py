@@ -111,7 +111,9 @@ def test_rules_are_fitted_to_other_instances_than_they_are_evaluated_on(saved: P
     )
     for decision in ("top3", shlex.quote(str(saved / "rule.npz"))):
         sets = f"--metrics f1.micro --format json --decision {decision}"
-        values[decision] = json.loads(run(f"evaluate {folder}/Y_test.npz {folder}/model_head {sets}"))["values"]
+        values[decision] = json.loads(run(f"evaluate {folder}/Y_test.npz {folder}/model_head {sets}"))[
+            "values"
+        ]
     top, fitted = (value["f1.micro"] for value in values.values())
     assert fitted > top + 0.02
 
