@@ -42,14 +42,14 @@ def doctests(path: Path) -> int:
     return read(path).count("\n>>> ")
 
 
-@pytest.mark.parametrize("path", filter(doctests, DOCUMENTS), ids=name_of)
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if doctests(path)], ids=name_of)
 def test_python_examples_run(path: Path) -> None:
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert tried == doctests(path)
     assert failed == 0
 
 
-@pytest.mark.parametrize("path", filter(lambda path: shell_commands(read(path)), DOCUMENTS), ids=name_of)
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if shell_commands(read(path))], ids=name_of)
 def test_shell_examples_print_what_is_shown(path: Path) -> None:
     text = read(path)
     assert with_outputs(text) == text
