@@ -1,4 +1,4 @@
-"""Results as Markdown, for the README and for reading."""
+"""Results as Markdown, for the documentation and for reading."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.comparisons import FAMILIES
+from benchmarks.comparisons import FAMILIES, is_own
 from benchmarks.growth import plot
+from benchmarks.workloads import SIZES
 
 MIB = 1 << 20
 KEY_BYTES = {"micro_auc": 4, "macro_auc": 8}  # a stored score; with its label, a key is twice as wide
@@ -23,6 +24,17 @@ QUOTED: dict[tuple[str, str], dict[str, float]] = {
     ("at_k_matrix", "W3"): {"pyxclib": 1.14},
     ("at_k_matrix", "W4"): {"pyxclib": 5.5},
 }
+# The cases of the short table: what is computed, in few words, from which family on which workload.
+SHORT = (
+    ("P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 lists", "at_k_lists", "W2"),
+    ("the same", "at_k_lists", "W3"),
+    ("the same", "at_k_lists", "W4"),
+    ("the same from sparse scores, 100 per row", "at_k_matrix", "W4"),
+    ("F1 micro, macro, samples from sparse sets", "sets", "W4"),
+    ("one-error, coverage, ranking loss, LRAP, row AUC from dense scores", "ranking", "W1d"),
+    ("micro-AUC from sparse scores, 100 per row", "micro_auc", "W4"),
+    ("macro-AUC from dense scores", "macro_auc", "W1d"),
+)
 
 
 def write_report(folder: Path) -> str:
@@ -58,6 +70,35 @@ def report(found: dict[str, dict[str, Any]]) -> str:
     if "growth" in found:
         parts.append(growth_table(found["growth"]))
     return "\n\n".join(parts) + "\n"
+
+
+def short_table(found: dict[str, Any]) -> str:
+    """Lay out a few cases, each beside the fastest of the other libraries."""
+    lines = ["| measures | rows x labels | xmleval, s | fastest other, s |", "|---|---|---:|---|"]
+    for title, family, name in SHORT:
+        size = SIZES[name]
+        records = {
+            r["library"]: r for r in found["records"] if (r["family"], r["workload"]) == (family, name)
+        }
+        first = records["xmleval"]
+        others = [
+            (record["seconds"], f"{library} {record['seconds']:.3g}", share_of(record, first))
+            for library, record in records.items()
+            if "seconds" in record and not is_own(library)
+        ]
+        quoted = QUOTED.get((family, name), {}).items()
+        others += [(value, f"{library} {value:.3g}", "quoted") for library, value in quoted]
+        spent, shown, note = min(others)
+        ratio = ", ".join(filter(None, [times(spent / first["seconds"]), note]))
+        cells = [title, f"{size.rows:,} x {size.labels:,}", seconds(first), f"{shown} ({ratio})"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def share_of(record: dict[str, Any], first: dict[str, Any]) -> str:
+    """Say how many of the values another library computes, where it lacks some."""
+    own, all_of_them = len(record["values"]), len(first["values"])
+    return f"{own} of {all_of_them} values" if own < all_of_them else ""
 
 
 def threads_table(found: dict[str, Any]) -> str:

@@ -1,9 +1,13 @@
-"""Keep README.md true: write its tables and the output of its shell examples, or list commands.
+"""Keep the documentation current: write its tables and the output of its shell examples, or list commands.
 
 python scripts/readme.py write              rewrite tables and outputs
 python scripts/readme.py command test       print the first command that installs and tests
 python scripts/readme.py command demo       print the first command that installs and runs
-python scripts/readme.py shell              print every other shell command, one a line
+python scripts/readme.py shell              print every xmleval command of the examples, one a line
+
+A table stands between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. Lines of a
+`console` block that start with `$ ` are run, and what they print is written below them. Lines of a `sh` block
+that start with `xmleval ` are run, too, but what they print is not shown.
 """
 
 from __future__ import annotations
@@ -13,74 +17,152 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
-RESULTS = README.parent / "benchmarks" / "results"
-CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCUMENTS = (
+    README,
+    *(
+        ROOT / folder / "README.md"
+        for folder in (
+            "xmleval/cli", "xmleval/input", "xmleval/metrics", "xmleval/thresholds", "benchmarks",
+            "scripts/limo",
+        )
+    ),
+)  # fmt: skip
+RESULTS = ROOT / "benchmarks" / "results"
+EXAMPLES = re.compile(r"```(console|sh)\n(.*?)```", re.S)
+PROMPT = {"console": "$ ", "sh": ""}
 INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
+PROGRAM = f"#!{sys.executable}\nimport sys\nfrom xmleval.cli import main\nsys.exit(main())\n"
+
+
+def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
 def measures_table() -> str:
-    """Return the table of measures as Markdown."""
+    """Return names and formulas of the measures."""
+    from xmleval.cli.metrics import name_of
+    from xmleval.metrics import TABLE
+    from xmleval.report.report import ARROWS
+
+    rows = [
+        [
+            f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip(),
+            metric.formula,
+        ]
+        for metric in TABLE
+    ]
+    return to_table(["name", "formula"], rows)
+
+
+def records_table() -> str:
+    """Return what the records of the measures say."""
     from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
     from xmleval.report.arrows import ARROWS
 
-    lines = ["| name | measure | | range | formula | source |", "|---|---|---|---|---|---|"]
-    for metric in TABLE:
-        cells = [
+    rows = [
+        [
             f"`{name_of(metric, '|'.join(metric.averages))}`", metric.title, ARROWS[metric.direction],
             range_of(metric), metric.formula, metric.reference,
-        ]  # fmt: skip
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines)
+        ]
+        for metric in TABLE
+    ]  # fmt: skip
+    return to_table(["name", "measure", "", "range", "formula", "source"], rows)
 
 
-def speed_tables() -> str:
+def formats_table() -> str:
+    """Return what the records of the file formats say."""
+    from xmleval.input.formats.registry import FORMATS
+
+    rows = []
+    for known in FORMATS:
+        kinds = " and ".join(kind for kind in ("truth", "scores") if known.holds(kind))
+        written = ", ".join(known.written or known.extensions) if known.write else ""
+        rows.append([f"`{known.name}`", known.title, known.files, kinds, written])
+    return to_table(["format", "what it is", "files", "holds", "written"], rows)
+
+
+def speed_table() -> str:
+    """Return a few lines of what the benchmark runner measured last."""
+    from benchmarks.tables import read_results, short_table
+
+    return short_table(read_results(RESULTS)["comparison"])
+
+
+def benchmark_tables() -> str:
     """Return the tables and the plot that the benchmark runner wrote last."""
-    text = (RESULTS / "tables.md").read_text().strip()
-    plot = (RESULTS / "growth.svg").relative_to(README.parent)
+    text = (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
     drawn = "Seconds over stored scores and over labels, on logarithmic axes"
-    return f"{text}\n\n![{drawn}]({plot})"
+    return f"{text}\n\n![{drawn}](results/growth.svg)"
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "measures": measures_table,
+    "records": records_table,
+    "formats": formats_table,
+    "speed": speed_table,
+    "benchmarks": benchmark_tables,
+}
 
 
 def with_tables(text: str) -> str:
-    """Return the text with what stands between its markers written anew."""
-    for name, write in (("measures", measures_table), ("speed", speed_tables)):
+    """Return a text with its tables written anew."""
+    for name, write in TABLES.items():
         begin, end = f"<!-- {name}: written by scripts/readme.py -->", f"<!-- end of {name} -->"
-        head, rest = text.split(begin)
-        text = f"{head}{begin}\n{write()}\n{end}{rest.split(end)[1]}"
+        if begin in text:
+            head, rest = text.split(begin)
+            text = f"{head}{begin}\n{write()}\n{end}{rest.split(end)[1]}"
     return text
 
 
 def with_outputs(text: str) -> str:
-    """Return the text with the output of every `$ xmleval ...` line of its console blocks written anew."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Return a text with its examples run, and the output of its console blocks written anew."""
+    with tempfile.TemporaryDirectory() as name:
+        work, programs = Path(name, "work"), Path(name, "programs")
+        work.mkdir()
+        programs.mkdir()
+        (programs / "xmleval").write_text(PROGRAM)
+        (programs / "xmleval").chmod(0o755)
 
         def run(block: re.Match[str]) -> str:
-            commands = [line[2:] for line in block[1].splitlines() if line.startswith("$ ")]
-            return "```console\n" + "".join(f"$ {c}\n{output(c, folder)}" for c in commands) + "```"
+            shown = "".join(f"$ {line}\n{output(line, work, programs)}" for line in commands_of(block))
+            return f"```console\n{shown}```" if block[1] == "console" else block[0]
 
-        return CONSOLE.sub(run, text)
+        return EXAMPLES.sub(run, text)
 
 
-def output(command: str, folder: str) -> str:
+def output(command: str, work: Path, programs: Path) -> str:
     """Return what a command prints on standard output; it must succeed and say nothing else."""
-    words = command.replace("xmleval", f"{sys.executable} -m xmleval", 1)
-    path = os.pathsep.join(filter(None, [str(README.parent), os.environ.get("PYTHONPATH")]))
+    found = {name: os.environ.get(name) for name in ("PATH", "PYTHONPATH")}
+    first = {"PATH": str(programs), "PYTHONPATH": str(ROOT)}
+    paths = {name: os.pathsep.join(filter(None, [first[name], found[name]])) for name in first}
     done = subprocess.run(
-        words, shell=True, cwd=folder, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": path},
+        command, shell=True, cwd=work, capture_output=True, text=True, encoding="utf-8", check=False,
+        env=os.environ | paths,
     )  # fmt: skip
     if done.returncode or done.stderr:
         raise RuntimeError(f"{command}: exit {done.returncode}\n{done.stderr}")
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
+def commands_of(block: re.Match[str]) -> list[str]:
+    """Return the commands of a block of examples that are run."""
+    prompt = PROMPT[block[1]]
+    return [
+        line.removeprefix(prompt) for line in block[2].splitlines() if line.startswith(f"{prompt}xmleval ")
+    ]
+
+
 def shell_commands(text: str) -> list[str]:
-    """Return the commands of the console blocks."""
-    return [line[2:] for block in CONSOLE.findall(text) for line in block.splitlines() if line[:2] == "$ "]
+    """Return the commands of all examples."""
+    return [line for block in EXAMPLES.finditer(text) for line in commands_of(block)]
 
 
 def install_command(text: str, kind: str) -> str:
@@ -92,13 +174,14 @@ def install_command(text: str, kind: str) -> str:
 
 def main(arguments: list[str]) -> None:
     """Run one of the commands above."""
-    text = README.read_text()
     if arguments == ["write"]:
-        README.write_text(with_outputs(with_tables(text)))
+        sys.path.insert(0, str(ROOT))
+        for path in DOCUMENTS:
+            path.write_text(with_outputs(with_tables(path.read_text(encoding="utf-8"))), encoding="utf-8")
     elif arguments == ["shell"]:
-        print("\n".join(shell_commands(text)))
+        print("\n".join(line for path in DOCUMENTS for line in shell_commands(path.read_text("utf-8"))))
     elif arguments[:1] == ["command"]:
-        print(install_command(text, arguments[1]))
+        print(install_command(README.read_text("utf-8"), arguments[1]))
     else:
         sys.exit(__doc__)
 

@@ -1,28 +1,76 @@
-"""README.md says what the program does: its examples run, its tables are current."""
+"""The documentation says what the program does: examples run, tables are current, links lead somewhere."""
 
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
+
+import pytest
 
 from benchmarks.comparisons import FAMILIES
 from benchmarks.tables import read_results, report
 from scripts.readme import (
+    DOCUMENTS,
+    EXAMPLES,
     README,
     RESULTS,
+    ROOT,
+    TABLES,
     install_command,
-    measures_table,
-    speed_tables,
+    shell_commands,
     with_outputs,
     with_tables,
 )
+from xmleval.conventions import CHOICES
 from xmleval.input.formats.registry import FORMATS
 
+PAGES = [*DOCUMENTS, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md"))]
+REPOSITORY = "https://github.com/xmleval/xmleval"
+LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.M)
 
-def test_python_examples_run() -> None:
-    failed, tried = doctest.testfile(str(README), module_relative=False)
-    assert tried > 10
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def doctests(path: Path) -> int:
+    return read(path).count("\n>>> ")
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if doctests(path)], ids=name_of)
+def test_python_examples_run(path: Path) -> None:
+    failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert tried == doctests(path)
     assert failed == 0
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if shell_commands(read(path))], ids=name_of)
+def test_shell_examples_print_what_is_shown(path: Path) -> None:
+    text = read(path)
+    assert with_outputs(text) == text
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_tables_are_current(path: Path) -> None:
+    text = read(path)
+    assert with_tables(text) == text
+
+
+def test_every_table_has_a_place() -> None:
+    for name in TABLES:
+        marker = f"<!-- {name}: written by scripts/readme.py -->"
+        assert sum(read(path).count(marker) for path in DOCUMENTS) == 1
+
+
+def test_documents_are_all_there_are() -> None:
+    folders = [ROOT / name for name in ("xmleval", "tests", "benchmarks", "scripts")]
+    found = {path for folder in folders for path in folder.rglob("*.md")} - {RESULTS / "tables.md"}
+    assert found == {*DOCUMENTS} - {README}
 
 
 def test_speed_is_that_of_the_last_full_run() -> None:
@@ -33,34 +81,39 @@ def test_speed_is_that_of_the_last_full_run() -> None:
     assert cases == {(family, name) for family, case in FAMILIES.items() for name in case.workloads}
     assert (RESULTS / "tables.md").read_text() == report(found)
     assert (RESULTS / "growth.svg").stat().st_size < 100_000
-    assert speed_tables() in README.read_text()
 
 
-def test_tables_are_current() -> None:
-    text = README.read_text()
-    assert measures_table() in text
-    assert with_tables(text) == text
-
-
-def test_shell_examples_print_what_is_shown() -> None:
-    text = README.read_text()
-    assert with_outputs(text) == text
-
-
-def test_every_format_is_named() -> None:
-    text = README.read_text()
+def test_every_format_and_convention_is_named() -> None:
+    formats = read(ROOT / "xmleval" / "input" / "README.md")
     for known in FORMATS:
-        assert f"`{known.name}`" in text
-        assert all(ending.removesuffix(".gz") in text for ending in known.extensions)
+        assert f"`{known.name}`" in formats
+        assert all(ending.removesuffix(".gz") in formats for ending in known.extensions)
+    rows = {line.split("`")[1]: line for line in read(README).splitlines() if line.startswith("| `")}
+    for name, choices in CHOICES.items():
+        shown = [f"{choice:g}" if isinstance(choice, float) else str(choice) for choice in choices]
+        assert all(f"`{choice}`" in rows[name] for choice in shown)
 
 
-def test_first_screen_installs_and_runs() -> None:
-    text = README.read_text()
-    first_screen = "\n".join(text.splitlines()[:30])
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    for link in (inline or defined for inline, defined in LINK.findall(EXAMPLES.sub("", read(path)))):
+        target, _, _ = link.partition("#")
+        if path == README:
+            assert link.startswith("https://")  # a package index shows this page, and has no other files
+        if target.startswith(f"{REPOSITORY}/blob/main/"):
+            assert (ROOT / target.removeprefix(f"{REPOSITORY}/blob/main/")).is_file()
+        elif not target.startswith("https://"):
+            assert (path.parent / target).is_file()
+
+
+def test_the_first_page_is_short_and_begins_with_installing() -> None:
+    text = read(README)
+    assert text.count("\n") < 250
+    first_screen = "\n".join(text.splitlines()[:35])
     for kind in ("demo", "test"):
         command = install_command(first_screen, kind)
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
 
 
 def test_license_is_there() -> None:
-    assert "BSD 3-Clause" in (Path(README).parent / "LICENSE").read_text()
+    assert "BSD 3-Clause" in (ROOT / "LICENSE").read_text()

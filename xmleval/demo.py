@@ -15,19 +15,24 @@ from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats
 from xmleval.report.report import Report
 
-N_TRAIN, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1500, 20
+N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
 # How much a model prefers labels that are frequent in training, and how well it knows relevant ones
 BIAS = {"head": 0.8, "tail": -0.3}
 SIGNAL = {"head": 6.0, "tail": 7.0}
 
 
+Lists = dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+
+
 class Demo(NamedTuple):
-    """Labels of training and test instances, and the top-k lists of two models."""
+    """Labels of three sets of instances, and the top-k lists of two models for two of them."""
 
     y_train: scipy.sparse.csr_array
     y_test: scipy.sparse.csr_array
-    models: dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+    models: Lists
+    y_valid: scipy.sparse.csr_array
+    models_valid: Lists
 
 
 def make_demo(seed: int = 0) -> Demo:
@@ -54,12 +59,9 @@ def make_demo(seed: int = 0) -> Demo:
     y_train = _draw_labels(rng, N_TRAIN, log_frequency)
     y_test = _draw_labels(rng, N_TEST, log_frequency)
     prior = np.log1p(np.bincount(y_train.indices, minlength=N_LABELS))
-    relevant = y_test.toarray()
-    models = {}
-    for name, bias in BIAS.items():
-        noise = rng.gumbel(size=relevant.shape)
-        models[name] = _top(SIGNAL[name] * relevant + bias * prior + noise)
-    return Demo(y_train, y_test, models)
+    models = _predict(rng, y_test, prior)
+    y_valid = _draw_labels(rng, N_VALID, log_frequency)
+    return Demo(y_train, y_test, models, y_valid, _predict(rng, y_valid, prior))
 
 
 def evaluate_demo(demo: Demo) -> dict[str, Report]:
@@ -94,10 +96,11 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
         If the folder holds other files, which might be someone's data.
     """
     arrays: dict[str, NDArray[np.int32] | NDArray[np.float32]] = {}
-    for name, (labels, scores) in demo.models.items():
-        arrays[f"model_{name}_indices.npy"] = labels
-        arrays[f"model_{name}_scores.npy"] = scores
-    matrices = {"Y_train.npz": demo.y_train, "Y_test.npz": demo.y_test}
+    for models, end in ((demo.models_valid, "_valid"), (demo.models, "")):
+        for name, (labels, scores) in models.items():
+            arrays[f"model_{name}{end}_indices.npy"] = labels
+            arrays[f"model_{name}{end}_scores.npy"] = scores
+    matrices = {"Y_train.npz": demo.y_train, "Y_valid.npz": demo.y_valid, "Y_test.npz": demo.y_test}
     folder.mkdir(parents=True, exist_ok=True)
     others = sorted(path.name for path in folder.iterdir() if path.name not in {*arrays, *matrices})
     if others:
@@ -119,6 +122,16 @@ def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -
     rows = np.repeat(np.arange(n_rows), sizes)
     ones = np.ones(rows.size, np.float32)
     return scipy.sparse.csr_array((ones, (rows, order[chosen])), shape=(n_rows, log_frequency.size))
+
+
+def _predict(rng: np.random.Generator, truth: scipy.sparse.csr_array, prior: Floats) -> Lists:
+    """Return the top-k lists of both models: noisy sums of what is relevant and what is frequent."""
+    relevant = truth.toarray()
+    models = {}
+    for name, bias in BIAS.items():
+        noise = rng.gumbel(size=relevant.shape)
+        models[name] = _top(SIGNAL[name] * relevant + bias * prior + noise)
+    return models
 
 
 def _top(scores: Floats) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,12 @@ def test_the_demo_prints_both_models_and_they_disagree(run: Any) -> None:
 
 def test_the_demo_is_the_same_every_time() -> None:
     one, other = demo.make_demo(), demo.make_demo()
-    assert (one.y_train != other.y_train).nnz == (one.y_test != other.y_test).nnz == 0
-    for name, (labels, scores) in one.models.items():
-        np.testing.assert_array_equal(labels, other.models[name][0])
-        np.testing.assert_array_equal(scores, other.models[name][1])
+    for part in ("y_train", "y_valid", "y_test"):
+        assert (getattr(one, part) != getattr(other, part)).nnz == 0
+    for models, again in ((one.models, other.models), (one.models_valid, other.models_valid)):
+        for name, (labels, scores) in models.items():
+            np.testing.assert_array_equal(labels, again[name][0])
+            np.testing.assert_array_equal(scores, again[name][1])
     assert one.y_train.shape[1] == one.y_test.shape[1]
     assert set(np.unique(one.y_train.data)) == {1}
 
@@ -81,13 +84,47 @@ def test_what_the_demo_suggests_works(run: Any, tmp_path: Path, monkeypatch: pyt
     assert read_scores("demo/model_head")[1] is not None
 
 
+def test_what_is_suggested_runs_where_no_shell_finds_the_program(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    there = tmp_path / "my tools" / "xmleval"
+    there.parent.mkdir()
+    there.touch(mode=0o755)
+    for started, expected in (
+        (there, shlex.quote(str(there))),
+        (Path("somewhere/xmleval/__main__.py"), f"{shlex.quote(sys.executable)} -m xmleval"),
+    ):
+        monkeypatch.setattr(sys, "argv", [str(started)])
+        assert f"\n  {expected} demo --save demo\n" in run("demo")
+        assert f"\nexample: {expected} evaluate " in run("metrics p")
+    monkeypatch.setattr(sys, "argv", [str(there)])
+    monkeypatch.setenv("PATH", str(there.parent))
+    assert "\n  xmleval demo --save demo\n" in run("demo")
+
+
+def test_rules_are_fitted_to_other_instances_than_they_are_evaluated_on(saved: Path, run: Any) -> None:
+    folder = shlex.quote(str(saved / "demo"))
+    values = {}
+    run(
+        f"threshold fit {folder}/Y_valid.npz {folder}/model_head_valid --measure f1.micro "
+        f"--output {shlex.quote(str(saved / 'rule.npz'))}"
+    )
+    for decision in ("top3", shlex.quote(str(saved / "rule.npz"))):
+        sets = f"--metrics f1.micro --format json --decision {decision}"
+        values[decision] = json.loads(run(f"evaluate {folder}/Y_test.npz {folder}/model_head {sets}"))[
+            "values"
+        ]
+    top, fitted = (value["f1.micro"] for value in values.values())
+    assert fitted > top + 0.02
+
+
 def test_the_demo_keeps_to_a_folder_of_its_own(
     run: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "my demo"
     printed = run(f"demo --save {shlex.quote(str(folder))}")
     files = sorted(folder.iterdir())
-    assert all(str(path) in printed for path in files)
+    assert f"Wrote {len(files)} files to {folder}\n" in printed
     run(f"demo --save {shlex.quote(str(folder))}")
     command = next(line for line in printed.splitlines() if "--train" in line).strip()
     run(command)

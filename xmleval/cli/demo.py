@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from xmleval.cli.output import show
+from xmleval.cli.output import program_name, show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
 from xmleval.report.arrows import ARROWS
 from xmleval.report.report import Report
@@ -33,7 +33,7 @@ def demo(folder: Path | None) -> None:
         "",
         _side_by_side(reports),
         "* better. P counts every hit alike, PSP weighs hits of rare labels more: the models swap places.",
-        *(["", f"Wrote {', '.join(map(str, written))}"] if written else []),
+        *(["", f"Wrote {len(written)} files to {folder}"] if written else []),
         "",
         "Next:",
         *(f"  {command}" for command in next_commands(folder)),
@@ -42,14 +42,14 @@ def demo(folder: Path | None) -> None:
 
 def next_commands(folder: Path | None) -> list[str]:
     """Return commands to type next; they work as they stand."""
-    name = shlex.quote(str(folder or "demo"))
-    evaluate = f"xmleval evaluate {name}/Y_test.npz {name}/model"
+    name, program = shlex.quote(str(folder or "demo")), program_name()
+    evaluate = f"{program} evaluate {name}/Y_test.npz {name}/model"
     return [
-        *([] if folder else [f"xmleval demo --save {name}"]),
+        *([] if folder else [f"{program} demo --save {name}"]),
         f"{evaluate}_head_indices.npy --train {name}/Y_train.npz",
         f"{evaluate}_tail_indices.npy --train {name}/Y_train.npz --format json --output tail.json",
         f"{evaluate}_tail_indices.npy --metrics sets --decision top3",
-        "xmleval metrics psp",
+        f"{program} metrics psp",
     ]
 
 

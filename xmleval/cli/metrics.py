@@ -9,14 +9,14 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from xmleval.cli.output import show
+from xmleval.cli.output import program_name, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.report.arrows import ARROWS
 from xmleval.spec import Spec, parse_spec
 
-CUTOFF = {"none": "", "required": "@k", "optional": "[@k]"}
-LEGEND = """@k: among the first k labels; [@k]: the first k labels are the set.  ↑ higher, ↓ lower is better.
+CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}
+LEGEND = """@k: among the first k labels, @all: among all; [@k]: the first k labels are the set.  ↑ higher, ↓ lower is better.
 scores: SCORES; sets: --pred or --decision; propensity: --train or --inverse-propensity.
 groups: {groups}; `xmleval metrics NAME` explains a measure or a group."""
 DIRECTION = {"up": "higher is better", "down": "lower is better", "none": "describes the labels"}
@@ -63,7 +63,7 @@ def example(metric: Metric) -> str:
     average = metric.averages[0] if metric.averages else None
     params = tuple((name, param.example) for name, param in metric.params.items())
     spec = Spec(metric, average, params, 5 if metric.cutoff == "required" else None)
-    words = ["xmleval", "evaluate", "demo/Y_test.npz"]
+    words = ["evaluate", "demo/Y_test.npz"]
     if spec.needs:
         words.append("demo/model_head_indices.npy")
     words += ["--metrics", spec.name]
@@ -73,7 +73,7 @@ def example(metric: Metric) -> str:
         words += ["--train", "demo/Y_train.npz"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
-    return shlex.join(words)
+    return f"{program_name()} {shlex.join(words)}"
 
 
 def _needs(metric: Metric) -> str:

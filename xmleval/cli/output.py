@@ -6,6 +6,8 @@ import errno
 import math
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,6 +49,17 @@ def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | 
             for path in there:
                 if file.exists() and path.samefile(file):
                     raise ValueError(f"{path}: is an input; expected another file for the output")
+
+
+def program_name() -> str:
+    """Return what to type to run this program again: its name where a shell finds it, otherwise its path."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m xmleval"
+    found = shutil.which("xmleval")
+    if started.stem != "xmleval" or (found and Path(found).resolve() == started.resolve()):
+        return "xmleval"
+    return shlex.quote(str(started))
 
 
 def write_result(text: str, path: Path | None) -> None:

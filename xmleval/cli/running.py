@@ -198,7 +198,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
     folder: Path = options["checkpoint"]
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
-        f"--{name}": [] if options[name.replace("-", "_")] is None else [options[name.replace("-", "_")]]
+        f"--{name}": [] if (path := options[name.replace("-", "_")]) is None else [path]
         for name in ("pred", "train", "inverse-propensity", "exclude", "labels")
         if f"--{name}" not in files
     }
