@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.discounts import discount_sums
+from xmleval.discounts import discount_sums, discounts
 from xmleval.metrics.metric import Metric, Setting, one
 from xmleval.records import Counts, Floats, Ints, Profile
 
@@ -52,8 +52,7 @@ def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains among the first k, each over log2(1 + rank)."""
     assert setting.k
     depth = min(setting.k, table.shape[1])
-    discounts = 1.0 / np.log2(np.arange(2, depth + 2))
-    return within(table[:, :depth] * discounts, depth)
+    return within(table[:, :depth] * discounts(depth), depth)
 
 
 def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
