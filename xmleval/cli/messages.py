@@ -60,7 +60,7 @@ def naming_files(files: Mapping[str, object]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = spell_options(error.text)  # before there are names of files in it
+        text = spell_options(error.message)  # before there are names of files in it
         text = re.sub(r"\by_\w+\b(?!=)", lambda found: str(files.get(found[0], found[0])), text)
         raise ValueError(f"{files.get(error.argument, error.argument)}: {text}") from None
     except ValueError as error:

@@ -143,14 +143,17 @@ def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) ->
             lost = list(np.flatnonzero((scores != values) & (values == values))[:1])
         if lost:
             row = start + int(rows_of(ptr, np.array(lost))[0])
-            raise InputError(argument, f"row {row}: score {values[lost[0]]} is not exact in float64")
+            value = values[lost[0]]
+            raise InputError(argument, f"score {value} is not exact in float64", row=row, value=value)
     return np.ascontiguousarray(scores)
 
 
 def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
     if scores.size and np.isnan(scores.min()):
         row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
-        raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
+        raise InputError(
+            argument, "score nan is not a number; scores must be ordered", row=row, value=float("nan")
+        )
 
 
 def refuse_padding(argument: str, matrix: Any) -> None:
@@ -290,9 +293,8 @@ def _ranked_list(
         bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
         if bad.size:
             row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
-            raise InputError(
-                argument, f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
-            )
+            expected = f"0..{n_labels - 1} (or -1, an empty slot)"
+            raise InputError(argument, f"label id {label} is not in {expected}", row=row, value=label)
         ptr, ids, values = keep_entries(Entries(ptr, ids, values), ids >= 0)
         code, row, position = check_list(ptr, ids, n_labels)
     if code != FINE:
@@ -335,12 +337,12 @@ def _ragged_rows(
 def _score_of(argument: str, row: int, pair: Any) -> float:
     """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
+        raise InputError(argument, f"{pair!r} is not an (id, score) pair", row=row, value=pair)
     try:
         score = float(pair[1])
         lost = score != pair[1] and score == score
     except (TypeError, ValueError):
-        raise InputError(argument, f"row {row}: score {pair[1]!r} is not a number") from None
+        raise InputError(argument, f"score {pair[1]!r} is not a number", row=row, value=pair[1]) from None
     if lost or isinstance(pair[1], str):
-        raise InputError(argument, f"row {row}: score {pair[1]!r} is not exact in float64")
+        raise InputError(argument, f"score {pair[1]!r} is not exact in float64", row=row, value=pair[1])
     return score

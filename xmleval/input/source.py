@@ -96,4 +96,4 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
         if gap.any():
             row = int(gap.argmax())
             listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
-            raise InputError("y_score", f"row {start + row}: {listed}; {spec} needs {NO_GAPS}")
+            raise InputError("y_score", f"{listed}; {spec} needs {NO_GAPS}", row=start + row)

@@ -55,7 +55,7 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
             for block in rows.blocks():
                 yield most, block
         except InputError as error:
-            raise ValueError(f"{kind}, rows counted from {first}: {error.text}") from None
+            raise ValueError(f"{kind}, rows counted from {first}: {error.message}") from None
         first += rows.n_rows
 
 

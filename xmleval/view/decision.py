@@ -142,7 +142,9 @@ def refuse_infinite_leading(leading: Floats, start: int) -> None:
         value = leading[rows[0], places[0]]
         raise InputError(
             "y_score",
-            f"row {start + int(rows[0])}: score {value} is infinite; a linear rule needs finite ones",
+            f"score {value} is infinite; a linear rule needs finite ones",
+            row=start + int(rows[0]),
+            value=value,
         )
 
 
