@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "xmleval"
 ROOT = PACKAGE.parent
 FLOORS = {
-    "version": 0, "records": 0, "conventions": 0, "cached": 0, "kernels": 1, "files": 2,
+    "version": 0, "records": 0, "conventions": 0, "cached": 0, "message": 0, "kernels": 1, "files": 2,
     "input": 3, "budget": 3,
     "exact": 4, "threads": 4, "propensity": 4, "view": 5, "pooled": 6, "states": 7, "metrics": 8, "spec": 9,
     "engine": 10, "effectiveness": 10, "thresholds": 10, "report": 10, "evaluator": 10, "io": 10, "api": 11,

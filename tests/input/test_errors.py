@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from xmleval import evaluate
+from xmleval.cli.messages import spelled
 from xmleval.input.errors import InputError
+from xmleval.message import Keyword, Message
 
 
 def test_refusal_has_fields_and_travels_between_processes() -> None:
@@ -20,3 +22,11 @@ def test_refusal_has_fields_and_travels_between_processes() -> None:
         assert (error.argument, error.row) == ("y_score", 1)
         assert math.isnan(error.value)
         assert str(error) == "y_score: row 1: score nan is not a number; scores must be ordered"
+
+
+def test_keywords_in_messages_are_spelt_by_those_who_show_them() -> None:
+    needs = Message(Keyword("decision", "row(a,unlisted=0)"), " with ", Keyword("unlisted"))
+    error = InputError("y_score", Message("a=b; ", needs, ", ", Keyword("depth")), row=2)
+    for told in (error.message, pickle.loads(pickle.dumps(error.message))):
+        assert told == "row 2: a=b; decision=row(a,unlisted=0) with unlisted=, depth="
+        assert spelled(told) == "row 2: a=b; --decision row(a,unlisted=0) with --unlisted, depth="

@@ -12,6 +12,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.exact import Commit
+from xmleval.message import Keyword, Message
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
 from xmleval.pooled.score_runs import Needs, ScoreRuns
@@ -29,18 +30,18 @@ from xmleval.view.view import Completion, View
 
 ENDS = ("worst", "best")
 GAPS = {"samples": "rows with pairs", "macro": "rows"}  # what must list all labels, by average
-NO_GAPS = "unlisted= or a score for every label"
+NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 
 GIVEN_AS = {
-    "scores": "y_score=",
-    "cell scores": "scores in y_score=",
-    "equal weights": "rows without sample_weight=",
-    "sets": "y_pred= or decision=",
-    "propensity": "inverse_propensity=",
+    "scores": Message(Keyword("y_score")),
+    "cell scores": Message("scores in ", Keyword("y_score")),
+    "equal weights": Message("rows without ", Keyword("sample_weight")),
+    "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
+    "propensity": Message(Keyword("inverse_propensity")),
 }
 
 
-def missing_input(spec: Spec, inputs: set[str]) -> str | None:
+def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
     """Return the argument that a spec needs and nobody gave, or None."""
     return next((GIVEN_AS[need] for need in spec.needs if need not in inputs), None)
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.engine.plan import Plan, missing_input
+from xmleval.engine.plan import GIVEN_AS, Plan, missing_input
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.weights import check_propensity
+from xmleval.message import Keyword, Message
 from xmleval.records import Floats, Propensity
 from xmleval.spec import Spec, check_decision, check_width, expand_metrics, parse_decision
 from xmleval.thresholds.rule import Rule
@@ -81,8 +82,12 @@ class Settings:
         if bounds and resolved.unlisted_score is not None:
             raise InputError(
                 "bounds",
-                f"unlisted={resolved.unlisted_score:g} gives every label a score; only unlisted='below' "
-                "leaves anything open",
+                Message(
+                    Keyword("unlisted", f"{resolved.unlisted_score:g}"),
+                    " gives every label a score; only ",
+                    Keyword("unlisted", "'below'"),
+                    " leaves anything open",
+                ),
             )
         return cls(
             n_labels=n_labels,
@@ -138,23 +143,27 @@ class Settings:
     def plan(self, given: frozenset[str]) -> Plan:
         """Fix what to compute: all that was asked by name, and what the input allows of groups."""
         if "y_pred" in given and self.decision is not None:
-            raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
+            other = Keyword("decision", str(self.decision))
+            raise InputError("y_pred", Message("given together with ", other, "; choose one"))
         inputs = self._inputs(given)
         for spec, explicit in self.asked:
             needed = missing_input(spec, inputs)
             if explicit and needed:
-                raise ValueError(f"{spec} needs {needed}")
+                raise ValueError(Message(spec, " needs ", needed))
         specs = tuple(spec for spec, _ in self.asked if not missing_input(spec, inputs))
         if not specs:
-            needed = " or ".join(dict.fromkeys(str(missing_input(spec, inputs)) for spec, _ in self.asked))
-            hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
-            raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
+            several = dict.fromkeys(missing_input(spec, inputs) for spec, _ in self.asked)
+            needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
+            hint = ("; the group sets needs no more than ", Keyword("y_pred")) if "y_pred" in given else ()
+            raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
         if self.bounds and not any(spec.metric.bounded for spec in specs):
-            raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
+            none = f" is of no use here: none of {', '.join(map(str, specs))} has bounds"
+            raise ValueError(Message(Keyword("bounds"), none))
         curves = {"cell scores", "equal weights"} <= inputs
         by_label = any(spec.metric.extremes and spec.average == "macro" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
-            raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
+            either = GIVEN_AS["sets"], ", or ", GIVEN_AS["cell scores"], " and no weights"
+            raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
         if self.curve_points and not curves:
             raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
         return Plan(

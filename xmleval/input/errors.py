@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE
+from xmleval.message import Message
 
 
 class InputError(ValueError):
@@ -15,7 +16,7 @@ class InputError(ValueError):
     argument : str
         Name of the argument.
     reason : str
-        What is wrong with it.
+        What is wrong with it; a `Message` where it mentions keywords.
     row : int or None
         Row that is at fault, where a row is.
     value : object
@@ -27,9 +28,9 @@ class InputError(ValueError):
         self.argument, self.reason, self.row, self.value = argument, reason, row, value
 
     @property
-    def message(self) -> str:
+    def message(self) -> Message:
         """The row and the reason, without the argument."""
-        return self.reason if self.row is None else f"row {self.row}: {self.reason}"
+        return Message("" if self.row is None else f"row {self.row}: ", self.reason)
 
     def __str__(self) -> str:
         """Return the whole message, which starts with the argument's name."""

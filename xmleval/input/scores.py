@@ -33,6 +33,7 @@ from xmleval.kernels.ranking import (
     rank_rows,
     select_heads,
 )
+from xmleval.message import Keyword, Message
 from xmleval.records import Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
@@ -162,8 +163,11 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     if padded:
         raise InputError(
             argument,
-            "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or unlisted=0.0 where "
-            "every zero counts as not listed",
+            Message(
+                "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or ",
+                Keyword("unlisted", "0.0"),
+                " where every zero counts as not listed",
+            ),
         )
 
 
@@ -260,8 +264,8 @@ def _list_rows(
     scores = None if given_scores is None else as_array(argument, given_scores)
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
-    if scores is None and unlisted is not None:
-        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    if scores is None:
+        _refuse_unlisted(argument, unlisted)
     n_rows, width = labels.shape
 
     def block(start: int, stop: int) -> Ranking:
@@ -271,6 +275,12 @@ def _list_rows(
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
 
     return Rows(n_rows, n_labels, 24.0 * width, block)
+
+
+def _refuse_unlisted(argument: str, unlisted: float | None) -> None:
+    if unlisted is not None:
+        compares = Keyword("unlisted", f"{unlisted:g}"), " compares with scores; this list has none"
+        raise InputError(argument, Message(*compares))
 
 
 def _ranked_list(
@@ -316,8 +326,8 @@ def _ragged_rows(
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
-    if not with_scores and unlisted is not None:
-        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    if not with_scores:
+        _refuse_unlisted(argument, unlisted)
     scores: list[float] = []
     if with_scores:
         scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
