@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from xmleval.message import Keyword, Message
+
 CHOICES: dict[str, tuple[object, ...]] = {
     "auc_ties": ("half", "full", "none"),
     "loss_ties": ("full", "half", "none"),
@@ -81,7 +83,8 @@ class Conventions:
         if self.unlisted != "below":
             score = _number(self.unlisted)
             if score is None or math.isnan(score):
-                raise ValueError(f"unlisted={self.unlisted!r} is neither 'below' nor a number")
+                given = Keyword("unlisted", repr(self.unlisted))
+                raise ValueError(Message(given, " is neither 'below' nor a number"))
             object.__setattr__(self, "unlisted", score + 0.0)
 
     @property
@@ -142,7 +145,8 @@ def resolve_conventions(
         found = given
     elif isinstance(given, str):
         if given not in PRESETS:
-            raise ValueError(f"conventions={given!r} is not one of {', '.join(PRESETS)}")
+            preset = Keyword("conventions", repr(given))
+            raise ValueError(Message(preset, f" is not one of {', '.join(PRESETS)}"))
         found = PRESETS[given]
     elif isinstance(given, Mapping):
         unknown = sorted(set(given) - {f.name for f in fields(Conventions)})

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
+from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
 from xmleval.records import Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision
 
 GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states that no measure names
-NO_GAPS = "unlisted= or a score for every label"
+NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
 ORDER = [
     *dict.fromkeys(s for m in TABLE for s in ([m.state] if isinstance(m.state, str) else m.state.values()))
@@ -35,7 +36,7 @@ class Plan:
     bounds: bool = False
     curve_points: int = 0
     insisted: frozenset[str] = frozenset()  # specs that were asked for by name
-    left_out: dict[str, str] = field(default_factory=dict)  # members of groups, and the input they need
+    left_out: dict[str, Message] = field(default_factory=dict)  # members of groups, and the input they need
 
     def setting(self, spec: Spec) -> Setting:
         """Return what a spec's formula depends on."""

@@ -1,7 +1,7 @@
 """Runs of the command line that are killed at chosen moments, each in a process of its own.
 
-Called as ``python -m tests.cli.killed_runs COUNT...  -- WORDS...``: runs `xmleval WORDS...` once for each COUNT,
-each time in a fork that is killed when it makes that call of those below, and once more to the end.
+Called as ``python -m tests.cli.killed_runs COUNT...  -- WORDS...``: runs `xmleval WORDS...` once for each
+COUNT, each time in a fork that is killed when it makes that call of those below, and once more to the end.
 """
 
 from __future__ import annotations

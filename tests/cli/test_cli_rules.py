@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from tests.examples import LABELS, SCORES, Y_TEST
 from xmleval import evaluate
 from xmleval.cli import main
-from xmleval.cli.messages import spell_options
 from xmleval.input.formats.registry import read_truth
 from xmleval.thresholds import Rule, fit
 
@@ -154,9 +153,6 @@ def test_names_of_rules_stay_as_they_are(folder: Path, run: Any, refused: Any) -
     said = refused("evaluate Y_test.npz m --metrics sets --decision rule.npz --unlisted 0.5")
     assert f"--decision {name} was fitted for another --unlisted than 0.5" in said
     assert "unlisted=0)#" in said
-    assert spell_options("decision=row(a,unlisted=0)#1 with unlisted=, bounds=") == (
-        "--decision row(a,unlisted=0)#1 with --unlisted, --bounds"
-    )
     sp.save_npz("bounds=1.npz", sp.csr_array((3, 5)))
     assert "bounds=1.npz" in refused(
         "threshold fit Y_test.npz bounds=1.npz --measure f1.micro --output r.npz"

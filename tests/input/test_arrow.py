@@ -287,7 +287,7 @@ def test_nothing_half_written(tmp_path: Path) -> None:
     parts = sp.csr_array([[1, 0]]), sp.csr_array([[1, 0], [0, 2]])
     for bad, said in (
         (parts[1], "truth: row 1: value 2"),
-        (Pieces(None, None, lambda _: iter(parts)), "truth, rows counted from 1: row 1: value 2"),
+        (Pieces(None, None, lambda _: iter(parts)), "truth: row 2: value 2"),
         (Pieces(None, 3, lambda _: iter(parts)), "has 2 labels; 3 were expected"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
-from xmleval.cli.messages import naming_files
 from xmleval.cli.named import read_named, read_numbered_truth
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
@@ -67,7 +66,7 @@ def convert(
         n_labels = width
     assert writer.write
     arguments = ("truth", "scores", "matrix")
-    with naming_files(dict.fromkeys(arguments, given.name)), naming_rows(dict.fromkeys(arguments, reader), 0):
+    with naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name)):
         writer.write(target, data, given.kind, n_labels)
 
 

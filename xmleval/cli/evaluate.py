@@ -181,6 +181,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
 
 
 def _refuse_together(options: dict[str, Any], pairs: tuple[tuple[str, str], ...]) -> None:
-    for one, other in pairs:
-        if options[one] is not None and options[other] is not None:
-            raise click.UsageError(f"--{one} and --{other} exclude each other", click.get_current_context())
+    for pair in pairs:
+        if all(options[name] is not None for name in pair):
+            one, other = (f"--{name.replace('_', '-')}" for name in pair)
+            raise click.UsageError(f"{one} and {other} exclude each other", click.get_current_context())

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from xmleval.cli.messages import naming_files
 from xmleval.cli.stream import Rows
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
@@ -17,8 +16,7 @@ from xmleval.spec import Spec, expand_metrics
 
 def without(rows: Rows, options: dict[str, Any]) -> Rows:
     """Take pairs out of all inputs, or refuse what would still see them."""
-    with naming_files({}):
-        unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
+    unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
     if unlisted is not None:
         preset = options["unlisted"] is None
         given = (

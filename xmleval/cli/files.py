@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from xmleval.cli.messages import spelling_formats
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
@@ -101,8 +100,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
 
 
 def _as_input(name: str, kind: str | None, files: list[Path], input_format: str | None) -> Input:
-    with spelling_formats():
-        found = [find_input_format(path, kind, input_format) for path in files]
+    found = [find_input_format(path, kind, input_format) for path in files]
     shards = [Shard(completed, known) for known, completed in found]
     return Input(name, kind or _only_kind(shards[0]), shards)
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 import click
 
 from xmleval.input.errors import InputError
+from xmleval.message import Keyword, Message
 
-# Keywords of the Python interface that messages mention as NAME= or NAME=value, as they are called here.
-KEYWORDS = {
+# What keywords of the Python interface are called here.
+OPTIONS = {
     "y_score": "SCORES",
     "y_pred": "--pred",
     "inverse_propensity": "--train or --inverse-propensity",
@@ -22,6 +23,7 @@ KEYWORDS = {
     "bounds": "--bounds",
     "keep_labels": "--per-label",
     "memory": "--memory",
+    "format": "--input-format",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 
@@ -36,22 +38,20 @@ def one_line(error: BaseException) -> str:
     elif isinstance(error, MemoryError):
         text = f"not enough memory: {error}"
     else:
-        text = str(error)
+        text = spelled(error.args[0]) if len(error.args) == 1 else str(error)
     text = re.sub(r"\s*[\t\r\n]+\s*", " ", text)
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 100]} ... {text[-95:]}"
 
 
-def spell_options(text: str) -> str:
-    """Replace keywords of the Python interface, ``decision=top3``, by options, ``--decision top3``.
+def spelled(told: object) -> str:
+    """Return a message with options, ``--decision top3``, for the keywords of Python, ``decision=top3``."""
+    return told.spelled(_option) if isinstance(told, Message) else str(told)
 
-    What stands in the parentheses of a name, as in ``row(f1.samples,k=8,unlisted=0)``, is part of the name.
-    """
-    return re.sub(
-        rf"\w\([^()]*\)|\b({'|'.join(KEYWORDS)})=(?=([^\s,;]?))",
-        lambda found: KEYWORDS[found[1]] + " " * bool(found[2]) if found[1] else found[0],
-        text,
-    )
+
+def _option(keyword: Keyword) -> str:
+    name = OPTIONS.get(keyword.name)
+    return str(keyword) if name is None else f"{name} {keyword.value}".rstrip()
 
 
 @contextlib.contextmanager
@@ -60,17 +60,4 @@ def naming_files(files: Mapping[str, object]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = spell_options(error.text)  # before there are names of files in it
-        text = re.sub(r"\by_\w+\b(?!=)", lambda found: str(files.get(found[0], found[0])), text)
-        raise ValueError(f"{files.get(error.argument, error.argument)}: {text}") from None
-    except ValueError as error:
-        raise ValueError(spell_options(str(error))) from None
-
-
-@contextlib.contextmanager
-def spelling_formats() -> Iterator[None]:
-    """Raise errors about formats with the option that tells one."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(re.sub(r"format=$", "--input-format", str(error))) from None
+        raise ValueError(Message(files.get(error.argument, error.argument), ": ", error.message)) from None

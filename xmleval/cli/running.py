@@ -17,7 +17,7 @@ from xmleval.budget import memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.excluding import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input
-from xmleval.cli.messages import naming_files, spell_options
+from xmleval.cli.messages import naming_files, spelled
 from xmleval.cli.named import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Rows, count_rows, count_training, progress
@@ -198,9 +198,9 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
     folder: Path = options["checkpoint"]
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
-        f"--{name}": [] if (path := options[name.replace("-", "_")]) is None else [path]
-        for name in ("pred", "train", "inverse-propensity", "exclude", "labels")
-        if f"--{name}" not in files
+        option: [] if options[name] is None else [options[name]]
+        for name in ("pred", "train", "inverse_propensity", "exclude", "labels")
+        if (option := f"--{name.replace('_', '-')}") not in files
     }
     inside = next(
         (p for several in files.values() for p in several if p.resolve().parent == folder.resolve()), None
@@ -258,4 +258,4 @@ def written(reports: dict[str, Report], form: str) -> str:
 
 def _in_options(report: Report) -> Report:
     """Say what is missing in options, as people at a terminal can give it."""
-    return replace(report, left_out={name: spell_options(text) for name, text in report.left_out.items()})
+    return replace(report, left_out={name: spelled(text) for name, text in report.left_out.items()})

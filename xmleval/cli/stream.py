@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -21,7 +20,6 @@ from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints
 
-ROW = re.compile(r"row (\d+)")
 READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
 
 
@@ -151,13 +149,12 @@ def naming_rows(
         try:
             yield
         except InputError as error:
-            argument, text, reader = error.argument, error.text, readers.get(error.argument)
-            found = ROW.match(text)
-            row = first + int(found[1]) if found else first
+            reader = readers.get(error.argument)
+            row = first + (error.row or 0)
             if reader is not None:
-                names[argument], row = reader.locate(row)
-            text = f"row {row}{text[found.end() :]}" if found else text
-            raise InputError(argument, text) from None
+                names[error.argument], row = reader.locate(row)
+            row_of_file = None if error.row is None else row
+            raise InputError(error.argument, error.reason, row=row_of_file, value=error.value) from None
 
 
 def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:

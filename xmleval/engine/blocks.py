@@ -12,6 +12,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
+from xmleval.message import Keyword, Message
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import refuse_infinite
@@ -99,8 +100,11 @@ def join_arguments(
             if len(score_dtypes) > 1:
                 raise InputError(
                     "y_score",
-                    f"scores are {ranking.scores.dtype} where earlier ones were not; unlisted= is rounded "
-                    "to their type, so a stream must keep to one",
+                    Message(
+                        f"scores are {ranking.scores.dtype} where earlier ones were not; ",
+                        Keyword("unlisted"),
+                        " is rounded to their type, so a stream must keep to one",
+                    ),
                 )
         if ranking is not None:
             _refuse_gaps(plan, relevant, ranking, start)
@@ -161,4 +165,4 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
         if gap.any():
             row = int(gap.argmax())
             listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
-            raise InputError("y_score", f"row {start + row}: {listed}; {spec} needs {NO_GAPS}")
+            raise InputError("y_score", Message(listed, "; ", spec, " needs ", NO_GAPS), row=start + row)

@@ -12,6 +12,7 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
+from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Floats, Propensity
 from xmleval.spec import Spec, expand_metrics
@@ -21,15 +22,15 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 SCORED = "y_score's scores"  # a ranking may come without
 KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
 GIVEN_AS = {
-    "scores": "y_score=",
-    "entry scores": "scores in y_score=",
-    "equal weights": "rows without sample_weight=",
-    "sets": "y_pred= or decision=",
-    "propensity": "inverse_propensity=",
+    "scores": Message(Keyword("y_score")),
+    "entry scores": Message("scores in ", Keyword("y_score")),
+    "equal weights": Message("rows without ", Keyword("sample_weight")),
+    "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
+    "propensity": Message(Keyword("inverse_propensity")),
 }
 
 
-def missing_input(spec: Spec, inputs: set[str]) -> str | None:
+def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
     """Return the argument that a spec needs and nobody gave, or None."""
     for need in spec.needs:
         if need not in inputs:
@@ -105,8 +106,12 @@ class Settings:
         if bounds and resolved.unlisted_score is not None:
             raise InputError(
                 "bounds",
-                f"unlisted={resolved.unlisted_score:g} gives every label a score; only unlisted='below' "
-                "leaves anything open",
+                Message(
+                    Keyword("unlisted", f"{resolved.unlisted_score:g}"),
+                    " gives every label a score; only ",
+                    Keyword("unlisted", "'below'"),
+                    " leaves anything open",
+                ),
             )
         return cls(
             n_labels=n_labels,
@@ -157,26 +162,30 @@ class Settings:
     def plan(self, given: frozenset[str]) -> Plan:
         """Fix what to compute: all that was asked by name, and what the input allows of groups."""
         if "y_pred" in given and self.decision is not None:
-            raise InputError("y_pred", f"given together with decision={self.decision}; choose one")
+            other = Keyword("decision", str(self.decision))
+            raise InputError("y_pred", Message("given together with ", other, "; choose one"))
         inputs = self._inputs(given)
-        left_out: dict[str, str] = {}
+        left_out: dict[str, Message] = {}
         for spec, explicit in self.asked:
             needed = missing_input(spec, inputs)
             if explicit and needed:
-                raise ValueError(f"{spec} needs {needed}")
+                raise ValueError(Message(spec, " needs ", needed))
             if needed:
                 left_out[spec.name] = needed
         specs = tuple([spec.under(self.conventions) for spec, _ in self.asked if spec.name not in left_out])
         if not specs:
-            needed = " or ".join(dict.fromkeys(left_out.values()))
-            hint = "; the group sets needs no more than y_pred=" if "y_pred" in given else ""
-            raise ValueError(f"metrics: nothing can be computed without {needed}{hint}")
+            several = dict.fromkeys(left_out.values())
+            needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
+            hint = ("; the group sets needs no more than ", Keyword("y_pred")) if "y_pred" in given else ()
+            raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
         if self.bounds and not any(spec.metric.bounded for spec in specs):
-            raise ValueError(f"bounds= is of no use here: none of {', '.join(map(str, specs))} has bounds")
+            none = f" is of no use here: none of {', '.join(map(str, specs))} has bounds"
+            raise ValueError(Message(Keyword("bounds"), none))
         curves = {"entry scores", "equal weights"} <= inputs
         by_label = any(spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
-            raise ValueError("keep_labels= needs y_pred= or decision=, or scores in y_score= and no weights")
+            either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"], " and no weights"
+            raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
         if self.curve_points and not curves:
             raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
         return Plan(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.errors import InputError, refuse_code
-from xmleval.kernels.checking import FINE, UNSORTED, check_labels, check_pointer, sort_labels
+from xmleval.kernels.checking import BAD_LABEL, FINE, UNSORTED, check_labels, check_pointer, sort_labels
 from xmleval.records import Ints, Labels, label_dtype
 
 T = TypeVar("T")
@@ -138,8 +138,10 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
         bad = (ids < 0) | (ids >= size)
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            where = "" if name == "row" else f"row {rows[at]}: "
-            raise InputError(argument, f"{where}{name} {ids[at]} is not in 0..{size - 1}")
+            row = None if name == "row" else int(rows[at])
+            raise InputError(
+                argument, f"{name} {ids[at]} is not in 0..{size - 1}", row=row, value=int(ids[at])
+            )
     order = np.lexsort((labels, rows))
     ptr = np.zeros(n_rows + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
@@ -149,11 +151,11 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
 def as_list(argument: str, row: int, items: Any) -> list[Any]:
     """Return one row of nested lists, or refuse it."""
     if isinstance(items, str):
-        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids")
+        raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items)
     try:
         return list(items)
     except TypeError:
-        raise InputError(argument, f"row {row}: {items!r} is not a list of label ids") from None
+        raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items) from None
 
 
 def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
@@ -164,9 +166,9 @@ def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
         ids = as_list(argument, row, items)
         for label in ids:
             if isinstance(label, bool) or not isinstance(label, int | np.integer):
-                raise InputError(argument, f"row {row}: {label!r} is not a label id (an integer)")
+                raise InputError(argument, f"{label!r} is not a label id (an integer)", row=row, value=label)
             if not 0 <= label < n_labels:
-                raise InputError(argument, f"row {row}: label id {label} is not in 0..{n_labels - 1}")
+                refuse_code(argument, BAD_LABEL, row, int(label), n_labels)
         sizes[row] = len(ids)
         flat.extend(ids)
     ptr = np.concatenate(([0], np.cumsum(sizes)))

@@ -5,15 +5,36 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE
+from xmleval.message import Message
 
 
 class InputError(ValueError):
-    """Refused input; the message starts with the argument's name."""
+    """Refused input.
 
-    def __init__(self, argument: str, text: str) -> None:
-        super().__init__(f"{argument}: {text}")
-        self.argument = argument
-        self.text = text
+    Parameters
+    ----------
+    argument : str
+        Name of the argument.
+    reason : str
+        What is wrong with it; a `Message` where it mentions keywords.
+    row : int or None
+        Row that is at fault, where a row is.
+    value : object
+        Value that is at fault, where one is; ``reason`` quotes it.
+    """
+
+    def __init__(self, argument: str, reason: str, *, row: int | None = None, value: Any = None) -> None:
+        super().__init__(argument, reason)
+        self.argument, self.reason, self.row, self.value = argument, reason, row, value
+
+    @property
+    def message(self) -> Message:
+        """The row and the reason, without the argument."""
+        return Message("" if self.row is None else f"row {self.row}: ", self.reason)
+
+    def __str__(self) -> str:
+        """Return the whole message, which starts with the argument's name."""
+        return f"{self.argument}: {self.message}"
 
 
 def positive_integer(argument: str, value: Any, least: int = 1) -> int:
@@ -28,10 +49,14 @@ def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -
     if code == BAD_POINTER:
         raise InputError(
             argument,
-            f"row {row}: indptr is {value} there; it must start at 0, never fall and end at the "
-            "number of stored entries",
+            f"indptr is {value} there; it must start at 0, never fall and end at the number of stored "
+            "entries",
+            row=row,
+            value=value,
         )
     if code == BAD_LABEL:
-        raise InputError(argument, f"row {row}: label id {value} is not in 0..{n_labels - 1}")
+        raise InputError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
     assert code == DUPLICATE
-    raise InputError(argument, f"row {row}: label id {value} occurs twice; ids of a row must be distinct")
+    raise InputError(
+        argument, f"label id {value} occurs twice; ids of a row must be distinct", row=row, value=value
+    )

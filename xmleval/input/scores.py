@@ -33,6 +33,7 @@ from xmleval.kernels.ranking import (
     rank_rows,
     select_heads,
 )
+from xmleval.message import Keyword, Message
 from xmleval.records import Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
@@ -143,14 +144,17 @@ def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) ->
             lost = list(np.flatnonzero((scores != values) & (values == values))[:1])
         if lost:
             row = start + int(rows_of(ptr, np.array(lost))[0])
-            raise InputError(argument, f"row {row}: score {values[lost[0]]} is not exact in float64")
+            value = values[lost[0]]
+            raise InputError(argument, f"score {value} is not exact in float64", row=row, value=value)
     return np.ascontiguousarray(scores)
 
 
 def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
     if scores.size and np.isnan(scores.min()):
         row = start + int(rows_of(ptr, np.flatnonzero(np.isnan(scores))[:1])[0])
-        raise InputError(argument, f"row {row}: score nan is not a number; scores must be ordered")
+        raise InputError(
+            argument, "score nan is not a number; scores must be ordered", row=row, value=float("nan")
+        )
 
 
 def refuse_padding(argument: str, matrix: Any) -> None:
@@ -159,8 +163,11 @@ def refuse_padding(argument: str, matrix: Any) -> None:
     if padded:
         raise InputError(
             argument,
-            "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or unlisted=0.0 where "
-            "every zero counts as not listed",
+            Message(
+                "zeros in the blocks of a bsr matrix may be scores or padding; give CSR, or ",
+                Keyword("unlisted", "0.0"),
+                " where every zero counts as not listed",
+            ),
         )
 
 
@@ -257,8 +264,8 @@ def _list_rows(
     scores = None if given_scores is None else as_array(argument, given_scores)
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
-    if scores is None and unlisted is not None:
-        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    if scores is None:
+        _refuse_unlisted(argument, unlisted)
     n_rows, width = labels.shape
 
     def block(start: int, stop: int) -> Ranking:
@@ -268,6 +275,12 @@ def _list_rows(
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
 
     return Rows(n_rows, n_labels, 24.0 * width, block)
+
+
+def _refuse_unlisted(argument: str, unlisted: float | None) -> None:
+    if unlisted is not None:
+        compares = Keyword("unlisted", f"{unlisted:g}"), " compares with scores; this list has none"
+        raise InputError(argument, Message(*compares))
 
 
 def _ranked_list(
@@ -290,9 +303,8 @@ def _ranked_list(
         bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
         if bad.size:
             row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
-            raise InputError(
-                argument, f"row {row}: label id {label} is not in 0..{n_labels - 1} (or -1, an empty slot)"
-            )
+            expected = f"0..{n_labels - 1} (or -1, an empty slot)"
+            raise InputError(argument, f"label id {label} is not in {expected}", row=row, value=label)
         ptr, ids, values = keep_entries(Entries(ptr, ids, values), ids >= 0)
         code, row, position = check_list(ptr, ids, n_labels)
     if code != FINE:
@@ -314,8 +326,8 @@ def _ragged_rows(
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
-    if not with_scores and unlisted is not None:
-        raise InputError(argument, f"unlisted={unlisted:g} compares with scores; this list has none")
+    if not with_scores:
+        _refuse_unlisted(argument, unlisted)
     scores: list[float] = []
     if with_scores:
         scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
@@ -335,12 +347,12 @@ def _ragged_rows(
 def _score_of(argument: str, row: int, pair: Any) -> float:
     """Return the score of an (id, score) pair as a float of the same value, or refuse it."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(argument, f"row {row}: {pair!r} is not an (id, score) pair")
+        raise InputError(argument, f"{pair!r} is not an (id, score) pair", row=row, value=pair)
     try:
         score = float(pair[1])
         lost = score != pair[1] and score == score
     except (TypeError, ValueError):
-        raise InputError(argument, f"row {row}: score {pair[1]!r} is not a number") from None
+        raise InputError(argument, f"score {pair[1]!r} is not a number", row=row, value=pair[1]) from None
     if lost or isinstance(pair[1], str):
-        raise InputError(argument, f"row {row}: score {pair[1]!r} is not exact in float64")
+        raise InputError(argument, f"score {pair[1]!r} is not exact in float64", row=row, value=pair[1])
     return score

@@ -90,6 +90,5 @@ def _drop_zeros(argument: str, entries: Entries, start: int) -> Entries:
 def _refuse_other_values(argument: str, values: NDArray[Any], rows: NDArray[Any]) -> None:
     bad = np.flatnonzero(values != 1)
     if bad.size:
-        raise InputError(
-            argument, f"row {rows[bad[0]]}: value {values[bad[0]]} is neither 0 nor 1 in a label set"
-        )
+        row, value = int(rows[bad[0]]), values[bad[0]]
+        raise InputError(argument, f"value {value} is neither 0 nor 1 in a label set", row=row, value=value)

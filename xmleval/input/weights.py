@@ -25,8 +25,10 @@ def check_weight(value: Any, n_rows: int) -> Floats:
     if bad.size:
         raise InputError(
             "sample_weight",
-            f"row {bad[0]}: weight {weight[bad[0]]} is neither 0 nor within 2^-30..2^20, "
-            "where sums are exact; scale all weights by one factor",
+            f"weight {weight[bad[0]]} is neither 0 nor within 2^-30..2^20, where sums are exact; "
+            "scale all weights by one factor",
+            row=int(bad[0]),
+            value=weight[bad[0]],
         )
     return weight / HEAVIEST
 

@@ -55,7 +55,8 @@ def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tup
             for block in rows.blocks():
                 yield most, block
         except InputError as error:
-            raise ValueError(f"{kind}, rows counted from {first}: {error.text}") from None
+            row = None if error.row is None else first + error.row
+            raise InputError(kind, error.reason, row=row, value=error.value) from None
         first += rows.n_rows
 
 

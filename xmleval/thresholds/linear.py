@@ -49,7 +49,8 @@ def _refuse_infinite(given: Any) -> None:
         row, column = int(np.searchsorted(given.indptr, place, side="right")) - 1, int(given.indices[place])
     else:
         row, column = divmod(int(place), given.shape[1])
-    raise InputError("features", f"row {row}: {numbers[place]} in column {column} is not a finite number")
+    value = numbers[place]
+    raise InputError("features", f"{value} in column {column} is not a finite number", row=row, value=value)
 
 
 def linear_values(weights: Floats, given: Any) -> Floats:

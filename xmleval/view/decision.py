@@ -15,6 +15,7 @@ from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
+from xmleval.message import Keyword, Message
 from xmleval.records import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
@@ -144,7 +145,9 @@ def refuse_infinite_leading(leading: Floats, start: int) -> None:
         value = leading[rows[0], places[0]]
         raise InputError(
             "y_score",
-            f"row {start + int(rows[0])}: score {value} is infinite; a linear rule needs finite ones",
+            f"score {value} is infinite; a linear rule needs finite ones",
+            row=start + int(rows[0]),
+            value=value,
         )
 
 
@@ -189,14 +192,16 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
         if value != value or (found[1] == "top" and value <= 0):
             raise ValueError
     except ValueError:
-        raise ValueError(f"decision={rule!r} is neither topK (top3) nor thresholdT (threshold0.5)") from None
+        neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
+        raise ValueError(Message(Keyword("decision", repr(rule)), neither)) from None
     return Decision(found[1], value)
 
 
 def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
     """Refuse a rule that was fitted to another number of labels."""
     if n_fitted != n_labels:
-        raise ValueError(f"decision={decision} has {n_fitted} labels; {n_labels} were expected")
+        given = Keyword("decision", str(decision))
+        raise ValueError(Message(given, f" has {n_fitted} labels; {n_labels} were expected"))
 
 
 def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
@@ -204,12 +209,15 @@ def check_decision(decision: Decision | None, conventions: Conventions, n_labels
     score = conventions.unlisted_score
     if decision is None:
         return
+    given = Keyword("decision", str(decision))
     if decision.kind == "features":
-        raise ValueError(f"decision={decision} looks at features; apply it to them, and give y_pred=")
+        raise ValueError(Message(given, " looks at features; apply it to them, and give ", Keyword("y_pred")))
     if decision.kind == "labels":
         check_width(decision, decision.numbers.size, n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        raise ValueError(f"decision={decision} was fitted for another unlisted= than {conventions.unlisted}")
+        other = Keyword("unlisted"), f" than {conventions.unlisted}"
+        raise ValueError(Message(given, " was fitted for another ", *other))
     least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
     if decision.kind in ("threshold", "labels") and score is not None and least < score:
-        raise ValueError(f"decision={decision} with unlisted={score:g} would predict every unlisted label")
+        level = Keyword("unlisted", f"{score:g}")
+        raise ValueError(Message(given, " with ", level, " would predict every unlisted label"))

@@ -186,7 +186,7 @@ def _converted(path: Path, kind: str) -> Pieces:
                 refuse_padding("scores", matrix)
             stored = stored_csr(kind, matrix, None)
         except InputError as error:
-            raise ValueError(error.text) from None
+            raise ValueError(error.message) from None
     whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
     return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
 

@@ -16,6 +16,7 @@ from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.tabular import ARROW
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
+from xmleval.message import Keyword, Message
 
 FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
 
@@ -130,7 +131,7 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     if name is not None:
         by_name = {known.name: known for known in FORMATS}
         if name not in by_name:
-            raise ValueError(f"format={name!r} is not one of {', '.join(by_name)}")
+            raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
         return by_name[name], _completed(path, by_name[name]) or path
     ending = _by_ending(path)
     if ending is not None:
@@ -148,9 +149,8 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
         raise FileNotFoundError(errno.ENOENT, nothing, str(path))
     with naming(path, f"a file whose name ends in {endings}"):
         file_size(path)
-    raise ValueError(
-        f"{path}: its name does not tell its format; expected one that ends in {endings}, or format="
-    )
+    expected = f"expected one that ends in {endings}, or "
+    raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
 
 
 def stands_for_file(path: Path) -> bool:

@@ -1,0 +1,44 @@
+"""Messages that remember which keywords they mention, for front ends that spell these otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Keyword(NamedTuple):
+    """A keyword argument in a message, ``name=`` or ``name=value``."""
+
+    name: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        """Return it as Python spells it."""
+        return f"{self.name}={self.value}"
+
+
+class Message(str):
+    """A text of parts that are texts, keywords or other messages.
+
+    Examples
+    --------
+    >>> from xmleval.message import Keyword, Message
+    >>> said = Message("p@1", " needs ", Keyword("y_score"))
+    >>> said
+    'p@1 needs y_score='
+    >>> said.spelled(lambda keyword: f"--{keyword.name}")
+    'p@1 needs --y_score'
+    """
+
+    parts: tuple[str | Keyword, ...]
+
+    def __new__(cls, *parts: object) -> Message:
+        """Join the parts."""
+        made = super().__new__(cls, "".join(map(str, parts)))
+        nested = (part.parts if isinstance(part, Message) else (part,) for part in parts)
+        made.parts = tuple(p if isinstance(p, Keyword) else str(p) for several in nested for p in several)
+        return made
+
+    def spelled(self, spell: Callable[[Keyword], str]) -> str:
+        """Return the text with its keywords as ``spell`` gives them."""
+        return "".join(spell(part) if isinstance(part, Keyword) else part for part in self.parts)
