@@ -49,7 +49,7 @@ def measures_table() -> str:
     """Return names and formulas of the measures."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
-    from xmleval.report.report import ARROWS
+    from xmleval.report.arrows import ARROWS
 
     rows = [
         [

@@ -122,8 +122,8 @@ def parse_spec(text: str) -> Spec:
     asked = "all" if whole else "none" if k is None else "required"
     rows = [m for m in rows if m.cutoff == asked or (m.cutoff == "optional" and not whole)]
     if not rows:
-        said = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
-        raise ValueError(f"{text!r}: {name} {said[asked]}")
+        why = {"none": "needs a cutoff, as in @5", "required": "takes no @k", "all": "takes no @all"}
+        raise ValueError(f"{text!r}: {name} {why[asked]}")
     named = {item.partition("=")[0] for item in (found["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, found["params"]), k)

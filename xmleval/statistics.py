@@ -98,7 +98,7 @@ class LabelStatistics:
             If they are not valid.
         """
         rows = set_rows(argument, y_true, n_labels, None if n_labels else self.n_labels)
-        self._evaluator._update_rows(rows, None, None, None, None, n_labels)
+        self._evaluator.update(y_true)
         self.counts += count_labels_of(rows)
         for block in rows.blocks():
             sizes = np.diff(block.ptr)

@@ -138,12 +138,14 @@ def _even_size(n_rows: int, most: int, threads: int) -> int:
 
 def owned(block: Block) -> Block:
     """Return a block whose arrays nobody else has."""
-    parts = []
-    for part in block:
+
+    def copied(part: Any) -> Any:
         if isinstance(part, tuple):
-            part = part._make(x.copy() if isinstance(x, np.ndarray) else x for x in part)
-        parts.append(part.copy() if isinstance(part, np.ndarray) else part)
-    return Block._make(parts)
+            return type(part)(*map(copied, part))
+        return part.copy() if isinstance(part, np.ndarray) else part
+
+    found: Block = copied(block)
+    return found
 
 
 def block_bytes(block: Block) -> int:

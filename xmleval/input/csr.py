@@ -5,13 +5,22 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.errors import InputError, refuse_code
-from xmleval.kernels.checking import BAD_LABEL, FINE, UNSORTED, check_labels, check_pointer, sort_labels
+from xmleval.input.errors import InputError
+from xmleval.kernels.checking import (
+    BAD_LABEL,
+    BAD_POINTER,
+    DUPLICATE,
+    FINE,
+    UNSORTED,
+    check_labels,
+    check_pointer,
+    sort_labels,
+)
 from xmleval.records import Ints, Labels, label_dtype
 
 T = TypeVar("T")
@@ -173,6 +182,24 @@ def stored_lists(argument: str, lists: Any, n_labels: int) -> Stored:
         flat.extend(ids)
     ptr = np.concatenate(([0], np.cumsum(sizes)))
     return Stored(ptr, np.array(flat, label_dtype(n_labels)), None, n_labels)
+
+
+def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
+    """Raise the message of a code of `xmleval.kernels.checking`."""
+    if code == BAD_POINTER:
+        raise InputError(
+            argument,
+            f"indptr is {value} there; it must start at 0, never fall and end at the number of stored "
+            "entries",
+            row=row,
+            value=value,
+        )
+    if code == BAD_LABEL:
+        raise InputError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
+    assert code == DUPLICATE
+    raise InputError(
+        argument, f"label id {value} occurs twice; ids of a row must be distinct", row=row, value=value
+    )
 
 
 def rows_of(ptr: Ints, positions: Ints) -> Ints:

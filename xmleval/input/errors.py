@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE
 from xmleval.message import Message
 
 
@@ -42,21 +41,3 @@ def positive_integer(argument: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise InputError(argument, f"{value!r} is not a {'positive' if least else 'non-negative'} integer")
     return int(value)
-
-
-def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -> NoReturn:
-    """Raise the message of a code of `xmleval.kernels.checking`."""
-    if code == BAD_POINTER:
-        raise InputError(
-            argument,
-            f"indptr is {value} there; it must start at 0, never fall and end at the number of stored "
-            "entries",
-            row=row,
-            value=value,
-        )
-    if code == BAD_LABEL:
-        raise InputError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
-    assert code == DUPLICATE
-    raise InputError(
-        argument, f"label id {value} occurs twice; ids of a row must be distinct", row=row, value=value
-    )

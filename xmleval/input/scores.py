@@ -18,11 +18,12 @@ from xmleval.input.csr import (
     cut_entries,
     is_sparse,
     keep_entries,
+    refuse_code,
     rows_of,
     stored_csr,
     stored_lists,
 )
-from xmleval.input.errors import InputError, positive_integer, refuse_code
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
 from xmleval.kernels.ranking import (
     copy_heads,
