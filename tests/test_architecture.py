@@ -22,56 +22,61 @@ FOLDERS = ("xmleval", "tests", "benchmarks", "scripts")
 GRAPH = {
     "version": "",
     "records": "",
-    "conventions": "",
+    "conventions": "message",
     "cached": "",
+    "message": "",
+    "discounts": "records",
     "kernels": "records",
     "files": "records",
-    "exact": "kernels records",
-    "threads": "",
+    "exact": "records kernels",
     # arrays, checked
-    "input.errors": "kernels",
-    "input.csr": "input.errors kernels records",
-    "input.scores": "input.errors input.csr kernels records",
-    "input.sets": "input.errors input.csr records",
-    "input.weights": "input.errors input.csr records",
+    "input.errors": "message",
+    "input.csr": "records kernels input.errors",
+    "input.scores": "records message kernels input.errors input.csr",
+    "input.sets": "records input.errors input.csr",
+    "input.weights": "records input.errors input.csr",
     "budget": "input.errors",
-    "propensity": "input.errors input.csr input.sets records",
-    "effectiveness": "input.errors records",
+    "threads": "",
+    "propensity": "records input.errors input.csr input.sets",
+    "effectiveness": "records input.errors",
     # files
-    "input": "files input.csr input.errors input.scores input.sets kernels records",
-    # values of rows and labels
-    "view": "cached input.errors kernels records",
-    "pooled": "exact kernels records threads view",
-    "states": "exact kernels pooled records threads view",
-    "metrics": "conventions pooled records states view",
-    "spec": "cached conventions input.errors metrics view",
+    "input": "records message kernels files input.errors input.csr input.scores input.sets",
+    # measures
+    "view": "records conventions cached message discounts kernels input.errors",
+    "metrics": "records conventions discounts view",
+    "spec": "conventions input.errors metrics",
+    "plan": "records conventions cached message view metrics spec",
+    "results": "records",
+    # what is counted
+    "pooled": "records kernels threads",
+    "states": "records kernels exact input.weights threads view metrics spec plan results pooled",
     # evaluation
-    "thresholds.linear": "input.errors input.csr kernels records",
-    "thresholds.rule": "files input.errors input.csr input.scores kernels records thresholds.linear view",
+    "thresholds.linear": "records kernels input.errors input.csr",
+    "thresholds.rule": "records kernels files input.errors input.csr input.scores view thresholds.linear",
     "engine": (
-        "cached conventions exact input.errors input.weights metrics pooled records spec states threads"
-        " thresholds.rule view"
+        "records conventions message input.errors input.csr input.scores input.sets input.weights"
+        " budget threads view spec plan states thresholds.rule"
     ),
-    "input.source": "engine input.csr input.errors input.scores input.sets input.weights records view",
     "thresholds": (
-        "conventions engine input.csr input.errors input.scores input.sets kernels records spec"
-        " thresholds.linear thresholds.rule view"
+        "records conventions kernels input.errors input.csr input.scores input.sets view spec"
+        " thresholds.linear thresholds.rule engine"
     ),
-    "report": "conventions engine records spec version",
+    "report": "version records conventions spec results",
     "evaluator": (
-        "budget conventions engine files input.csr input.errors input.scores input.sets input.source pooled"
-        " records report spec threads thresholds.rule"
+        "records conventions files input.errors input.scores input.sets spec plan states"
+        " thresholds.rule engine report"
     ),
-    "statistics": "evaluator input.errors input.sets propensity records",
+    "statistics": "records input.errors input.sets propensity evaluator",
     "io": "input",
-    "api": "conventions evaluator input.sets report spec thresholds",
-    "demo": "api files propensity records report",
+    "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
+    "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "budget conventions demo evaluator files input input.errors input.sets metrics propensity records"
-        " report spec statistics thresholds thresholds.linear thresholds.rule version"
+        "version records conventions message files input.errors input.sets budget propensity input"
+        " view metrics spec thresholds.linear thresholds.rule thresholds report evaluator"
+        " statistics demo"
     ),
-    "": "api conventions effectiveness evaluator io propensity report statistics thresholds version",
+    "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
-from xmleval.engine.run import count, make_work, merged
-from xmleval.engine.settings import KEPT, SCORED, Settings, given_inputs
+from xmleval.engine.counting import Counted, Counting
+from xmleval.engine.run import make_work
+from xmleval.engine.settings import KEPT, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.scores import has_scores
-from xmleval.input.sets import set_rows
+from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
-from xmleval.records import Block
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, Spec
 from xmleval.states.state import States
@@ -28,37 +25,6 @@ from xmleval.thresholds.rule import Rule, as_parts, from_parts
 
 MEMORY = "1GiB"
 Spans = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What an evaluator has counted. It is replaced as a whole, never changed.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    plan : Plan or None
-        What is computed; settled by the first update, for it depends on what is given.
-    given : frozenset of str
-        Which inputs are given.
-    states : States or None
-        The statistics.
-    waiting : tuple of Block
-        Rows that are not in the statistics yet, because they are few beside the tables they go to.
-    score_dtype : str or None
-        Type of the scores, where it matters.
-    spans : tuple of (int, int)
-        Numbers of the kept rows.
-    """
-
-    n_rows: int = 0
-    plan: Plan | None = None
-    given: frozenset[str] = frozenset()
-    states: States | None = None
-    waiting: tuple[Block, ...] = ()
-    score_dtype: str | None = None
-    spans: Spans = ()
 
 
 class Evaluator:
@@ -135,7 +101,7 @@ class Evaluator:
         threads: int | None = None,
         block_rows: int | None = None,
     ) -> None:
-        self._settings = Settings.checked(
+        settings = Settings.checked(
             metrics=metrics,
             n_labels=n_labels,
             k=k,
@@ -148,15 +114,16 @@ class Evaluator:
             keep_labels=keep_labels,
             curve_points=curve_points,
         )
-        self._work = make_work(memory, threads)
-        self._block_rows = None if block_rows is None else positive_integer("block_rows", block_rows)
+        if block_rows is not None:
+            block_rows = positive_integer("block_rows", block_rows)
+        self._counting = Counting(settings, make_work(memory, threads), block_rows)
         self._counted = Counted()
         self._lock = threading.RLock()
 
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return self._settings.n_labels
+        return self._counting.settings.n_labels
 
     @property
     def n_rows(self) -> int:
@@ -166,22 +133,22 @@ class Evaluator:
     @property
     def asked(self) -> list[Spec]:
         """The measures that were asked for, by name or by group."""
-        return [spec for spec, _ in self._settings.asked]
+        return [spec for spec, _ in self._counting.settings.asked]
 
     @property
     def threads(self) -> int:
         """Most threads to use."""
-        return self._work.threads
+        return self._counting.work.threads
 
     @property
     def memory(self) -> int:
         """Memory for pooled scores, in bytes."""
-        return self._work.memory
+        return self._counting.work.memory
 
     @property
     def settings(self) -> dict[str, Any]:
         """What two evaluators must share to be merged, but for the propensities, as plain JSON values."""
-        return {**self._settings.as_dict(), "propensity": self._settings.constants}
+        return {**self._counting.settings.as_dict(), "propensity": self._counting.settings.constants}
 
     def update(
         self,
@@ -214,7 +181,7 @@ class Evaluator:
             If input is not valid, or differs in kind from that of earlier updates.
         """
         rows = y_true, y_score, y_pred, sample_weight, first_row
-        self._replace(lambda counted: self._with_rows(counted, *rows))
+        self._replace(lambda counted: self._counting.with_rows(counted, *rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add what another evaluator counted, in place.
@@ -234,13 +201,13 @@ class Evaluator:
         ValueError
             If the two differ; the message names the difference.
         """
-        differs = first_difference(self._settings.as_dict(), other._settings.as_dict())
+        differs = first_difference(self._counting.settings.as_dict(), other._counting.settings.as_dict())
         if differs:
             raise ValueError(f"merge: {differs}")
-        if not np.array_equal(self._settings.propensities, other._settings.propensities):
+        if not np.array_equal(self._counting.settings.propensities, other._counting.settings.propensities):
             raise ValueError("merge: propensity differs")
-        theirs = other._settled(other._counted)
-        self._replace(lambda counted: self._with_counted(counted, theirs))
+        theirs = other._counting.settled(other._counted)
+        self._replace(lambda counted: self._counting.with_counted(counted, theirs))
         return self
 
     def compute(self) -> Report:
@@ -256,12 +223,12 @@ class Evaluator:
         ValueError
             If nothing was counted yet.
         """
-        self._replace(self._settled)
+        self._replace(self._counting.settled)
         with self._lock:
             counted = self._counted
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
-            return make_report(self._settings, counted.plan, counted.states, counted.n_rows)
+            return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator: to a temporary name first, then renamed; no pickle.
@@ -292,8 +259,8 @@ class Evaluator:
         Saved
             Plain JSON values, and arrays by name.
         """
-        self._replace(self._settled)
-        counted, settings = self._counted, self._settings
+        self._replace(self._counting.settled)
+        counted, settings = self._counted, self._counting.settings
         arrays: dict[str, Any] = {}
         if counted.states is not None:
             if spill:
@@ -368,12 +335,12 @@ class Evaluator:
             **more,
         )
         by_name = dict(settings["metrics"])
-        asked = [(spec, by_name[spec.name]) for spec, _ in found._settings.asked]
-        found._settings = replace(found._settings, asked=asked, constants=meta["constants"])
+        asked = [(spec, by_name[spec.name]) for spec, _ in found._counting.settings.asked]
+        found._counting.settings = replace(found._counting.settings, asked=asked, constants=meta["constants"])
         plan, states, given = None, None, frozenset(meta["given"])
         if meta["updated"]:
-            plan = found._settings.plan(given)
-            states = States(plan, found._work)
+            plan = found._counting.settings.plan(given)
+            states = States(plan, found._counting.work)
             states.from_arrays(arrays)
         found._counted = Counted(
             n_rows=meta["n_rows"],
@@ -393,8 +360,9 @@ class Evaluator:
         names : collection of str
             Their canonical names.
         """
-        asked = [(spec, explicit) for spec, explicit in self._settings.asked if spec.name not in names]
-        self._settings = replace(self._settings, asked=asked)
+        settings = self._counting.settings
+        asked = [(spec, explicit) for spec, explicit in settings.asked if spec.name not in names]
+        self._counting.settings = replace(settings, asked=asked)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and other processes get."""
@@ -419,90 +387,6 @@ class Evaluator:
                 self._counted = after
                 return
 
-    def _with_rows(
-        self,
-        counted: Counted,
-        y_true: Any,
-        y_score: Any,
-        y_pred: Any,
-        sample_weight: Any,
-        first_row: int | None,
-    ) -> Counted:
-        """Return what is counted with some rows more."""
-        n_labels = self._settings.n_labels
-        truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels)
-        nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
-        if counted.plan is not None and nothing_listed and SCORED not in counted.given:
-            given -= {SCORED}
-        plan = counted.plan or self._settings.plan(given)
-        if not plan.reads_scores:
-            given -= {SCORED}
-        if counted.plan is not None and given != counted.given:
-            changed = sorted(given ^ counted.given)[0]  # y_score itself before its scores
-            now = "now, but not" if changed in given else "not now, but"
-            raise InputError(changed, f"given {now} earlier")
-        start = counted.n_rows
-        if first_row is not None:
-            start = positive_integer("first_row", first_row, least=0)
-        spans = counted.spans
-        if self._settings.keep_rows:
-            spans = _with_spans(spans, ((start, start + truth.n_rows),))
-        dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
-        rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=start,
-            score_dtypes=dtypes, threads=self._work.threads, block_rows=self._block_rows,
-        )  # fmt: skip
-        states, waiting = self._count(counted, plan, rows)
-        return Counted(
-            n_rows=counted.n_rows + rows.n_rows,
-            plan=plan,
-            given=given,
-            states=states,
-            waiting=waiting,
-            score_dtype=next(iter(dtypes), None),
-            spans=spans,
-        )
-
-    def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
-        """Count rows, or let them wait where they are few beside the tables that would have to be copied."""
-        states = counted.states
-        if states is not None and states.table_bytes and rows.n_blocks == 1:
-            block = owned(rows.block(0))
-            waiting = (*counted.waiting, block)
-            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self._work.memory // 8):
-                return states, waiting
-            return count(plan, self._work, states, None, waiting), ()
-        return count(plan, self._work, states, rows, counted.waiting), ()
-
-    def _settled(self, counted: Counted) -> Counted:
-        """Return what is counted, no rows waiting."""
-        if not counted.waiting or counted.plan is None:
-            return counted
-        states = count(counted.plan, self._work, counted.states, None, counted.waiting)
-        return replace(counted, states=states, waiting=())
-
-    def _with_counted(self, counted: Counted, other: Counted) -> Counted:
-        """Return what is counted here and elsewhere."""
-        if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
-            return counted
-        if counted.plan is not None and counted.n_rows and counted.given != other.given:
-            here, there = sorted(counted.given), sorted(other.given)
-            raise ValueError(f"merge: input differs: {here} here, {there} there")
-        dtypes = {counted.score_dtype, other.score_dtype} - {None}
-        if self._settings.conventions.unlisted_score is not None and len(dtypes) > 1:
-            raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
-        spans = _with_spans(counted.spans, other.spans)
-        mine = self._settled(counted).states if counted.n_rows else None
-        return Counted(
-            n_rows=counted.n_rows + other.n_rows,
-            plan=other.plan,
-            given=other.given,
-            states=merged(mine or States(other.plan, self._work), other.states),
-            score_dtype=counted.score_dtype or other.score_dtype,
-            spans=spans,
-        )
-
 
 def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:
     """Return the values of everything that was counted, with all that belongs to them."""
@@ -520,14 +404,3 @@ def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> 
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
     )
-
-
-def _with_spans(spans: Spans, more: Spans) -> Spans:
-    """Return numbers of kept rows, or refuse those that are there already."""
-    for start, stop in more:
-        for lo, hi in spans if start < stop else ():
-            if start < hi and lo < stop:
-                rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
-                text = f"{rows} are kept already; give each shard the number of its first row"
-                raise InputError("first_row", text)
-    return spans + more

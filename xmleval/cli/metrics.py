@@ -16,7 +16,7 @@ from xmleval.report.arrows import ARROWS
 from xmleval.spec import Spec, parse_spec
 
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}
-LEGEND = """@k: the first k labels; @all: the whole ranking; [@k]: the first k are the set.  ↑ higher, ↓ lower is better.
+LEGEND = """@k: first k labels; @all: whole ranking; [@k]: first k as the set.  ↑ higher, ↓ lower is better.
 scores: SCORES; sets: --pred or --decision; propensity: --train or --inverse-propensity.
 groups: {groups}; `xmleval metrics NAME` explains a measure or a group."""
 DIRECTION = {"up": "higher is better", "down": "lower is better", "none": "describes the labels"}

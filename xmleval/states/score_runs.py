@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,6 @@ from xmleval.exact import as_floats, saved
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
-from xmleval.metrics import Setting
-from xmleval.metrics.curves import AP, AUC
 from xmleval.plan import Plan
 from xmleval.pooled.bands import Banded
 from xmleval.pooled.cells import count_cells
@@ -24,7 +22,7 @@ from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
 from xmleval.records import Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.label_totals import mean_over_labels
+from xmleval.states.curve_values import Needs, curve_values
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -35,23 +33,6 @@ SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in al
 GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
 
 
-class Needs(NamedTuple):
-    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
-
-    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak, points nor bounds.
-    """
-
-    cells: bool
-    columns: bool
-    bounds: bool
-    pairs_alone: bool = False
-
-    @property
-    def scores(self) -> bool:
-        """Whether scores are to be kept at all."""
-        return self.cells or self.columns
-
-
 class ScoreRuns(State):
     """Scores of listed entries, relevant and irrelevant apart; all unlisted entries are one tie group.
 
@@ -60,7 +41,7 @@ class ScoreRuns(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.needs = _needs(plan, specs)
+        self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
         self.memory = Memory.of(work.memory, work.threads, work.last)
         self._share = self.memory.held  # what updates may hold
@@ -259,32 +240,14 @@ class ScoreRuns(State):
 
     def finish(self) -> Results:
         """Return the values of curves: scores are sorted here."""
-        plan, results = self.plan, Results()
-        entries, columns = None, None
+        entries, points, columns = None, None, None
         if self.needs.cells:
-            entries, points = self.cells(self.work, plan.curve_points)
-            if plan.curve_points:
-                results.points["micro"] = points
+            entries, points = self.cells(self.work, self.plan.curve_points)
         if self.needs.columns:
             columns = self.columns(self.work)
-        for spec in self.specs:
-            name, curves = spec.name, entries if spec.average == "micro" else columns
-            assert curves
-            values = spec.metric.value(curves.value, plan.setting(spec))
-            results.values[name] = _averaged(spec, values, curves.value, plan)
-            n_left_out = int(np.count_nonzero(np.isnan(values)))
-            if spec.average != "micro" and n_left_out:
-                results.labels_left_out[name] = n_left_out
-            if spec.average == "micro" and spec.metric.threshold:
-                results.thresholds[name] = float(curves.value.threshold[0])
-            if plan.bounded(spec) and curves.worst and curves.best:
-                worst, best = (
-                    _averaged(spec, spec.metric.value(curve, plan.setting(spec)), curve, plan)
-                    for curve in (curves.worst, curves.best)
-                )
-                results.intervals[name] = worst, best
-        if plan.keep_curves and columns:
-            results.labels = _columns_of(columns.value, plan)
+        results = curve_values(self.plan, self.specs, entries, columns)
+        if self.plan.curve_points and points is not None:
+            results.points["micro"] = points
         return results
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
@@ -410,38 +373,6 @@ class ScoreRuns(State):
             if not inside or np.isnan(score_of(part)).any():
                 raise ValueError(f"{pile} scores are out of range")
             yield part
-
-
-def _needs(plan: Plan, specs: tuple[Spec, ...]) -> Needs:
-    """Return what is asked of scores."""
-    averages, bounds = {spec.average for spec in specs}, any(map(plan.bounded, specs))
-    return Needs(
-        cells="micro" in averages or plan.curve_points > 0,
-        columns=plan.keep_curves or bool(averages - {"micro"}),
-        bounds=bounds,
-        pairs_alone=not (plan.curve_points or bounds)
-        and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
-    )
-
-
-def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
-    if spec.average == "micro":
-        return float(values[0])
-    if plan.conventions.labels != "all":  # nothing is predicted for the others at their best
-        values = np.where(curve.n_relevant > 0, values, np.nan)
-    return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
-
-
-def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:
-    """Return the results of every label."""
-    setting = Setting(None, {}, plan.conventions, plan.n_labels)
-    return {
-        "support": curve.n_relevant,
-        "auc": AUC.value(curve, setting),
-        "ap": AP.value(curve, setting),
-        "peak_f1": curve.peak,
-        "threshold": curve.threshold,
-    }
 
 
 def _as_chunks(part: Grouped | Banded) -> Chunks:

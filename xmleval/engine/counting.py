@@ -1,0 +1,164 @@
+"""What a stream of rows has counted: replaced as a whole by what more rows make of it, never changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
+from xmleval.engine.run import count, merged
+from xmleval.engine.settings import SCORED, Settings, given_inputs
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.scores import has_scores
+from xmleval.input.sets import set_rows
+from xmleval.plan import Plan
+from xmleval.records import Block
+from xmleval.states.state import States
+from xmleval.threads import Work
+
+Spans = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a stream has counted.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    plan : Plan or None
+        What is computed; settled by the first update, for it depends on what is given.
+    given : frozenset of str
+        Which inputs are given.
+    states : States or None
+        The statistics.
+    waiting : tuple of Block
+        Rows that are not in the statistics yet, because they are few beside the tables they go to.
+    score_dtype : str or None
+        Type of the scores, where it matters.
+    spans : tuple of (int, int)
+        Numbers of the kept rows.
+    """
+
+    n_rows: int = 0
+    plan: Plan | None = None
+    given: frozenset[str] = frozenset()
+    states: States | None = None
+    waiting: tuple[Block, ...] = ()
+    score_dtype: str | None = None
+    spans: Spans = ()
+
+
+class Counting:
+    """How a stream counts: with which settings, memory and threads.
+
+    Parameters
+    ----------
+    settings : Settings
+        What to compute.
+    work : Work
+        Memory and threads to use.
+    block_rows : int or None
+        Rows of a block; None for as many as fit the caches.
+    """
+
+    def __init__(self, settings: Settings, work: Work, block_rows: int | None) -> None:
+        self.settings = settings
+        self.work = work
+        self.block_rows = block_rows
+
+    def with_rows(
+        self,
+        counted: Counted,
+        y_true: Any,
+        y_score: Any,
+        y_pred: Any,
+        sample_weight: Any,
+        first_row: int | None,
+    ) -> Counted:
+        """Return what is counted with some rows more."""
+        n_labels = self.settings.n_labels
+        truth = set_rows("y_true", y_true, n_labels)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels)
+        nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
+        if counted.plan is not None and nothing_listed and SCORED not in counted.given:
+            given -= {SCORED}
+        plan = counted.plan or self.settings.plan(given)
+        if not plan.reads_scores:
+            given -= {SCORED}
+        if counted.plan is not None and given != counted.given:
+            changed = sorted(given ^ counted.given)[0]  # y_score itself before its scores
+            now = "now, but not" if changed in given else "not now, but"
+            raise InputError(changed, f"given {now} earlier")
+        start = counted.n_rows
+        if first_row is not None:
+            start = positive_integer("first_row", first_row, least=0)
+        spans = counted.spans
+        if self.settings.keep_rows:
+            spans = _with_spans(spans, ((start, start + truth.n_rows),))
+        dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
+        rows = join_arguments(
+            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=start,
+            score_dtypes=dtypes, threads=self.work.threads, block_rows=self.block_rows,
+        )  # fmt: skip
+        states, waiting = self._count(counted, plan, rows)
+        return Counted(
+            n_rows=counted.n_rows + rows.n_rows,
+            plan=plan,
+            given=given,
+            states=states,
+            waiting=waiting,
+            score_dtype=next(iter(dtypes), None),
+            spans=spans,
+        )
+
+    def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
+        """Count rows, or let them wait where they are few beside the tables that would have to be copied."""
+        states = counted.states
+        if states is not None and states.table_bytes and rows.n_blocks == 1:
+            block = owned(rows.block(0))
+            waiting = (*counted.waiting, block)
+            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self.work.memory // 8):
+                return states, waiting
+            return count(plan, self.work, states, None, waiting), ()
+        return count(plan, self.work, states, rows, counted.waiting), ()
+
+    def settled(self, counted: Counted) -> Counted:
+        """Return what is counted, no rows waiting."""
+        if not counted.waiting or counted.plan is None:
+            return counted
+        states = count(counted.plan, self.work, counted.states, None, counted.waiting)
+        return replace(counted, states=states, waiting=())
+
+    def with_counted(self, counted: Counted, other: Counted) -> Counted:
+        """Return what is counted here and elsewhere."""
+        if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
+            return counted
+        if counted.plan is not None and counted.n_rows and counted.given != other.given:
+            here, there = sorted(counted.given), sorted(other.given)
+            raise ValueError(f"merge: input differs: {here} here, {there} there")
+        dtypes = {counted.score_dtype, other.score_dtype} - {None}
+        if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
+            raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
+        spans = _with_spans(counted.spans, other.spans)
+        mine = self.settled(counted).states if counted.n_rows else None
+        return Counted(
+            n_rows=counted.n_rows + other.n_rows,
+            plan=other.plan,
+            given=other.given,
+            states=merged(mine or States(other.plan, self.work), other.states),
+            score_dtype=counted.score_dtype or other.score_dtype,
+            spans=spans,
+        )
+
+
+def _with_spans(spans: Spans, more: Spans) -> Spans:
+    """Return numbers of kept rows, or refuse those that are there already."""
+    for start, stop in more:
+        for lo, hi in spans if start < stop else ():
+            if start < hi and lo < stop:
+                rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
+                text = f"{rows} are kept already; give each shard the number of its first row"
+                raise InputError("first_row", text)
+    return spans + more

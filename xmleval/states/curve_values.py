@@ -1,0 +1,91 @@
+"""What measures ask of pooled scores, and their values and the results of labels from the curves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.metrics import Setting
+from xmleval.metrics.curves import AP, AUC
+from xmleval.plan import Plan
+from xmleval.pooled.curves import Curves
+from xmleval.records import Curve, Floats
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.label_totals import mean_over_labels
+
+
+class Needs(NamedTuple):
+    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
+
+    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak, points nor bounds.
+    """
+
+    cells: bool
+    columns: bool
+    bounds: bool
+    pairs_alone: bool = False
+
+    @property
+    def scores(self) -> bool:
+        """Whether scores are to be kept at all."""
+        return self.cells or self.columns
+
+    @classmethod
+    def of(cls, plan: Plan, specs: tuple[Spec, ...]) -> Needs:
+        """Return what is asked of scores."""
+        averages, bounds = {spec.average for spec in specs}, any(map(plan.bounded, specs))
+        return cls(
+            cells="micro" in averages or plan.curve_points > 0,
+            columns=plan.keep_curves or bool(averages - {"micro"}),
+            bounds=bounds,
+            pairs_alone=not (plan.curve_points or bounds)
+            and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
+        )
+
+
+def curve_values(
+    plan: Plan, specs: tuple[Spec, ...], entries: Curves | None, columns: Curves | None
+) -> Results:
+    """Return the values of specs from the curves of all entries together and of each label."""
+    results = Results()
+    for spec in specs:
+        name, curves = spec.name, entries if spec.average == "micro" else columns
+        assert curves
+        values = spec.metric.value(curves.value, plan.setting(spec))
+        results.values[name] = _averaged(spec, values, curves.value, plan)
+        n_left_out = int(np.count_nonzero(np.isnan(values)))
+        if spec.average != "micro" and n_left_out:
+            results.labels_left_out[name] = n_left_out
+        if spec.average == "micro" and spec.metric.threshold:
+            results.thresholds[name] = float(curves.value.threshold[0])
+        if plan.bounded(spec) and curves.worst and curves.best:
+            worst, best = (
+                _averaged(spec, spec.metric.value(curve, plan.setting(spec)), curve, plan)
+                for curve in (curves.worst, curves.best)
+            )
+            results.intervals[name] = worst, best
+    if plan.keep_curves and columns:
+        results.labels = _columns_of(columns.value, plan)
+    return results
+
+
+def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
+    if spec.average == "micro":
+        return float(values[0])
+    if plan.conventions.labels != "all":  # nothing is predicted for the others at their best
+        values = np.where(curve.n_relevant > 0, values, np.nan)
+    return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
+
+
+def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:
+    """Return the results of every label."""
+    setting = Setting(None, {}, plan.conventions, plan.n_labels)
+    return {
+        "support": curve.n_relevant,
+        "auc": AUC.value(curve, setting),
+        "ap": AP.value(curve, setting),
+        "peak_f1": curve.peak,
+        "threshold": curve.threshold,
+    }
