@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xmleval.discounts import discount_sums, discounts
-from xmleval.metrics.metric import Metric, Setting, one
+from xmleval.metrics.metric import Best, Metric, Setting, one
 from xmleval.records import Counts, Floats, Ints, Profile
 
 if TYPE_CHECKING:
     from xmleval.view.view import View
 
 JARVELIN = "Jarvelin & Kekalainen 2002 (TOIS 20(4))"
+RowValue = Callable[["View", Setting], Floats]
 MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
 
 
@@ -150,254 +152,170 @@ def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
     return ratio(reachable, n_relevant.astype(np.float64))
 
 
-def with_ties(metric: Metric, value: Callable[[View, Setting], Floats]) -> Metric:
+def with_ties(metric: Metric, value: RowValue) -> Metric:
     """Return a measure with the formula that it has where tied labels share their discounts."""
     return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
 
 
-P = Metric(
+def of_all_labels(
+    metric: Metric, value: Callable[[View, Setting], Floats], best: Best, formula: str
+) -> Metric:
+    """Return a measure at k for the whole ranking, ``@all``."""
+    whole = replace(
+        metric,
+        title=metric.title.partition(",")[0].replace(" at k", " of the whole ranking"),
+        symbol=metric.symbol.replace("{k}", "all"),
+        formula=formula,
+        state="row_sums",
+        value=value,
+        cutoff="all",
+        best=best,
+        whole=True,
+        every_label=True,
+    )
+    return with_ties(whole, metric.tied.value) if metric.tied else whole
+
+
+AT_K = partial(
+    Metric,
+    family="at k",
+    needs=("scores",),
+    cutoff="required",
+    conventions=("empty", "unlisted"),
+)
+P = AT_K(
     name="p",
     title="precision at k",
     symbol="P@{k}",
-    family="at k",
     formula="hits in first k / k",
     reference=MANNING,
     state="rank_profile",
     value=precision,
-    needs=("scores",),
-    best=most_hits,
-    cutoff="required",
     empty="zero",
-    conventions=("empty", "unlisted"),
+    best=most_hits,
 )
-R = Metric(
+R = AT_K(
     name="r",
     title="recall at k",
     symbol="R@{k}",
-    family="at k",
     formula="hits in first k / R",
     reference=MANNING,
     state="rank_profile",
     value=recall,
-    needs=("scores",),
-    best=reachable_share,
-    cutoff="required",
     empty="undefined",
-    conventions=("empty", "unlisted"),
+    best=reachable_share,
 )
-RCAP = Metric(
+RCAP = AT_K(
     name="rcap",
     title="recall at k capped at what k slots can hold",
     symbol="Rcap@{k}",
-    family="at k",
     formula="hits in first k / min(k, R)",
     reference="Thakur et al. 2021 (BEIR, NeurIPS)",
     state="rank_profile",
     value=capped_recall,
-    needs=("scores",),
-    best=has_relevant,
-    cutoff="required",
     empty="undefined",
-    conventions=("empty", "unlisted"),
+    best=has_relevant,
 )
 NDCG_AT_K = with_ties(
-    Metric(
+    AT_K(
         name="ndcg",
         title="normalised discounted cumulative gain at k",
         symbol="nDCG@{k}",
-        family="at k",
         formula="sum of hits / log2(1 + rank) over the same of the best ranking",
         reference=JARVELIN,
         state="rank_profile",
         value=ndcg,
-        needs=("scores",),
-        best=has_relevant,
-        cutoff="required",
         empty="undefined",
+        best=has_relevant,
         conventions=("ndcg_ties", "empty", "unlisted"),
     ),
     tied_ndcg,
 )
 DCG = with_ties(
-    Metric(
+    AT_K(
         name="dcg",
         title="discounted cumulative gain at k",
         symbol="DCG@{k}",
-        family="at k",
         formula="sum of hits / log2(1 + rank)",
         reference=JARVELIN,
         state="rank_profile",
         value=dcg,
-        needs=("scores",),
-        best=ideal_dcg,
-        cutoff="required",
         empty="zero",
         range=(0.0, np.inf),
+        best=ideal_dcg,
         conventions=("ndcg_ties", "empty", "unlisted"),
     ),
     tied_dcg,
 )
-HIT = Metric(
+HIT = AT_K(
     name="hit",
     title="hit rate at k",
     symbol="Hit@{k}",
-    family="at k",
     formula="[any hit in first k]",
     reference=MANNING,
     state="row_sums",
     value=hit,
-    needs=("scores",),
-    best=has_relevant,
-    cutoff="required",
     empty="zero",
-    conventions=("empty", "unlisted"),
+    best=has_relevant,
 )
-MRR = Metric(
+MRR = AT_K(
     name="mrr",
     title="mean reciprocal rank at k",
     symbol="MRR@{k}",
-    family="at k",
     formula="1 / rank of the first hit within k",
     reference="Voorhees 1999 (TREC-8)",
     state="row_sums",
     value=reciprocal_rank,
-    needs=("scores",),
-    best=has_relevant,
-    cutoff="required",
     empty="zero",
-    conventions=("empty", "unlisted"),
+    best=has_relevant,
 )
-MAP = Metric(
+MAP = AT_K(
     name="map",
     title="mean average precision at k, over min(k, R)",
     symbol="MAP@{k}",
-    family="at k",
     formula="sum of P@rank at hits in first k / min(k, R)",
     reference=MANNING,
     state="row_sums",
     value=average_precision,
-    needs=("scores",),
-    best=has_relevant,
-    cutoff="required",
     empty="undefined",
-    conventions=("empty", "unlisted"),
+    best=has_relevant,
 )
-MAP_R = Metric(
+MAP_R = AT_K(
     name="map_r",
     title="mean average precision at k, over R",
     symbol="MAP_R@{k}",
-    family="at k",
     formula="sum of P@rank at hits in first k / R",
     reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
     state="row_sums",
     value=average_precision_of_all,
-    needs=("scores",),
-    best=reachable_share,
-    cutoff="required",
     empty="undefined",
-    conventions=("empty", "unlisted"),
+    best=reachable_share,
 )
-RPREC = Metric(
+RPREC = AT_K(
     name="rprec",
     title="R-precision",
     symbol="R-Prec",
-    family="at k",
     formula="hits in first R / R",
     reference=MANNING,
     state="row_sums",
     value=r_precision,
-    needs=("scores",),
-    best=has_relevant,
+    cutoff="none",
     empty="undefined",
     whole=True,
-    conventions=("empty", "unlisted"),
-)
-NDCG_ALL = with_ties(
-    Metric(
-        name="ndcg",
-        title="normalised discounted cumulative gain of the whole ranking",
-        symbol="nDCG@all",
-        family="at k",
-        formula="DCG of all labels over that of the best ranking",
-        reference=JARVELIN,
-        state="row_sums",
-        value=full_ndcg,
-        needs=("scores",),
-        best=has_relevant,
-        cutoff="all",
-        empty="undefined",
-        whole=True,
-        every_label=True,
-        conventions=("ndcg_ties", "empty", "unlisted"),
-    ),
-    tied_ndcg,
-)
-DCG_ALL = with_ties(
-    Metric(
-        name="dcg",
-        title="discounted cumulative gain of the whole ranking",
-        symbol="DCG@all",
-        family="at k",
-        formula="sum over relevant labels of 1 / log2(1 + rank)",
-        reference=JARVELIN,
-        state="row_sums",
-        value=full_dcg,
-        needs=("scores",),
-        best=full_ideal_dcg,
-        cutoff="all",
-        empty="zero",
-        whole=True,
-        every_label=True,
-        range=(0.0, np.inf),
-        conventions=("ndcg_ties", "empty", "unlisted"),
-    ),
-    tied_dcg,
-)
-MRR_ALL = Metric(
-    name="mrr",
-    title="mean reciprocal rank of the whole ranking",
-    symbol="MRR@all",
-    family="at k",
-    formula="1 / rank of the first relevant label",
-    reference="Voorhees 1999 (TREC-8)",
-    state="row_sums",
-    value=full_reciprocal_rank,
-    needs=("scores",),
     best=has_relevant,
-    cutoff="all",
-    empty="zero",
-    whole=True,
-    every_label=True,
-    conventions=("empty", "unlisted"),
 )
-MAP_ALL = Metric(
-    name="map",
-    title="mean average precision of the whole ranking",
-    symbol="MAP@all",
-    family="at k",
-    formula="sum of P@rank at relevant labels / R",
-    reference=MANNING,
-    state="row_sums",
-    value=average_precision_of_all,
-    needs=("scores",),
-    best=has_relevant,
-    cutoff="all",
-    empty="undefined",
-    whole=True,
-    every_label=True,
-    conventions=("empty", "unlisted"),
-)
-LABEL_COVERAGE = Metric(
+NDCG_ALL = of_all_labels(NDCG_AT_K, full_ndcg, has_relevant, "DCG over that of the best ranking")
+DCG_ALL = of_all_labels(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
+MRR_ALL = of_all_labels(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
+MAP_ALL = of_all_labels(MAP, average_precision_of_all, has_relevant, "sum of P@rank at relevant labels / R")
+LABEL_COVERAGE = AT_K(
     name="label_coverage",
     title="labels hit by some first k over labels that occur",
     symbol="Label coverage@{k}",
-    family="at k",
     formula="#{j: tp_j > 0} / #{j: R_j > 0}",
     reference="Schultheis et al. 2023 (NeurIPS)",
     state="label_totals",
     value=label_coverage,
-    needs=("scores",),
     best=one,
-    cutoff="required",
     conventions=("unlisted",),
 )

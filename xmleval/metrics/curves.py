@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from xmleval.conventions import TIE_CREDIT
@@ -44,68 +46,62 @@ def peak_f1(curve: Curve, setting: Setting) -> Floats:
     return curve.peak
 
 
-AUC = Metric(
+POOLED = partial(
+    Metric,
+    family="curves",
+    needs=NEEDS,
+    every_label=True,
+)
+AUC = POOLED(
     name="auc",
     title="area under the ROC curve of scores pooled over rows",
     symbol="AUC {average}",
-    family="curves",
     formula="pairs in the right order / pairs",
     reference=WZ17,
     state="score_runs",
     value=roc_auc,
-    needs=NEEDS,
-    best=one,
+    averages=("micro", "macro", "weighted"),
     whole=True,
-    every_label=True,
     bounded=True,
     pairs_alone=True,
-    averages=("micro", "macro", "weighted"),
+    best=one,
     conventions=("auc_ties", "unlisted"),
 )
-AUC_BRACKET = Metric(
+AUC_BRACKET = POOLED(
     name="auc",
     title="middle of an interval around the area under the ROC curve, from leading bits of the scores",
     symbol="AUC {average} ({bits} bits)",
-    family="curves",
     formula="pairs surely in the right order, and half of the unknown ones / pairs",
     reference=WZ17,
     state="key_counts",
     value=auc_bracket,
-    needs=NEEDS,
-    every_label=True,
     averages=("micro",),
     params={"bits": Param(16.0, range(1, MOST_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
-AP = Metric(
+AP = POOLED(
     name="ap",
     title="area under the precision-recall curve of scores pooled over rows, step-wise",
     symbol="AP {average}",
-    family="curves",
     formula="sum over tie groups of recall gained times precision",
     reference="Davis & Goadrich 2006 (ICML)",
     state="score_runs",
     value=average_precision,
-    needs=NEEDS,
-    best=one,
-    whole=True,
-    every_label=True,
     averages=("micro", "macro", "weighted"),
+    whole=True,
+    best=one,
     conventions=("unlisted",),
 )
-PEAK_F1 = Metric(
+PEAK_F1 = POOLED(
     name="peak_f1",
     title="largest F1 of a threshold on scores pooled over rows",
     symbol="Peak F1 {average}",
-    family="curves",
     formula="max over thresholds of 2 tp / (2 tp + fp + fn)",
     reference=ZZ14,
     state="score_runs",
     value=peak_f1,
-    needs=NEEDS,
+    averages=("micro", "macro"),
     whole=True,
     threshold=True,
-    every_label=True,
-    averages=("micro", "macro"),
     conventions=("labels", "unlisted"),
 )

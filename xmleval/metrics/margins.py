@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from xmleval.metrics.metric import Metric, Setting, one
@@ -25,38 +27,32 @@ def margin_share(extremes: Extremes, setting: Setting) -> Floats:
     return np.where(np.isnan(lowest) | np.isnan(highest), np.nan, lowest > highest)
 
 
-MARGIN = Metric(
+MARGINS = partial(
+    Metric,
+    family="margins",
+    reference=WZ17,
+    state=BY_ROW_OR_LABEL,
+    needs=("scores", "entry scores"),
+    gapless=True,
+    whole=True,
+    every_label=True,
+    averages=(*BY_ROW_OR_LABEL,),
+    conventions=("unlisted",),
+)
+MARGIN = MARGINS(
     name="margin",
     title="margin of each row (samples: label-wise margin) or label (macro: instance-wise margin)",
     symbol="Margin {average}",
-    family="margins",
     formula="least relevant score - largest irrelevant score",
-    reference=WZ17,
-    state=BY_ROW_OR_LABEL,
     value=margin,
-    needs=("scores", "entry scores"),
-    gapless=True,
     scaled=True,
-    whole=True,
-    every_label=True,
-    averages=(*BY_ROW_OR_LABEL,),
     range=(-np.inf, np.inf),
-    conventions=("unlisted",),
 )
-MARGIN_SHARE = Metric(
+MARGIN_SHARE = MARGINS(
     name="margin_share",
     title="share of rows or labels with a positive margin",
     symbol="Positive margins {average}",
-    family="margins",
     formula="[least relevant score > largest irrelevant score]",
-    reference=WZ17,
-    state=BY_ROW_OR_LABEL,
     value=margin_share,
-    needs=("scores", "entry scores"),
-    gapless=True,
     best=one,
-    whole=True,
-    every_label=True,
-    averages=(*BY_ROW_OR_LABEL,),
-    conventions=("unlisted",),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,152 +105,119 @@ def always_wrong(n_relevant: Ints, setting: Setting) -> Floats:
     return wrong
 
 
-ONE_ERROR = Metric(
+RANKING = partial(
+    Metric,
+    family="ranking",
+    state="row_sums",
+    needs=("scores",),
+    whole=True,
+    every_label=True,
+)
+ONE_ERROR = RANKING(
     name="one_error",
     title="one-error",
     symbol="One-error",
-    family="ranking",
     formula="[first label not in Y]",
     reference=SS00,
-    state="row_sums",
     value=one_error,
-    needs=("scores",),
-    best=always_wrong,
+    whole=False,
+    every_label=False,
     direction="down",
+    best=always_wrong,
     conventions=("unlisted",),
 )
-COVERAGE = Metric(
+COVERAGE = RANKING(
     name="coverage",
     title="coverage",
     symbol="Coverage",
-    family="ranking",
     formula="largest rank over Y, less 1",
     reference=SS00,
-    state="row_sums",
     value=coverage,
-    needs=("scores",),
-    best=least_coverage,
-    whole=True,
-    every_label=True,
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
+    best=least_coverage,
     conventions=("no_pairs", "unlisted"),
 )
-COVERAGE_ERROR = Metric(
+COVERAGE_ERROR = RANKING(
     name="coverage_error",
     title="coverage error (scikit-learn)",
     symbol="Coverage error",
-    family="ranking",
     formula="largest rank over Y",
     reference="Tsoumakas, Katakis & Vlahavas 2010",
-    state="row_sums",
     value=coverage_error,
-    needs=("scores",),
-    best=fewest_ranks,
-    whole=True,
-    every_label=True,
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
+    best=fewest_ranks,
     conventions=("unlisted",),
 )
-RANKING_LOSS = Metric(
+RANKING_LOSS = RANKING(
     name="ranking_loss",
     title="ranking loss",
     symbol="Ranking loss",
-    family="ranking",
     formula="bad pairs / (R (l - R))",
-    reference=f"{SS00}; {WZ17}",
-    state="row_sums",
+    reference="Schapire & Singer 2000 (Machine Learning 39); Wu & Zhou 2017 (ICML)",
     value=ranking_loss,
-    needs=("scores",),
-    best=zero,
-    whole=True,
-    every_label=True,
     bounded=True,
     direction="down",
+    best=zero,
     conventions=("loss_ties", "no_pairs", "unlisted"),
 )
-LRAP = Metric(
+LRAP = RANKING(
     name="lrap",
     title="label ranking average precision",
     symbol="LRAP",
-    family="ranking",
     formula="mean over Y of (relevant at or above) / rank",
     reference=SS00,
-    state="row_sums",
     value=lrap,
-    needs=("scores",),
-    best=one,
-    whole=True,
-    every_label=True,
     bounded=True,
+    best=one,
     conventions=("no_pairs", "unlisted"),
 )
-AUC = Metric(
+AUC = RANKING(
     name="auc",
     title="area under the ROC curve",
     symbol="AUC {average}",
-    family="ranking",
     formula="good pairs / (R (l - R))",
     reference=WZ17,
-    state="row_sums",
     value=instance_auc,
-    needs=("scores",),
-    best=one,
-    whole=True,
-    every_label=True,
-    bounded=True,
     averages=("samples",),
+    bounded=True,
+    best=one,
     conventions=("auc_ties", "no_pairs", "unlisted"),
 )
-IS_ERROR = Metric(
+IS_ERROR = RANKING(
     name="is_error",
     title="is-error",
     symbol="Is-error",
-    family="ranking",
     formula="[any bad pair]",
     reference="Crammer & Singer 2003 (JMLR 3)",
-    state="row_sums",
     value=is_error,
-    needs=("scores",),
-    best=zero,
-    whole=True,
-    every_label=True,
     direction="down",
+    best=zero,
     conventions=("loss_ties", "unlisted"),
 )
-ERROR_SET_SIZE = Metric(
+ERROR_SET_SIZE = RANKING(
     name="error_set_size",
     title="error-set size",
     symbol="Error-set size",
-    family="ranking",
     formula="number of bad pairs",
     reference="Crammer & Singer 2003 (JMLR 3)",
-    state="row_sums",
     value=bad_pairs,
-    needs=("scores",),
-    best=zero,
-    whole=True,
-    every_label=True,
     direction="down",
     range=(0.0, np.inf),
+    best=zero,
     conventions=("loss_ties", "unlisted"),
 )
-PEAK_F1 = Metric(
+PEAK_F1 = RANKING(
     name="peak_f1",
     title="largest F1 over cuts of the ranking",
     symbol="Peak F1 {average}",
-    family="ranking",
     formula="max over tie-group ends of 2 tp / (rank + R)",
     reference=ZZ14,
-    state="row_sums",
     value=peak_f1,
-    needs=("scores",),
-    best=has_relevant,
-    whole=True,
-    every_label=True,
     averages=("samples",),
+    best=has_relevant,
     conventions=("unlisted",),
 )

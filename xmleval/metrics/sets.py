@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -94,226 +95,188 @@ def fbeta_of_two(parts: list[float], setting: Setting) -> float:
     return (1.0 + square) * p * r / denominator if denominator else setting.conventions.zero_division
 
 
-SUBSET_ACCURACY = Metric(
+OF_SETS = partial(
+    Metric,
+    family="sets",
+    needs=("sets",),
+    best=one,
+)
+SUBSET_ACCURACY = OF_SETS(
     name="subset_accuracy",
     title="subset accuracy",
     symbol="Subset accuracy",
-    family="sets",
     formula="[h = Y]",
     reference=ZZ14,
     state="row_sums",
     value=subset_accuracy,
-    needs=("sets",),
-    best=one,
     conventions=("unlisted",),
 )
-HAMMING_LOSS = Metric(
+HAMMING_LOSS = OF_SETS(
     name="hamming_loss",
     title="Hamming loss",
     symbol="Hamming loss",
-    family="sets",
     formula="|h xor Y| / l",
     reference=ZZ14,
     state="row_sums",
     value=hamming_loss,
-    needs=("sets",),
     every_label=True,
-    best=zero,
     direction="down",
+    best=zero,
     conventions=("unlisted",),
 )
-JACCARD = Metric(
+JACCARD = OF_SETS(
     name="jaccard",
     title="Jaccard index (ZZ14's accuracy)",
     symbol="Jaccard {average}",
-    family="sets",
     formula="tp / (tp + fp + fn)",
     reference=ZZ14,
     state=BY_ROW_OR_LABEL,
     value=jaccard,
-    needs=("sets",),
-    best=one,
     averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
-PRECISION = Metric(
+PRECISION = OF_SETS(
     name="precision",
     title="precision of the predicted set",
     symbol="Precision {average}",
-    family="sets",
     formula="tp / (tp + fp)",
     reference=ZZ14,
     state=BY_ROW_OR_LABEL,
     value=precision,
-    needs=("sets",),
-    best=one,
     averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
-RECALL = Metric(
+RECALL = OF_SETS(
     name="recall",
     title="recall of the predicted set",
     symbol="Recall {average}",
-    family="sets",
     formula="tp / (tp + fn)",
     reference=ZZ14,
     state=BY_ROW_OR_LABEL,
     value=recall,
-    needs=("sets",),
-    best=one,
     averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
-F1 = Metric(
+F1 = OF_SETS(
     name="f1",
     title="F1 of the predicted set",
     symbol="F1 {average}",
-    family="sets",
     formula="2 tp / (2 tp + fp + fn)",
     reference=WZ17,
     state=BY_ROW_OR_LABEL,
     value=fbeta,
-    needs=("sets",),
-    best=one,
     averages=(*BY_ROW_OR_LABEL,),
     cutoff="optional",
     conventions=CONVENTIONS,
 )
-FBETA = Metric(
+FBETA = OF_SETS(
     name="fbeta",
     title="F-beta of the predicted set",
     symbol="F{beta} {average}",
-    family="sets",
     formula="(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp)",
     reference=ZZ14,
     state=BY_ROW_OR_LABEL,
     value=fbeta,
-    needs=("sets",),
-    best=one,
     averages=(*BY_ROW_OR_LABEL,),
-    params={"beta": Param(2.0)},
     cutoff="optional",
+    params={"beta": Param(2.0)},
     conventions=CONVENTIONS,
 )
-F1_OF_MEANS = Metric(
+F1_OF_MEANS = OF_SETS(
     name="f1",
     title="F1 of mean row precision and mean row recall",
     symbol="F1 of means",
-    family="sets",
     formula="2 P R / (P + R) of the row means",
     reference=ZZ14,
     value=fbeta_of_two,
-    needs=("sets",),
-    best=one,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
     conventions=("zero_division", "unlisted"),
 )
-FBETA_OF_MEANS = Metric(
+FBETA_OF_MEANS = OF_SETS(
     name="fbeta",
     title="F-beta of mean row precision and mean row recall",
     symbol="F{beta} of means",
-    family="sets",
     formula="(1 + b^2) P R / (b^2 P + R) of the row means",
     reference=ZZ14,
     value=fbeta_of_two,
-    needs=("sets",),
-    best=one,
     parts=("precision.samples", "recall.samples"),
     averages=("of_means",),
     params={"beta": Param(2.0)},
     conventions=("zero_division", "unlisted"),
 )
-F1_OF_MACROS = Metric(
+F1_OF_MACROS = OF_SETS(
     name="f1",
     title="F1 of macro precision and macro recall",
     symbol="F1 of macros",
-    family="sets",
     formula="2 P R / (P + R) of the macro averages",
     reference="Opitz & Burst 2019 (arXiv:1911.03347)",
     value=fbeta_of_two,
-    needs=("sets",),
-    best=one,
     parts=("precision.macro", "recall.macro"),
     averages=("of_macros",),
     conventions=CONVENTIONS,
 )
-ACCURACY = Metric(
+ACCURACY = OF_SETS(
     name="accuracy",
     title="accuracy of each label's yes or no",
     symbol="Accuracy {average}",
-    family="sets",
     formula="(tp + tn) / m",
     reference=ZZ14,
     state="label_totals",
     value=accuracy,
-    needs=("sets",),
-    every_label=True,
-    best=one,
     averages=BY_LABEL,
+    every_label=True,
     conventions=CONVENTIONS,
 )
-SPECIFICITY = Metric(
+SPECIFICITY = OF_SETS(
     name="specificity",
     title="specificity",
     symbol="Specificity {average}",
-    family="sets",
     formula="tn / (tn + fp)",
     reference="Sokolova & Lapalme 2009 (IPM 45(4))",
     state="label_totals",
     value=specificity,
-    needs=("sets",),
-    every_label=True,
-    best=one,
     averages=BY_LABEL,
+    every_label=True,
     conventions=CONVENTIONS,
 )
-BALANCED_ACCURACY = Metric(
+BALANCED_ACCURACY = OF_SETS(
     name="balanced_accuracy",
     title="balanced accuracy",
     symbol="Balanced accuracy {average}",
-    family="sets",
     formula="(recall + specificity) / 2",
     reference="Brodersen et al. 2010 (ICPR)",
     state="label_totals",
     value=balanced_accuracy,
-    needs=("sets",),
-    every_label=True,
-    best=one,
     averages=BY_LABEL,
+    every_label=True,
     conventions=CONVENTIONS,
 )
-MCC = Metric(
+MCC = OF_SETS(
     name="mcc",
     title="Matthews correlation coefficient",
     symbol="MCC {average}",
-    family="sets",
     formula="(tp tn - fp fn) / sqrt((tp+fp)(tp+fn)(tn+fp)(tn+fn))",
     reference="Matthews 1975 (BBA 405(2))",
     state="label_totals",
     value=mcc,
-    needs=("sets",),
-    every_label=True,
-    best=one,
     averages=BY_LABEL,
+    every_label=True,
     range=(-1.0, 1.0),
     conventions=CONVENTIONS,
 )
-GMEAN = Metric(
+GMEAN = OF_SETS(
     name="gmean",
     title="geometric mean of recall and specificity",
     symbol="G-mean {average}",
-    family="sets",
     formula="sqrt(recall specificity)",
     reference="Kubat & Matwin 1997 (ICML)",
     state="label_totals",
     value=gmean,
-    needs=("sets",),
-    every_label=True,
-    best=one,
     averages=BY_LABEL,
+    every_label=True,
     conventions=CONVENTIONS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,50 +36,44 @@ def proportional_diversity(sizes: tuple[int, int], setting: Setting) -> float:
     return n_distinct / n_rows if n_rows else float("nan")
 
 
-LABEL_CARDINALITY = Metric(
+STATISTIC = partial(
+    Metric,
+    family="statistics",
+    reference=ZZ14,
+    direction="none",
+)
+LABEL_CARDINALITY = STATISTIC(
     name="label_cardinality",
     title="label cardinality",
     symbol="Label cardinality",
-    family="statistics",
     formula="mean R",
-    reference=ZZ14,
     state="row_sums",
     value=cardinality,
-    direction="none",
     range=(0.0, np.inf),
 )
-LABEL_DENSITY = Metric(
+LABEL_DENSITY = STATISTIC(
     name="label_density",
     title="label density",
     symbol="Label density",
-    family="statistics",
     formula="mean R / l",
-    reference=ZZ14,
     state="row_sums",
     value=density,
     every_label=True,
-    direction="none",
 )
-LABEL_DIVERSITY = Metric(
+LABEL_DIVERSITY = STATISTIC(
     name="label_diversity",
     title="distinct label sets",
     symbol="Label diversity",
-    family="statistics",
     formula="#{Y_i}",
-    reference=ZZ14,
     state="label_sets",
     value=diversity,
-    direction="none",
     range=(0.0, np.inf),
 )
-PROPORTIONAL_DIVERSITY = Metric(
+PROPORTIONAL_DIVERSITY = STATISTIC(
     name="proportional_diversity",
     title="distinct label sets over instances",
     symbol="Proportional diversity",
-    family="statistics",
     formula="#{Y_i} / m",
-    reference=ZZ14,
     state="label_sets",
     value=proportional_diversity,
-    direction="none",
 )
