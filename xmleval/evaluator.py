@@ -313,7 +313,7 @@ class Evaluator:
         ----------
         saved : Saved
             What a file held.
-        **more
+        more : dict
             Arguments of the class that are not saved.
 
         Returns

@@ -26,17 +26,22 @@ Q = np.array([3.0, 1.0, 2.0, 5.0, 1.5])
 LISTED = np.array([[0, 1, -1], [3, 2, 4], [-1, -1, -1], [4, 1, 0]])
 
 AT_K = {
-    "precision_at_k": "p", "recall_at_k": "r", "ndcg_at_k": "ndcg", "hit_rate_at_k": "hit",
-    "mean_reciprocal_rank_at_k": "mrr", "psp_at_k": "psp", "psndcg_at_k": "psndcg",
+    "p_at_k": "p", "r_at_k": "r", "ndcg_at_k": "ndcg", "hit_at_k": "hit", "mrr_at_k": "mrr",
+    "psp_at_k": "psp", "psndcg_at_k": "psndcg",
 }  # fmt: skip
 RANKINGS = {
-    "one_error": "one_error", "coverage": "coverage", "ranking_loss": "ranking_loss",
-    "label_ranking_average_precision": "lrap", "instance_auc": "auc.samples",
-    "micro_auc": "auc.micro", "macro_auc": "auc.macro",
+    "one_error": "one_error", "coverage": "coverage", "ranking_loss": "ranking_loss", "lrap": "lrap",
+    "auc_samples": "auc.samples", "auc_micro": "auc.micro", "auc_macro": "auc.macro",
 }  # fmt: skip
 SETS = {
-    "hamming_loss": "hamming_loss", "subset_accuracy": "subset_accuracy", "micro_f1": "f1.micro",
-    "macro_f1": "f1.macro", "instance_f1": "f1.samples",
+    "hamming_loss": "hamming_loss", "subset_accuracy": "subset_accuracy", "f1_micro": "f1.micro",
+    "f1_macro": "f1.macro", "f1_samples": "f1.samples",
+}  # fmt: skip
+ALIASES = {
+    "precision_at_k": "p_at_k", "recall_at_k": "r_at_k", "hit_rate_at_k": "hit_at_k",
+    "mean_reciprocal_rank_at_k": "mrr_at_k", "label_ranking_average_precision": "lrap",
+    "instance_auc": "auc_samples", "micro_auc": "auc_micro", "macro_auc": "auc_macro",
+    "instance_f1": "f1_samples", "micro_f1": "f1_micro", "macro_f1": "f1_macro",
 }  # fmt: skip
 
 
@@ -45,7 +50,11 @@ def more(name: str) -> dict[str, Any]:
 
 
 def test_every_one_liner_is_checked_here_and_public() -> None:
-    assert {*AT_K, *RANKINGS, *SETS} == set(oneliners.__all__)
+    assert {*AT_K, *RANKINGS, *SETS, *ALIASES} == set(oneliners.__all__)
+    for name, measure in {**AT_K, **RANKINGS, **SETS}.items():
+        assert name == f"{measure}_at_k" if name in AT_K else name == measure.replace(".", "_")
+    for alias, name in ALIASES.items():
+        assert getattr(xmleval, alias) is getattr(xmleval, name)
     assert set(oneliners.__all__) <= set(xmleval.__all__)
     assert all(getattr(xmleval, name) is getattr(oneliners, name) for name in oneliners.__all__)
 
@@ -91,7 +100,7 @@ def test_refused_input_is_named() -> None:
         xmleval.macro_f1(T, S)
     with pytest.raises(ValueError, match=r"^y_score: row 0: score nan"):
         xmleval.ndcg_at_k(T, S * np.nan)
-    with pytest.raises(ValueError, match=r"^propensity: shape"):
+    with pytest.raises(ValueError, match=r"^inverse_propensity: shape"):
         xmleval.psp_at_k(T, S, inverse_propensity=Q[:2])
     with pytest.raises(TypeError, match="propensity"):
         xmleval.psndcg_at_k(T, S)  # type: ignore[call-arg]
@@ -144,7 +153,7 @@ def test_docstring_says_what_goes_in_and_out(name: str) -> None:
         assert ">>> " in text
 
 
-@pytest.mark.parametrize("name", oneliners.__all__)
+@pytest.mark.parametrize("name", [*AT_K, *RANKINGS, *SETS])
 def test_one_liner_says_range_direction_and_source_of_its_table_row(name: str) -> None:
     text = inspect.getdoc(getattr(xmleval, name)) or ""
     measure = {**AT_K, **RANKINGS, **SETS}[name]

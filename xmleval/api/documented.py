@@ -1,0 +1,66 @@
+"""Docstrings of functions for single measures, from the record of the measure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TypeVar
+
+from xmleval.spec import parse_spec
+
+Function = TypeVar("Function", bound=Callable[..., float])
+ARGUMENTS = {
+    "y_true": (
+        "sparse matrix or array, or dense 0/1 array, of shape (m, l)",
+        "Relevant labels of each instance.",
+        "np.eye(3)",
+    ),
+    "y_score": (
+        "sparse or dense scores (m, l), or (labels, scores) arrays of shape (m, depth)",
+        "Scores, or top-k lists.",
+        "np.eye(3)",
+    ),
+    "y_pred": (
+        "sparse matrix or array, or dense 0/1 array, of shape (m, l)",
+        "Predicted set of each instance.",
+        "np.eye(3)",
+    ),
+    "k": ("int, default 5", "Cutoff.", "1"),
+    "inverse_propensity": (
+        "array of shape (l,)",
+        "Inverse propensities, see `inverse_propensity`.",
+        "np.array([2, 3, 4])",
+    ),
+}
+
+
+def documented(measure: str) -> Callable[[Function], Function]:
+    """Return a decorator that completes the summary of a function with what is known of its measure."""
+    metric = parse_spec(measure).metric
+    low, high = (f"{end:g}" for end in metric.range)
+    better = {"up": "", "down": "; lower is better"}[metric.direction]
+    value = 1.0 if metric.direction == "up" else 0.0  # the example's predictions are perfect
+
+    def complete(function: Function) -> Function:
+        names = list(inspect.signature(function).parameters)
+        parameters = [f"{name} : {ARGUMENTS[name][0]}\n    {ARGUMENTS[name][1]}" for name in names]
+        given = [
+            f"...     {'' if name.startswith('y_') else f'{name}='}{ARGUMENTS[name][2]}," for name in names
+        ]
+        sections = {
+            "Parameters": parameters,
+            "Returns": ["float", f"    Within {low}..{high}{better}; NaN where it is undefined."],
+            "Raises": ["ValueError", "    If input is not valid; the message names argument, row and value."],
+            "References": [f"{metric.reference}."],
+            "Examples": [
+                ">>> import numpy as np",
+                f">>> from xmleval import {function.__name__}",
+                f">>> {function.__name__}({given})",
+                f"{value}",
+            ],
+        }
+        text = [f"{title}\n{'-' * len(title)}\n" + "\n".join(lines) for title, lines in sections.items()]
+        function.__doc__ = "\n\n".join([inspect.getdoc(function) or "", f"Formula: {metric.formula}.", *text])
+        return function
+
+    return complete

@@ -1,0 +1,134 @@
+"""One function for each measure of daily use: `evaluate` with one name and default conventions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmleval.api.documented import documented
+from xmleval.api.evaluate import evaluate
+
+
+def _value(name: str, *rows: Any, **more: Any) -> float:
+    return evaluate(*rows, metrics=[name], **more)[name]
+
+
+@documented("p@5")
+def p_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
+    """Compute precision at k: hits among the first k labels over k."""
+    return _value(f"p@{k}", y_true, y_score)
+
+
+@documented("r@5")
+def r_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
+    """Compute recall at k: hits among the first k labels over the relevant ones."""
+    return _value(f"r@{k}", y_true, y_score)
+
+
+@documented("ndcg@5")
+def ndcg_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
+    """Compute normalised discounted cumulative gain at k."""
+    return _value(f"ndcg@{k}", y_true, y_score)
+
+
+@documented("psp@5")
+def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
+    """Compute propensity-scored precision at k."""
+    return _value(f"psp@{k}", y_true, y_score, inverse_propensity=inverse_propensity)
+
+
+@documented("psndcg@5")
+def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
+    """Compute propensity-scored nDCG at k."""
+    return _value(f"psndcg@{k}", y_true, y_score, inverse_propensity=inverse_propensity)
+
+
+@documented("hit@5")
+def hit_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
+    """Compute hit rate at k: share of instances with a relevant label among the first k."""
+    return _value(f"hit@{k}", y_true, y_score)
+
+
+@documented("mrr@5")
+def mrr_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
+    """Compute mean reciprocal rank at k of the first relevant label."""
+    return _value(f"mrr@{k}", y_true, y_score)
+
+
+@documented("one_error")
+def one_error(y_true: Any, y_score: Any) -> float:
+    """Compute one-error: share of instances whose first label is irrelevant."""
+    return _value("one_error", y_true, y_score)
+
+
+@documented("coverage")
+def coverage(y_true: Any, y_score: Any) -> float:
+    """Compute coverage: mean depth, less one, at which all relevant labels are covered."""
+    return _value("coverage", y_true, y_score)
+
+
+@documented("ranking_loss")
+def ranking_loss(y_true: Any, y_score: Any) -> float:
+    """Compute ranking loss: share of (relevant, irrelevant) pairs in the wrong order."""
+    return _value("ranking_loss", y_true, y_score)
+
+
+@documented("lrap")
+def lrap(y_true: Any, y_score: Any) -> float:
+    """Compute label ranking average precision."""
+    return _value("lrap", y_true, y_score)
+
+
+@documented("auc.samples")
+def auc_samples(y_true: Any, y_score: Any) -> float:
+    """Compute the area under the ROC curve of each instance, averaged."""
+    return _value("auc.samples", y_true, y_score)
+
+
+@documented("auc.micro")
+def auc_micro(y_true: Any, y_score: Any) -> float:
+    """Compute the area under the ROC curve of all entries pooled."""
+    return _value("auc.micro", y_true, y_score)
+
+
+@documented("auc.macro")
+def auc_macro(y_true: Any, y_score: Any) -> float:
+    """Compute the area under the ROC curve of each label with both classes, averaged."""
+    return _value("auc.macro", y_true, y_score)
+
+
+@documented("hamming_loss")
+def hamming_loss(y_true: Any, y_pred: Any) -> float:
+    """Compute Hamming loss: share of label decisions that are wrong."""
+    return _value("hamming_loss", y_true, y_pred=y_pred)
+
+
+@documented("subset_accuracy")
+def subset_accuracy(y_true: Any, y_pred: Any) -> float:
+    """Compute subset accuracy: share of instances whose predicted set is the relevant one."""
+    return _value("subset_accuracy", y_true, y_pred=y_pred)
+
+
+@documented("f1.micro")
+def f1_micro(y_true: Any, y_pred: Any) -> float:
+    """Compute F1 of the decisions of all labels pooled (0/0 = 0)."""
+    return _value("f1.micro", y_true, y_pred=y_pred)
+
+
+@documented("f1.macro")
+def f1_macro(y_true: Any, y_pred: Any) -> float:
+    """Compute F1 of each label, averaged over all labels (0/0 = 0)."""
+    return _value("f1.macro", y_true, y_pred=y_pred)
+
+
+@documented("f1.samples")
+def f1_samples(y_true: Any, y_pred: Any) -> float:
+    """Compute F1 of each instance, averaged (0/0 = 0)."""
+    return _value("f1.samples", y_true, y_pred=y_pred)
+
+
+# the papers' words
+precision_at_k, recall_at_k = p_at_k, r_at_k
+hit_rate_at_k, mean_reciprocal_rank_at_k = hit_at_k, mrr_at_k
+label_ranking_average_precision = lrap
+instance_auc, micro_auc, macro_auc = auc_samples, auc_micro, auc_macro
+instance_f1, micro_f1, macro_f1 = f1_samples, f1_micro, f1_macro
