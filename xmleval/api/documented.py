@@ -44,9 +44,7 @@ def documented(measure: str) -> Callable[[Function], Function]:
     def complete(function: Function) -> Function:
         names = list(inspect.signature(function).parameters)
         parameters = [f"{name} : {ARGUMENTS[name][0]}\n    {ARGUMENTS[name][1]}" for name in names]
-        given = [
-            f"...     {'' if name.startswith('y_') else f'{name}='}{ARGUMENTS[name][2]}," for name in names
-        ]
+        given = ", ".join(("" if n.startswith("y_") else f"{n}=") + ARGUMENTS[n][2] for n in names)
         sections = {
             "Parameters": parameters,
             "Returns": ["float", f"    Within {low}..{high}{better}; NaN where it is undefined."],
