@@ -49,7 +49,7 @@ def measures_table() -> str:
     """Return names and formulas of the measures."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
-    from xmleval.report.arrows import ARROWS
+    from xmleval.report.tables import ARROWS
 
     rows = [
         [
@@ -65,7 +65,7 @@ def records_table() -> str:
     """Return what the records of the measures say."""
     from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
-    from xmleval.report.arrows import ARROWS
+    from xmleval.report.tables import ARROWS
 
     rows = [
         [

@@ -277,7 +277,7 @@ def test_the_table_shows_both_ends() -> None:
     labels, scores = np.array([[0, 1], [3, 2]]), np.array([[0.9, 0.5], [0.5, 0.25]])
     report = evaluate([[0, 1, 0, 1], [0, 0, 1, 1]], (labels, scores), metrics=["lrap", "p@1"], bounds=True)
     title, _, *lines = str(report).splitlines()[1:]
-    assert title.split()[-2:] == ["least", "most"]
+    assert title.split()[-2:] == ["lower", "upper"]
     (row,) = [line.split() for line in lines if line.startswith("LRAP")]
     assert row[-2:] == [f"{end:.4f}" for end in report.intervals["lrap"]]
 

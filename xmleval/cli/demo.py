@@ -10,8 +10,8 @@ from rich.table import Table
 
 from xmleval.cli.output import program_name, show
 from xmleval.demo import evaluate_demo, make_demo, save_demo
-from xmleval.report.arrows import ARROWS
 from xmleval.report.report import Report
+from xmleval.report.tables import ARROWS
 
 
 @click.command()

@@ -12,7 +12,7 @@ from rich.text import Text
 from xmleval.cli.output import program_name, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.report.arrows import ARROWS
+from xmleval.report.tables import ARROWS
 from xmleval.spec import Spec, parse_spec
 
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}

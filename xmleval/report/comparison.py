@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping
 
-from xmleval.report.arrows import ARROWS, LATEX_ARROWS
-from xmleval.report.report import Report, short
+from xmleval.report.report import Report
+from xmleval.report.tables import ARROWS, LATEX_ARROWS, as_csv, as_latex, as_markdown, as_text, short
 
 
 class Comparison:
@@ -51,14 +49,9 @@ class Comparison:
         """Return a table for a terminal."""
         rows = self.grid(ARROWS, mark=" *")
         rows[0][1:] = [f"{name}  " for name in rows[0][1:]]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-            for row in rows
-        ]
         first = next(iter(self.reports.values()))
-        size = f"{first.n_rows} rows x {first.n_labels} labels; * better"
-        return "\n".join([size, lines[0], "-" * max(map(len, lines)), *lines[1:], *self.notes])
+        title = f"{first.n_rows} rows x {first.n_labels} labels; * better"
+        return as_text(title, rows, self.notes)
 
     def to_json(self) -> str:
         """Return all reports as JSON, by name under ``reports``."""
@@ -66,32 +59,20 @@ class Comparison:
         return json.dumps({"reports": reports}, indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol and direction of each measure, and value, least and most of each report."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        heads = [head for name in self.reports for head in (name, f"{name} least", f"{name} most")]
-        writer.writerow(["name", "symbol", "direction", *heads])
+        """Return name, symbol and direction of each measure, and value, lower and upper bound of each report."""
+        heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
+        rows: list[list[str | float]] = []
         for spec in self.specs:
-            values = []
+            row: list[str | float] = [spec.name, spec.symbol, spec.metric.direction]
             for report in self.reports.values():
-                values += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
-            shown = ["" if math.isnan(value) else repr(value) for value in values]
-            writer.writerow([spec.name, spec.symbol, spec.metric.direction, *shown])
-        return out.getvalue()
+                row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
+            rows.append(row)
+        return as_csv(["name", "symbol", "direction", *heads], rows)
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, the conventions below."""
-        header, *rows = [[cell.strip() for cell in row] for row in self.grid(ARROWS, mark=" *")]
-        lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
-        lines += [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes)]).rstrip() + "\n"
+        return as_markdown(self.grid(ARROWS, mark=" *"), self.notes)
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment."""
-        header, *rows = self.grid(LATEX_ARROWS, sep="", mark=r"$^*$")
-        cells = [
-            " & ".join(cell.strip().replace("_", r"\_") for cell in row) + r" \\" for row in (header, *rows)
-        ]
-        body = [r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule"]
-        begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
-        return "\n".join([*(f"% {note}" for note in self.notes), begin, *body, r"\end{tabular}"]) + "\n"
+        return as_latex(self.grid(LATEX_ARROWS, sep="", mark=r"$^*$"), self.notes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -14,7 +12,7 @@ import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.records import Floats
-from xmleval.report.arrows import ARROWS, LATEX_ARROWS
+from xmleval.report.tables import ARROWS, LATEX_ARROWS, as_csv, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.version import __version__
@@ -221,26 +219,14 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        rows = self._grid(ARROWS, sep=" ")
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-            )
-            for row in rows
-        ]
-        rule = "-" * len(lines[0])
-        return "\n".join(
-            [f"{self.n_rows} rows x {self.n_labels} labels", lines[0].rstrip(), rule]
-            + [line.rstrip() for line in lines[1:]]
-            + self.notes()
-        )
+        title = f"{self.n_rows} rows x {self.n_labels} labels"
+        return as_text(title, self._grid(ARROWS, sep=" "), self.notes())
 
     def notes(self) -> list[str]:
         """Return what is to be said below the values, a line each."""
         notes = [self.signature()] if self.signature() else []
         for what, specs in self._with_intervals().items():
-            notes.append(f"least and most, {what}: {', '.join(map(str, specs))}")
+            notes.append(f"bounds, {what}: {', '.join(map(str, specs))}")
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: a rounded score may leave out the label it stands for
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
@@ -272,7 +258,7 @@ class Report(Mapping[str, float]):
         found = {spec.cutoff for spec in self.specs}
         columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
         header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
-        header += ["least", "most"] if self.intervals else []
+        header += ["lower", "upper"] if self.intervals else []
         rows: dict[str, list[str]] = {}
         for spec in self.specs:
             arrow = arrows[spec.metric.direction]
@@ -323,14 +309,12 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", "symbol", "direction", "value", "least", "most"])
-        for spec in self.specs:
-            values = self.results.values[spec.name], *self.intervals.get(spec.name, (math.nan, math.nan))
-            shown = ["" if math.isnan(value) else repr(value) for value in values]
-            writer.writerow([spec.name, spec.symbol, spec.metric.direction, *shown])
-        return out.getvalue()
+        header = ["name", "symbol", "direction", "value", "lower", "upper"]
+        return as_csv(header, [self._record(spec) for spec in self.specs])
+
+    def _record(self, spec: Spec) -> list[str | float]:
+        ends = self.intervals.get(spec.name, (math.nan, math.nan))
+        return [spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name], *ends]
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, the conventions below.
@@ -339,10 +323,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        header, *rows = self._grid(ARROWS, sep=" ")
-        lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
-        lines += [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([*lines, "", *(f"{note}  " for note in self.notes())]).rstrip() + "\n"
+        return as_markdown(self._grid(ARROWS, sep=" "), self.notes())
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment.
@@ -351,12 +332,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        header, *rows = self._grid(LATEX_ARROWS)
-        cells = [" & ".join(cell.replace("_", r"\_") for cell in row) + r" \\" for row in (header, *rows)]
-        body = [r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule"]
-        begin = rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"
-        comments = [f"% {note}" for note in self.notes()]
-        return "\n".join([*comments, begin, *body, r"\end{tabular}"]) + "\n"
+        return as_latex(self._grid(LATEX_ARROWS), self.notes())
 
 
 def _plain(value: float) -> float | str | None:
@@ -364,12 +340,3 @@ def _plain(value: float) -> float | str | None:
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
-
-
-def short(value: float) -> str:
-    """Return a value as tables show it."""
-    if math.isnan(value):
-        return "undefined"
-    if 0 < abs(value) < 0.001:
-        return f"{value:.3g}"  # with a million labels, losses are small
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
