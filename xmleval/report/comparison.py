@@ -59,7 +59,7 @@ class Comparison:
         return json.dumps({"reports": reports}, indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol and direction of each measure, and value, lower and upper bound of each report."""
+        """Return name, symbol and direction of each measure, and value and bounds of each report."""
         heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
         rows: list[list[str | float]] = []
         for spec in self.specs:
