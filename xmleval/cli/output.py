@@ -54,7 +54,7 @@ def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | 
 def program_name() -> str:
     """Return what to type to run this program again: its name where a shell finds it, otherwise its path."""
     started = Path(sys.argv[0])
-    if started.name == "__main__.py":
+    if (started.parent.name, started.name) == ("xmleval", "__main__.py"):
         return f"{shlex.quote(sys.executable)} -m xmleval"
     found = shutil.which("xmleval")
     if started.stem != "xmleval" or (found and Path(found).resolve() == started.resolve()):
