@@ -158,7 +158,7 @@ RULES: dict[str, dict[str, Rule]] = {
             "label_ranking_loss": "ranking_loss",
             r"(n?dcg)_score\(k=(\d+)\)": "{0}@{1}",
             r"dcg_score\(k=None\)": "dcg@{labels}",
-            r"ndcg_score\(k=None\)": "ndcg",
+            r"ndcg_score\(k=None\)": "ndcg@all",
         },
         conventions="sklearn",
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
 from xmleval.metrics import GROUPS, TABLE, Setting
 from xmleval.spec import Spec, expand_metrics, parse_spec
+from xmleval.states.state import State
 
 KS = (1, 3, 9)
+CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"]}
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
@@ -54,7 +58,7 @@ def expected(spec: Spec, case: oracle.Case) -> float:
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
-    return oracle.value(spec.metric.name, case, spec.average, spec.k, **dict(spec.params))
+    return oracle.value(spec.metric.name, case, spec.average, spec.cutoff, **dict(spec.params))
 
 
 def same_bits(a: dict[str, float], b: dict[str, float]) -> list[str]:
@@ -92,7 +96,7 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
         if spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
         else:
-            rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.k, **dict(spec.params))
+            rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.cutoff, **dict(spec.params))
         assert (rows is None) == (name not in kept), name
         if rows is not None:
             np.testing.assert_allclose(kept[name], rows, rtol=1e-12, atol=1e-12, err_msg=name)
@@ -127,20 +131,17 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     case.listed = [[*(row if form == "list" else sorted(row))] for row in listed]
     case.pred = case.truth
     case.conventions = {"zero_division": 1.0}
-    values = of_problem(problem)
+    values, conventions = of_problem(problem), resolve_conventions(case.conventions)
     n_relevant = np.array([len(y) for y in case.truth])
     for name in values:
         spec = SPECS[name]
         metric = spec.metric
-        best = metric.best
-        if best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+        if metric.best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
             continue
-        if metric.labels and n_relevant.max() > (spec.k or 0):
+        if metric.name == "label_coverage" and n_relevant.max() > (spec.k or 0):
             continue
-        if callable(best):
-            setting = Setting(spec.k, {}, resolve_conventions(case.conventions), case.n_labels)
-            rows = best(n_relevant, setting)
-            best = float(np.mean(rows[~np.isnan(rows)]))
+        rows = metric.best(n_relevant, Setting(spec.k, {}, conventions, case.n_labels))
+        best = float(np.mean(rows[~np.isnan(rows)]))
         assert math.isclose(values[name], best, abs_tol=1e-12), name
 
 
@@ -164,7 +165,7 @@ def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.D
     assert listed is not None
     problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
     differ = same_bits(before, of_problem(problem))
-    kept = [name for name in differ if not (SPECS[name].metric.bracket or SPECS[name].metric.scaled)]
+    kept = [name for name in differ if not (SPECS[name].state == "key_counts" or SPECS[name].metric.scaled)]
     assert kept == []
 
 
@@ -240,24 +241,38 @@ def ranked(row: list[Any], case: oracle.Case) -> list[int]:
 def test_every_measure_has_an_oracle_and_is_documented() -> None:
     for metric in TABLE:
         for average in metric.averages or (None,):
-            for at_k in {"none": [False], "required": [True], "optional": [False, True]}[metric.cutoff]:
-                assert (metric.name, average, at_k) in MEASURES, (metric.name, average, at_k)
+            for cutoff in CUTOFFS[metric.cutoff]:
+                assert (metric.name, average, cutoff) in MEASURES, (metric.name, average, cutoff)
         assert all([metric.title, metric.symbol, metric.formula, metric.reference, metric.family])
         assert metric.direction in ("up", "down", "none")
-        formulas = (
-            "terms",
-            "rows",
-            "counts",
-            "labels",
-            "curve",
-            "bracket",
-            "extremes",
-            "combine",
-            "distinct",
-        )
-        assert sum(getattr(metric, f) is not None for f in formulas) == 1, metric.name
-    known = {(s.metric.name, s.average, s.k is not None) for s in SPECS.values()}
+    known = {(s.metric.name, s.average, "k" if s.k else s.cutoff) for s in SPECS.values()}
     assert known == MEASURES
+
+
+def test_every_record_has_a_formula_and_what_it_is_given() -> None:
+    for metric in [*TABLE, *(metric.tied for metric in TABLE if metric.tied)]:
+        assert callable(metric.value), metric.name
+        assert metric.best is None or callable(metric.best), metric.name
+        states = [metric.state] if isinstance(metric.state, str) else [*metric.state.values()]
+        if isinstance(metric.state, str):
+            assert bool(metric.state) != bool(metric.parts), metric.name
+        else:
+            assert metric.state.keys() == set(metric.averages), metric.name
+        for state in filter(None, states):
+            assert issubclass(import_module(f"xmleval.states.{state}").STATE, State), metric.name
+        assert all(str(parse_spec(part)) == part for part in metric.parts), metric.name
+
+
+def test_tied_records_differ_from_their_own_in_counting_alone() -> None:
+    for metric in TABLE:
+        if metric.tied:
+            same: dict[str, Any] = {
+                "state": metric.state,
+                "value": metric.value,
+                "whole": metric.whole,
+                "tied": metric.tied,
+            }
+            assert replace(metric.tied, **same) == metric
 
 
 def test_names_print_and_parse_back() -> None:

@@ -8,8 +8,8 @@ import struct
 from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean
 
 MEASURES = frozenset(
-    [(name, average, False) for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
-    + [("peak_f1", average, False) for average in ("micro", "macro")]
+    [(name, average, "") for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
+    + [("peak_f1", average, "") for average in ("micro", "macro")]
 )
 Cell = tuple[float, bool, bool]  # score, relevant, listed
 

@@ -7,7 +7,7 @@ import math
 from tests.oracles.metrics import NAN, Case, convention, mean, row_weights
 
 MEASURES = frozenset(
-    (name, average, False) for name in ("margin", "margin_share") for average in ("samples", "macro")
+    (name, average, "") for name in ("margin", "margin_share") for average in ("samples", "macro")
 )
 
 

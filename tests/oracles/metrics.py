@@ -30,16 +30,19 @@ PER_LABEL = ("accuracy", "specificity", "balanced_accuracy", "mcc", "gmean")
 LABEL_AVERAGES = ("micro", "macro", "weighted")
 RANKINGS = ("one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "is_error", "error_set_size")
 CUTS = ("p", "r", "rcap", "ndcg", "dcg", "hit", "mrr", "map", "map_r")
+WHOLE = ("ndcg", "dcg", "mrr", "map")
 PS = ("psp", "psr", "psdcg", "psndcg")
 PS_RAW = ("psp_raw", "psr_raw", "psdcg_raw", "psndcg_raw")
 STATISTICS = ("label_cardinality", "label_density", "label_diversity", "proportional_diversity")
-MEASURES: frozenset[tuple[str, str | None, bool]] = frozenset(
-    [(n, None, False) for n in ("subset_accuracy", "hamming_loss", *RANKINGS, "ndcg", "rprec", *STATISTICS)]
-    + [(n, a, at_k) for n in OVERLAP for a in ("samples", *LABEL_AVERAGES) for at_k in (False, True)]
-    + [(n, a, False) for n in PER_LABEL for a in LABEL_AVERAGES]
-    + [("fbeta", "of_means", False), ("f1", "of_means", False), ("f1", "of_macros", False)]
-    + [("auc", "samples", False), ("peak_f1", "samples", False)]
-    + [(n, None, True) for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
+Cutoff = int | str | None  # a number, "all" for the whole ranking, or none
+MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, what stands behind the @
+    [(n, None, "") for n in ("subset_accuracy", "hamming_loss", *RANKINGS, "rprec", *STATISTICS)]
+    + [(n, a, at) for n in OVERLAP for a in ("samples", *LABEL_AVERAGES) for at in ("", "k")]
+    + [(n, a, "") for n in PER_LABEL for a in LABEL_AVERAGES]
+    + [("fbeta", "of_means", ""), ("f1", "of_means", ""), ("f1", "of_macros", "")]
+    + [("auc", "samples", ""), ("peak_f1", "samples", "")]
+    + [(n, None, "k") for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
+    + [(n, None, "all") for n in WHOLE]
 )
 
 
@@ -131,8 +134,12 @@ def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
 
 def top(case: Case, i: int, k: int) -> list[int]:
     """The first k labels that can be credited, best first (fewer where slots are missing)."""
-    groups, creditable = tie_groups(case, i)
-    return [j for group in groups for j in group][:creditable][:k]
+    return in_rank_order(case, i)[: tie_groups(case, i)[1]][:k]
+
+
+def in_rank_order(case: Case, i: int) -> list[int]:
+    """All l labels, best first: unlisted labels that are "below" stand last, by id."""
+    return [j for group in tie_groups(case, i)[0] for j in group]
 
 
 def worst_ranks(case: Case, i: int) -> dict[int, int]:
@@ -199,7 +206,10 @@ def dcg(case: Case, i: int, k: int | None) -> float:
 
 
 def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
-    """Measures of the first k labels of row i, R-precision and the full nDCG; rows with R = 0 by `empty`."""
+    """Measures of the first k labels of row i, of all l in rank order (k = None), and R-precision.
+
+    Rows with R = 0 count by `empty`.
+    """
     relevant, size = case.truth[i], len(case.truth[i])
     empty = convention(case, "empty")
     assert empty in ("zero", "skip", "one")
@@ -211,16 +221,17 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
         return dcg(case, i, k) / unit_ideal(size if k is None else min(k, size))
     if name == "rprec":  # relevant labels among the first R / R
         return len(set(top(case, i, size)) & relevant) / size
-    assert k is not None
     if name == "dcg":
         return dcg(case, i, k)
-    hit_ranks = [r for r, j in enumerate(top(case, i, k), 1) if j in relevant]
+    ranked = in_rank_order(case, i) if k is None else top(case, i, k)
+    hit_ranks = [r for r, j in enumerate(ranked, 1) if j in relevant]
     hits = len(hit_ranks)
     if name in ("map", "map_r"):  # sum over hits of precision at their rank / min(k, R), or / R
         precisions = [n / r for n, r in enumerate(hit_ranks, 1)]
-        return math.fsum(precisions) / (min(k, size) if name == "map" else size)
+        return math.fsum(precisions) / (size if k is None or name == "map_r" else min(k, size))
     if name == "mrr":  # 1 / rank of the first hit
         return 1.0 / hit_ranks[0] if hits else 0.0
+    assert k is not None
     return {"p": hits / k, "r": hits / size, "rcap": hits / min(k, size), "hit": float(hits > 0)}[name]
 
 
@@ -349,20 +360,23 @@ def f_of_averages(case: Case, average: str, beta: float) -> float:
     return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case))
 
 
-def checked_beta(name: str, average: str | None, k: int | None, params: dict[str, float]) -> float:
-    """Beta (1 but for fbeta, which must be given it), after refusing what is not a measure."""
-    if (name, average, k is not None) not in MEASURES or (k is not None and k < 1):
-        raise ValueError(f"no such measure: {name}, average={average}, k={k}")
+def checked(
+    name: str, average: str | None, cutoff: Cutoff, params: dict[str, float]
+) -> tuple[int | None, float]:
+    """k and beta (1 but for fbeta, which must be given it), after refusing what is not a measure."""
+    k = int(cutoff) if cutoff and cutoff != "all" else None
+    if (name, average, "k" if k else str(cutoff or "")) not in MEASURES or (k is not None and k < 1):
+        raise ValueError(f"no such measure: {name}, average={average}, cutoff={cutoff}")
     if set(params) != ({"beta"} if name == "fbeta" else set()):
         raise ValueError(f"wrong parameters for {name}: {params}")
-    return params.get("beta", 1.0)
+    return k, params.get("beta", 1.0)
 
 
 def rows(
-    name: str, case: Case, average: str | None = None, k: int | None = None, **params: float
+    name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float
 ) -> list[float] | None:
     """Values row by row (nan = left out of the mean); None where the measure is no mean over rows."""
-    beta = checked_beta(name, average, k, params)
+    k, beta = checked(name, average, cutoff, params)
     if average not in (None, "samples") or name in ("label_coverage", *STATISTICS[2:], *PS):
         return None
     if name in ("subset_accuracy", "hamming_loss", *OVERLAP):
@@ -378,9 +392,9 @@ def rows(
     return [ranking_row(name, case, i) for i in ids]
 
 
-def value(name: str, case: Case, average: str | None = None, k: int | None = None, **params: float) -> float:
+def value(name: str, case: Case, average: str | None = None, cutoff: Cutoff = None, **params: float) -> float:
     """The measure of the whole case; nan where it is undefined."""
-    beta = checked_beta(name, average, k, params)
+    k, beta = checked(name, average, cutoff, params)
     if average in ("of_means", "of_macros"):
         return f_of_averages(case, str(average), beta)
     if average in LABEL_AVERAGES:
@@ -390,4 +404,4 @@ def value(name: str, case: Case, average: str | None = None, k: int | None = Non
     if name in ("label_diversity", "proportional_diversity"):  # distinct label sets (/ number of rows)
         distinct = len({frozenset(y) for y in case.truth})
         return ratio(distinct, len(case.truth) if name == "proportional_diversity" else 1, NAN)
-    return mean(rows(name, case, average, k, **params) or [], row_weights(case))
+    return mean(rows(name, case, average, cutoff, **params) or [], row_weights(case))

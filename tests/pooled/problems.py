@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from xmleval import Evaluator, Report
+from xmleval.states.score_runs import ScoreRuns
 
 EVERY: dict[str, Any] = {"metrics": "curves", "keep_labels": True, "curve_points": 7}
 LEVELS = [-np.inf, -2.5, -0.0, 0.0, 0.25, 0.5, 1.0, 3.0, np.inf]
@@ -61,6 +62,15 @@ def bits(report: Report) -> list[Any]:
     """Everything a report says, to the last bit."""
     arrays = [*report.per_label().values(), *report.roc_curve(), *report.pr_curve()]
     return [report.to_json(), *report.per_label(), *((a.shape, a.tobytes()) for a in arrays)]
+
+
+def runs_of(evaluator: Evaluator) -> ScoreRuns:
+    """Return the scores that an evaluator has counted."""
+    states = evaluator._counted.states
+    assert states is not None
+    found = states._states["score_runs"]
+    assert isinstance(found, ScoreRuns)
+    return found
 
 
 @contextlib.contextmanager

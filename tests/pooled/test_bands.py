@@ -13,12 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import seeds
+from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
 from xmleval.kernels.bands import CHUNK
-from xmleval.pooled import cells, score_runs
+from xmleval.pooled import cells
 from xmleval.pooled.bands import Banded, Shared, choose_bands
 from xmleval.pooled.piles import Pile
-from xmleval.pooled.score_runs import ScoreRuns
+from xmleval.states import score_runs
+from xmleval.states.score_runs import ScoreRuns
 
 AUC = ["auc.micro"]
 ODD = [0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 1e-38, 3.4e38, 0.5, np.nextafter(np.float32(0.5), 1), 1.0]
@@ -191,14 +193,12 @@ def last_runs(memory: str, *sizes: int) -> list[ScoreRuns]:
     """Return the scores of an evaluator whose compute is the last to read them, after updates of rows."""
     rng = np.random.default_rng(2)
     evaluator = Evaluator(AUC, n_labels=50, memory=memory, threads=1, block_rows=10)
-    evaluator._last = True
+    evaluator._work = evaluator._work._replace(last=True)
     found = []
     for rows in sizes:
         truth = (rng.random((rows, 50)) < 0.2).astype(int)
         evaluator.update(truth, some_scores(rng, truth.size).reshape(truth.shape))
-        assert evaluator._states is not None
-        assert evaluator._states.runs is not None
-        found.append(evaluator._states.runs)
+        found.append(runs_of(evaluator))
     return found
 
 
@@ -226,12 +226,13 @@ def test_a_worker_spills_where_another_did() -> None:
     (runs,) = last_runs("1GiB", 100)
     assert runs.memory.shared is not None
     assert all(held_in_bands(runs))
-    runs.prepare_merge(runs)()
-    assert not runs.piles["cells.irrelevant"].runs
+    worker = runs.empty()
+    worker.merge(runs)
+    assert not worker.piles["cells.irrelevant"].runs
     runs.memory.shared.close()  # as the other does
-    runs.prepare_merge(runs)()
-    assert not held_in_bands(runs)
-    assert runs.piles["cells.irrelevant"].runs
+    worker.merge(runs)
+    assert not held_in_bands(worker)
+    assert worker.piles["cells.irrelevant"].runs
 
 
 @pytest.mark.usefixtures("bands_pay_always")

@@ -18,8 +18,9 @@ from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
 from tests.strategies import DTYPES, LEVELS, Problem, label_sets
 from xmleval import Evaluator, Report, evaluate
-from xmleval.pooled.curves import Unlisted, Work, sweep_cells
+from xmleval.pooled.curves import Unlisted, sweep_cells
 from xmleval.pooled.piles import Pile
+from xmleval.threads import Work
 
 FORMS = ("csr", "list", "bare")
 NAMES = (*ROWS, *POOLED)

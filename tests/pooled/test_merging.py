@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
-from xmleval.pooled import curves, piles, score_runs
+from xmleval.pooled import curves, piles
+from xmleval.states import score_runs
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 
@@ -58,9 +60,7 @@ def test_types_of_scores_may_alternate() -> None:
         evaluator.update(
             truth[row : row + 1], scores[row : row + 1].astype([np.float32, np.float64][row % 2])
         )
-    assert evaluator._states is not None
-    assert evaluator._states.runs is not None
-    assert all(len(pile.parts()) < 40 for pile in evaluator._states.runs.piles.values())
+    assert all(len(pile.parts()) < 40 for pile in runs_of(evaluator).piles.values())
     assert dict(evaluator.compute()) == dict(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
 
 
@@ -69,9 +69,7 @@ def test_a_refused_update_gives_its_room_on_disk_back() -> None:
     truth, scores = (rng.random((2000, 5)) < 0.3).astype(int), rng.random((2000, 5))
     evaluator = Evaluator(["auc.micro"], n_labels=5, memory=1000, block_rows=100, threads=2)
     evaluator.update(truth, scores)
-    assert evaluator._states is not None
-    assert evaluator._states.runs is not None
-    file = evaluator._states.runs.memory.file
+    file = runs_of(evaluator).memory.file
     before = file.mark()
     scores[-1, -1] = np.nan
     for _ in range(3):

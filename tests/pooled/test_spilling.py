@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 import xmleval
 from tests.pooled.problems import Problem, bits, ending_within, problems
 from xmleval import Evaluator, evaluate
-from xmleval.pooled import curves, score_runs
+from xmleval.pooled import curves
 from xmleval.pooled import spill as spill_module
+from xmleval.states import score_runs
 
 MEMORIES = [1, "100B", "64kB", "1GiB"]
 law = settings(
@@ -309,7 +310,7 @@ def forge(path: Path, kind: str, name: str, change: Any, memory: Any) -> list[An
     evaluator.save(path)
     with np.load(path) as held:
         arrays = dict(held)
-    own = {key: change(array) for key, array in arrays.items() if key.startswith(f"runs/{name}")}
+    own = {key: change(array) for key, array in arrays.items() if key.startswith(f"score_runs/{name}")}
     np.savez(path, **{**arrays, **own})
     return bits(evaluator.compute())
 

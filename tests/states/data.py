@@ -1,23 +1,49 @@
-"""Rows that states are fed with."""
+"""Rows that states are fed with, and the plans that make the states."""
 
 from __future__ import annotations
 
 import math
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests.conftest import csr
-from xmleval.records import Block, Ranking, Truth
-from xmleval.states.label_sets import LabelSets
+from xmleval.engine.settings import SCORED, Settings
+from xmleval.files.archive import read_archive, write_archive
+from xmleval.files.saved import LARGE
+from xmleval.plan import Plan
+from xmleval.records import Block, Floats, Ranking, Truth
 from xmleval.states.row_sums import RowSums
+from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
 N_LABELS = 40
 PRED, TOP = Decision("pred"), Decision("top", 3.0)
+WORK = Work(1 << 20, 2)
+LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0, 3.0]
+KEYS = ["short", "wide", "empty"]
+
+
+class DataView(View):
+    """A block, and values of its rows that no measure gives."""
+
+    values: list[Floats]
+
+
+class Columns(RowSums):
+    """Sums of given values of rows."""
+
+    def names(self) -> list[str]:
+        return KEYS
+
+    def columns(self, view: View) -> list[Floats]:
+        assert isinstance(view, DataView)
+        return view.values
 
 
 @dataclass
@@ -26,25 +52,30 @@ class Data:
 
     truth: list[list[int]]
     listed: list[list[int]]
+    scores: list[list[float]]
     pred: list[list[int]]
     weight: Any
     values: list[Any]
-    weighted: bool
 
     @property
     def n(self) -> int:
         return len(self.truth)
 
-    def view(self, lo: int, hi: int) -> View:
+    def view(self, lo: int, hi: int, plan: Plan) -> DataView:
         ptr, labels = csr(self.listed[lo:hi], np.int32)
+        scores, n_above = csr(self.scores[lo:hi], np.float32)[1], np.diff(ptr)
+        if plan.unlisted is not None:
+            n_above = np.array([sum(s >= plan.unlisted for s in row) for row in self.scores[lo:hi]], np.int64)
         block = Block(
             Truth(*csr(self.truth[lo:hi], np.int32)),
-            Ranking(ptr, labels, None, np.diff(ptr)),
+            Ranking(ptr, labels, scores, n_above),
             Truth(*csr(self.pred[lo:hi], np.int32)),
-            self.weight[lo:hi] if self.weighted else None,
+            self.weight[lo:hi] if plan.weighted else None,
             lo,
         )
-        return View(block, N_LABELS, None, PRED)
+        view = DataView(block, plan.n_labels, plan.unlisted)
+        view.values = [column[lo:hi] for column in self.values]
+        return view
 
 
 def random_weights(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
@@ -53,7 +84,7 @@ def random_weights(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     return np.where(rng.random(n) < 0.2, 0.0, weight)
 
 
-def random_data(seed: int, n: int, weighted: bool = False) -> Data:
+def random_data(seed: int, n: int) -> Data:
     rng = np.random.default_rng(seed)
 
     def some(sizes: list[int]) -> list[int]:
@@ -65,23 +96,48 @@ def random_data(seed: int, n: int, weighted: bool = False) -> Data:
         np.where(rng.random(n) < 0.3, math.nan, 2.0 ** rng.integers(-50, 40, n) * rng.random(n)),
         np.full(n, math.nan),
     ]
-    weight = random_weights(rng, n)
+    listed = [some([0, 1, 4, 9, N_LABELS]) for _ in range(n)]
     return Data(
-        [sorted(some([0, 0, 1, 2, 5, 30, N_LABELS])) for _ in range(n)],
-        [some([0, 1, 4, 9, N_LABELS]) for _ in range(n)],
-        [sorted(some([0, 1, 3, 20])) for _ in range(n)],
-        weight,
-        values,
-        weighted,
+        truth=[sorted(some([0, 0, 1, 2, 5, 30, N_LABELS])) for _ in range(n)],
+        listed=listed,
+        scores=[sorted(rng.choice(LEVELS, len(row)).tolist(), reverse=True) for row in listed],
+        pred=[sorted(some([0, 1, 3, 20])) for _ in range(n)],
+        weight=random_weights(rng, n),
+        values=values,
     )
 
 
+def make_plan(*names: str, weighted: bool = False, pred: bool = False, q: Any = None, **more: Any) -> Plan:
+    """Return the plan of measures of ranked labels with scores; ``pred`` tells that sets are given, too."""
+    settings: dict[str, Any] = {
+        "n_labels": N_LABELS, "decision": None, "conventions": None, "unlisted": None, "bounds": False,
+        "curve_points": None, "keep_rows": False, "keep_labels": False, **more,
+    }  # fmt: skip
+    given = {"y_score", SCORED, *["sample_weight"] * weighted, *["y_pred"] * pred}
+    return Settings.checked(metrics=names, k=1, inverse_propensity=q, **settings).plan(frozenset(given))
+
+
 def add(state: Any, data: Data, lo: int, hi: int) -> Any:
-    view = data.view(lo, hi)
-    if isinstance(state, RowSums):
-        state.prepare([column[lo:hi] for column in data.values], view.block.weight, lo)()
-    elif isinstance(state, LabelSets):
-        state.prepare(view.block.truth)()
-    else:
-        state.prepare(view)()
+    """Return a state after an update with some rows."""
+    state.update(data.view(lo, hi, state.plan))
     return state
+
+
+def merged(*states: Any) -> Any:
+    """Return the state of the rows of some states, in a new one."""
+    found = states[0].empty()
+    for state in states:
+        found.merge(state)
+    return found
+
+
+def restored(state: Any, name: str) -> Any:
+    """Return the state that one of this name is after a way through a file."""
+    found = type(state)(state.plan, state.specs, state.work)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        with path.open("wb") as file:
+            write_archive(file, {f"{name}/{key}": array for key, array in state.arrays().items()})
+        arrays = read_archive(path, in_pieces=LARGE)
+        found.from_arrays({key.removeprefix(f"{name}/"): array for key, array in arrays.items()})
+    return found

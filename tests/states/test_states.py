@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
-from collections.abc import Callable
+import pickle
+import pkgutil
+from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,64 +18,149 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import exact, seeds
-from tests.states.data import N_LABELS, PRED, TOP, Data, add, random_data
+from tests.states.data import (
+    KEYS,
+    N_LABELS,
+    WORK,
+    Columns,
+    Data,
+    add,
+    make_plan,
+    merged,
+    random_data,
+    restored,
+)
+from xmleval import states
+from xmleval.discounts import TABULATED, discount_sums
 from xmleval.exact import as_floats, as_integer
-from xmleval.input.weights import check_propensity
 from xmleval.kernels.profiles import LARGEST_SUM, MOST_TERMS
-from xmleval.records import Propensity
-from xmleval.states.label_sets import LabelSets
-from xmleval.states.label_totals import LabelTotals
+from xmleval.records import Chunks
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.row_sums import RowSums
-from xmleval.view.view import TABULATED, discount_sums
+from xmleval.states.score_runs import ScoreRuns
+from xmleval.states.state import State, state_class
+from xmleval.threads import Work
 
-KEYS = ["short", "wide", "empty"]
 Q = np.random.default_rng(5).choice([1.0, 1.1, 2.5, 9.649, 1.0 + 2.0**-52], N_LABELS)
-
-
-def checked(q: Any) -> Propensity:
-    return check_propensity(q, N_LABELS)
-
-
+NO_MEMORY = Work(1, 2)  # so that all scores are spilled
 law = settings(max_examples=25)
 
 
-Make = Callable[[], Any]
-KINDS: dict[str, tuple[bool, Make]] = {
-    "hits": (False, lambda: RankProfile(5)),
-    "deep hits": (False, lambda: RankProfile(10**9)),
-    "weighted hits": (True, lambda: RankProfile(5, weighted=True)),
-    "gains": (False, lambda: RankProfile(3, checked(Q))),
-    "deep gains": (False, lambda: RankProfile(100, checked(Q))),
-    "weighted gains": (True, lambda: RankProfile(3, checked(Q), weighted=True)),
-    "small gains": (False, lambda: RankProfile(4, checked(Q / 10))),
-    "large gains": (False, lambda: RankProfile(4, checked(Q * 2.0**26))),
-    "kept hits": (False, lambda: RankProfile(5, keep=True)),
-    "kept gains": (True, lambda: RankProfile(5, checked(Q), weighted=True, keep=True)),
-    "rows": (False, lambda: RowSums(KEYS)),
-    "weighted rows": (True, lambda: RowSums(KEYS)),
-    "kept rows": (False, lambda: RowSums(KEYS, keep=True)),
-    "labels of sets": (False, lambda: LabelTotals(PRED, N_LABELS, False)),
-    "labels of the top": (False, lambda: LabelTotals(TOP, N_LABELS, False)),
-    "weighted labels": (True, lambda: LabelTotals(TOP, N_LABELS, True)),
-    "label sets": (False, LabelSets),
+@dataclass
+class Kind:
+    """How to make one kind of state."""
+
+    state: str
+    names: list[str]
+    more: dict[str, Any] = field(default_factory=dict)
+    work: Work = WORK
+    own: type[State] | None = None
+
+    def make(self) -> Any:
+        plan = make_plan(*self.names, **self.more)
+        return (self.own or state_class(self.state))(plan, plan.states[self.state], self.work)
+
+
+WEIGHTED, KEPT = {"weighted": True}, {"keep_rows": True}
+ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
+CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted"]
+BRACKETS = ["auc.micro(bits=8)", "auc.micro(bits=12)"]
+KINDS = {
+    "hits": Kind("rank_profile", ["p@5"]),
+    "deep hits": Kind("rank_profile", ["p@1000000000"]),
+    "hits among scored": Kind("rank_profile", ["ndcg@9"], {"unlisted": 0.25}),
+    "weighted hits": Kind("rank_profile", ["p@5"], WEIGHTED),
+    "gains": Kind("rank_profile", ["psp@3"], {"q": Q}),
+    "deep gains": Kind("rank_profile", ["psp@100"], {"q": Q}),
+    "weighted gains": Kind("rank_profile", ["psp@3"], {"q": Q, **WEIGHTED}),
+    "small gains": Kind("rank_profile", ["psp@4"], {"q": Q / 10}),
+    "large gains": Kind("rank_profile", ["psp@4"], {"q": Q * 2.0**26}),
+    "kept hits": Kind("rank_profile", ["p@5"], KEPT),
+    "kept gains": Kind("rank_profile", ["psp_raw@5"], {"q": Q, **WEIGHTED, **KEPT}),
+    "columns": Kind("row_sums", ["hit@1"], own=Columns),
+    "weighted columns": Kind("row_sums", ["hit@1"], WEIGHTED, own=Columns),
+    "kept columns": Kind("row_sums", ["hit@1"], KEPT, own=Columns),
+    "rows": Kind("row_sums", ROWS),
+    "kept weighted rows": Kind("row_sums", ROWS, {"conventions": "sklearn", **WEIGHTED, **KEPT}),
+    "rows of sets": Kind("row_sums", ["jaccard.samples", "subset_accuracy"], {"pred": True}),
+    "margins": Kind("row_sums", ["margin.samples"], {"unlisted": 0.25}),
+    "weighted margins": Kind("row_sums", ["margin.samples", "lrap"], {"unlisted": 0.25, **WEIGHTED}),
+    "bounds": Kind("row_bounds", ["lrap", "ranking_loss", "auc.samples"], {"bounds": True}),
+    "weighted bounds": Kind("row_bounds", ["coverage"], {"bounds": True, **WEIGHTED}),
+    "gaps": Kind("gaps", ["margin.samples", "margin_share.macro"]),
+    "labels of sets": Kind("label_totals", ["f1.macro"], {"pred": True, "keep_labels": True}),
+    "labels of the top": Kind("label_totals", ["f1.macro@3", "mcc.micro"], {"decision": "top2"}),
+    "weighted labels": Kind("label_totals", ["f1.macro@3", "recall.weighted@1"], WEIGHTED),
+    "label margins": Kind("label_extremes", ["margin.macro"], {"unlisted": 0.25, "keep_labels": True}),
+    "weighted label margins": Kind("label_extremes", ["margin_share.macro"], WEIGHTED),
+    "label sets": Kind("label_sets", ["label_diversity", "proportional_diversity"]),
+    "leading bits": Kind("key_counts", BRACKETS),
+    "leading bits of all": Kind("key_counts", BRACKETS, {"unlisted": 0.25}),
+    "scores": Kind("score_runs", CURVES, {"curve_points": 5}),
+    "scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25, "keep_labels": True}),
+    "bounded scores": Kind("score_runs", ["auc.micro", "auc.macro"], {"bounds": True}),
+    "spilled scores": Kind("score_runs", ["auc.macro"], work=NO_MEMORY),
+    "spilled bounds": Kind("score_runs", ["auc.micro", "auc.weighted"], {"bounds": True}, NO_MEMORY),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def frozen(state: Any) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
-    """Every bit of a state; kept rows in row order, for their pieces show how the data were cut."""
-    arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
-    if getattr(state, "keep", False):
-        kept = [state.rows(key) for key in KEYS] if isinstance(state, RowSums) else state.rows()
-        arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
+def test_every_state_obeys_the_laws() -> None:
+    modules = [module.name for module in pkgutil.iter_modules(states.__path__)]
+    found = {name for name in modules if hasattr(import_module(f"xmleval.states.{name}"), "STATE")}
+    assert {kind.state for kind in KINDS.values()} == found
+    for kind in KINDS.values():
+        assert isinstance(kind.make(), state_class(kind.state))
+
+
+Bits = dict[str, tuple[str, tuple[int, ...], bytes]]
+
+
+def bits_of(arrays: dict[str, Any]) -> Bits:
     return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
-def pieces(kind: str, seed: int, cuts: list[int]) -> tuple[Data, Make, list[tuple[int, int]]]:
-    weighted, make = KINDS[kind]
+def frozen(state: Any) -> Bits:
+    """Every bit of a state but for how the data were cut, which shows in the pieces of what is kept."""
+    arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
+    if isinstance(state, ScoreRuns):
+        arrays = in_order(arrays)
+    elif getattr(state, "keep", False):
+        kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()
+        arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
+    return bits_of(arrays)
+
+
+def in_order(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return all keys of each pile, and the last scores of rows with what is left there, rising."""
+    found: dict[str, Any] = {}
+    piles: dict[str, list[Any]] = {}
+    for name, array in arrays.items():
+        if name.startswith(("cells.", "columns.")):
+            pieces = array.read() if isinstance(array, Chunks) else [array]
+            piles.setdefault(name.rpartition(".")[0], []).extend(pieces)
+        elif name not in ("last", "n_left"):
+            found[name] = array
+    for name, pieces in piles.items():
+        keys = np.sort(np.concatenate(pieces))
+        if keys.size:
+            found[name] = keys + keys.dtype.type(0)  # there is one zero, whatever its sign
+    if "last" in arrays:
+        order = np.lexsort([arrays["n_left"], arrays["last"]])
+        found |= {"last": arrays["last"][order] + np.float32(0), "n_left": arrays["n_left"][order]}
+    return found
+
+
+def finished(state: Any) -> dict[str, Any]:
+    """Every bit of what a state gives."""
+    return {
+        kind: bits_of({n: np.array(v) for n, v in own.items()}) for kind, own in vars(state.finish()).items()
+    }
+
+
+def pieces(kind: str, seed: int, cuts: list[int]) -> tuple[Data, Kind, list[tuple[int, int]]]:
     ends = list(itertools.accumulate(cuts, initial=0))
-    return random_data(seed, ends[-1], weighted), make, list(itertools.pairwise(ends))
+    return random_data(seed, ends[-1]), KINDS[kind], list(itertools.pairwise(ends))
 
 
 cuttings = st.lists(st.integers(0, 5), min_size=1, max_size=5)
@@ -83,52 +172,62 @@ cuttings = st.lists(st.integers(0, 5), min_size=1, max_size=5)
 def test_cutting_order_and_grouping_leave_no_trace(
     kind: str, seed: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    rows, make, spans = pieces(kind, seed, cuts)
-    whole = frozen(add(make(), rows, 0, rows.n))
-    gradual = make()
+    rows, how, spans = pieces(kind, seed, cuts)
+    once = add(how.make(), rows, 0, rows.n)
+    whole, values = frozen(once), finished(once)
+    gradual = how.make()
     for span in spans:
         add(gradual, rows, *span)
     assert frozen(gradual) == whole
-    parts = [add(make(), rows, *span) for span in spans] + [make()]
+    parts = [add(how.make(), rows, *span) for span in spans] + [how.make()]
     parts = [parts[i] for i in data.draw(st.permutations(range(len(parts))))]
     while len(parts) > 1:
         at = data.draw(st.integers(0, len(parts) - 2))
-        parts[at].prepare_merge(parts.pop(at + 1))()
+        other = parts.pop(at + 1)
+        if data.draw(st.booleans()):
+            parts[at] = merged(parts[at], other)
+        else:
+            parts[at].merge(other)
     assert frozen(parts[0]) == whole
+    assert finished(gradual) == finished(parts[0]) == values
 
 
 @every_kind
 @law
 @given(seed=seeds, cuts=st.tuples(*[st.integers(0, 5)] * 3))
 def test_monoid_laws(kind: str, seed: int, cuts: tuple[int, int, int]) -> None:
-    rows, make, spans = pieces(kind, seed, list(cuts))
+    rows, how, spans = pieces(kind, seed, list(cuts))
 
-    def merged(*states: Any) -> Any:
-        before = [frozen(other) for other in states[1:]]
-        for other in states[1:]:
-            states[0].prepare_merge(other)()
-        assert [frozen(other) for other in states[1:]] == before
-        return states[0]
+    def joined(one: Any, other: Any) -> Any:
+        before = frozen(other)
+        one.merge(other)
+        assert frozen(other) == before
+        return one
 
     def part(number: int) -> Any:
-        return add(make(), rows, *spans[number])
+        return add(how.make(), rows, *spans[number])
 
-    assert frozen(merged(part(0), make())) == frozen(merged(make(), part(0))) == frozen(part(0))
-    assert frozen(merged(make(), make())) == frozen(make())
-    assert frozen(merged(part(0), part(1))) == frozen(merged(part(1), part(0)))
-    left = merged(merged(part(0), part(1)), part(2))
-    assert frozen(left) == frozen(merged(part(0), merged(part(1), part(2))))
+    alone, nothing = frozen(part(0)), frozen(how.make())
+    assert frozen(joined(part(0), how.make())) == frozen(joined(how.make(), part(0))) == alone
+    assert frozen(part(0).empty()) == frozen(joined(how.make(), how.make())) == nothing
+    assert frozen(joined(part(0), part(0).empty())) == frozen(joined(part(0).empty(), part(0))) == alone
+    assert frozen(joined(part(0), part(1))) == frozen(joined(part(1), part(0)))
+    left = joined(joined(part(0), part(1)), part(2))
+    assert frozen(left) == frozen(joined(part(0), joined(part(1), part(2))))
 
 
 @every_kind
 @law
 @given(seed=seeds, cuts=st.tuples(*[st.integers(1, 5)] * 3))
-def test_merged_states_share_no_memory(kind: str, seed: int, cuts: tuple[int, int, int]) -> None:
-    rows, make, spans = pieces(kind, seed, list(cuts))
-    for first in (make(), add(make(), rows, *spans[0])):
-        other = add(make(), rows, *spans[1])
+def test_merged_states_share_no_memory_that_is_written(
+    kind: str, seed: int, cuts: tuple[int, int, int]
+) -> None:
+    rows, how, spans = pieces(kind, seed, list(cuts))
+    one = add(how.make(), rows, *spans[0])
+    for first in (how.make(), one.empty(), one):
+        other = add(how.make(), rows, *spans[1])
         before = frozen(other)
-        first.prepare_merge(other)()
+        first.merge(other)
         add(first, rows, *spans[2])
         assert frozen(other) == before
         after = frozen(first)
@@ -139,21 +238,66 @@ def test_merged_states_share_no_memory(kind: str, seed: int, cuts: tuple[int, in
 @every_kind
 @law
 @given(seed=seeds, cuts=cuttings)
-def test_restored_state_is_the_same_and_goes_on(kind: str, seed: int, cuts: list[int]) -> None:
-    rows, make, spans = pieces(kind, seed, [*cuts, 2])
-    state, back = make(), make()
+def test_saved_state_is_the_same_and_goes_on(kind: str, seed: int, cuts: list[int]) -> None:
+    rows, how, spans = pieces(kind, seed, [*cuts, 2])
+    state = how.make()
     for span in spans[:-1]:
         add(state, rows, *span)
     before = frozen(state)
     saved = state.arrays()
-    assert all(isinstance(name, str) and isinstance(array, np.ndarray) for name, array in saved.items())
-    back.restore(saved)
+    assert all(isinstance(array, np.ndarray | Chunks) for array in saved.values())
+    back = restored(state, how.state)
     assert frozen(back) == before
-    assert back.arrays().keys() == saved.keys()
     add(back, rows, *spans[-1])
     assert frozen(state) == before
     add(state, rows, *spans[-1])
     assert frozen(state) == frozen(back)
+
+
+@every_kind
+@pytest.mark.parametrize("how_copied", [copy.deepcopy, lambda state: pickle.loads(pickle.dumps(state))])
+def test_copies_are_states_of_their_own(kind: str, how_copied: Any) -> None:
+    rows, how, spans = pieces(kind, 4, [9, 9])
+    state = add(how.make(), rows, *spans[0])
+    other = how_copied(state)
+    before = frozen(state)
+    assert frozen(other) == before
+    add(other, rows, *spans[1])
+    assert frozen(state) == before
+    add(state, rows, *spans[1])
+    assert frozen(state) == frozen(other)
+
+
+@every_kind
+@law
+@given(seed=seeds, cuts=cuttings, n_workers=st.integers(1, 4))
+def test_workers_fill_parts_of_a_state(kind: str, seed: int, cuts: list[int], n_workers: int) -> None:
+    rows, how, spans = pieces(kind, seed, cuts)
+    state = how.make()
+    parts = state.divided(n_workers, len(spans))
+    assert len(parts) == n_workers
+    assert parts[0] is state
+    for number, span in enumerate(spans):
+        add(parts[number % n_workers], rows, *span)
+    for part in parts[1:]:
+        if part is not state:
+            state.merge(part)
+    assert frozen(state) == frozen(add(how.make(), rows, 0, rows.n))
+
+
+@every_kind
+@pytest.mark.parametrize("n", [0, 12])
+def test_reading_a_state_changes_nothing(kind: str, n: int) -> None:
+    rows, how, _ = pieces(kind, 3, [n])
+    state = add(how.make(), rows, 0, n)
+    before, table_bytes = frozen(state), state.table_bytes
+    values = finished(state)
+    assert frozen(state) == before
+    assert finished(state) == values
+    state.spill()
+    assert frozen(state) == before
+    assert finished(state) == values
+    assert state.table_bytes == table_bytes == how.make().table_bytes
 
 
 class Slow(RankProfile):
@@ -161,6 +305,10 @@ class Slow(RankProfile):
 
     def _splits(self, n_rows: int) -> bool:
         return False
+
+
+def profile(depth: int, q: Any, weighted: bool = False, own: type[RankProfile] = RankProfile) -> Any:
+    return Kind("rank_profile", [f"psp@{depth}"], {"q": q, "weighted": weighted}, own=own).make()
 
 
 LARGEST_Q = np.array([1.0, 1.0 + 2.0**-52, 2.0**30, 2.0**30 - 2.0**-22, 2.0**29 / 3.0])
@@ -172,40 +320,39 @@ def test_fast_and_slow_sums_of_gains_mix(seed: int, cuts: list[int]) -> None:
     q = np.random.default_rng(seed).choice(LARGEST_Q, N_LABELS)
     q[0] = 2.0**30  # eight rows of it reach the largest sum
     assert 8 * q[0] == LARGEST_SUM
-    fast = RankProfile(6, checked(q))
+    fast, slow, alone = profile(6, q), profile(6, q, own=Slow), profile(6, q)
     assert [fast._splits(n) for n in (7, 8)] == [True, False]
     ends = list(itertools.accumulate(cuts, initial=0))
     rows = random_data(seed, ends[-1])
     for span in itertools.pairwise(ends):
         add(fast, rows, *span)
-    slow, alone = add(Slow(6, checked(q)), rows, 0, rows.n), RankProfile(6, checked(q))
-    assert frozen(fast) == frozen(slow)
+    assert frozen(fast) == frozen(add(slow, rows, 0, rows.n))
     for i in range(rows.n):
-        alone.prepare_merge(add(RankProfile(6, checked(q)), rows, i, i + 1))()
+        alone.merge(add(profile(6, q), rows, i, i + 1))
     assert frozen(fast) == frozen(alone)
 
 
 def test_fast_sums_keep_to_their_limits() -> None:
-    assert RankProfile(3, checked(Q))._splits(MOST_TERMS - 1)
-    assert not RankProfile(3, checked(Q))._splits(MOST_TERMS)
-    assert not RankProfile(3, checked(Q), weighted=True)._splits(1)
-    assert not RankProfile(3, checked(Q / 2))._splits(1)
-    assert not RankProfile(3)._splits(1)
+    assert profile(3, Q)._splits(MOST_TERMS - 1)
+    assert not profile(3, Q)._splits(MOST_TERMS)
+    assert not profile(3, Q, weighted=True)._splits(1)
+    assert not profile(3, Q / 2)._splits(1)
+    assert not KINDS["hits"].make()._splits(1)
 
 
 def test_fast_and_slow_sums_agree_on_a_large_block() -> None:
     n = 4000
     q = 1.0 + np.random.default_rng(1).random(N_LABELS) * 10
     rows = random_data(2, n)
-    slow, fast = add(Slow(6, checked(q)), rows, 0, n), add(RankProfile(6, checked(q)), rows, 0, n)
+    slow, fast = (add(profile(6, q, own=own), rows, 0, n) for own in (Slow, RankProfile))
     assert fast._splits(n)
     assert frozen(fast) == frozen(slow)
 
 
 @given(seed=seeds, n=st.integers(0, 12), weighted=st.booleans(), depth=st.sampled_from([1, 4, 99]))
 def test_profile_holds_exact_sums(seed: int, n: int, weighted: bool, depth: int) -> None:
-    rows = random_data(seed, n, weighted)
-    state = add(RankProfile(depth, checked(Q), weighted), rows, 0, n)
+    rows = random_data(seed, n)
+    state = add(profile(depth, Q, weighted=weighted), rows, 0, n)
     sizes = sorted({len(y) for y in rows.truth})
     assert state.n_relevant.tolist() == sizes
 
@@ -234,15 +381,16 @@ def test_profile_holds_exact_sums(seed: int, n: int, weighted: bool, depth: int)
         for r, q in enumerate(sorted((float(Q[j]) for j in relevant), reverse=True)[:depth]):
             count("ideals", size, r, q * unit)
     assert {name: table(name) for name in want} == want
-    profile = state.profile()
-    assert profile.gains is not None
-    assert profile.gains.tolist() == as_floats(state.tables["gains"]).tolist()
+    gains = state.profile().gains
+    assert gains is not None
+    assert gains.tolist() == as_floats(state.tables["gains"]).tolist()
 
 
 def test_tables_grow_in_both_directions() -> None:
     rows = random_data(0, 3)
     rows.truth, rows.listed = [[0], [0, 1, 2], [1, 2]], [[0], [9, 8, 7, 0, 1], [5, 2]]
-    state = RankProfile(4, checked(Q))
+    rows.scores = [[float(-place) for place, _ in enumerate(row)] for row in rows.listed]
+    state = profile(4, Q)
     shapes = []
     for i in (0, 1, 2):
         add(state, rows, i, i + 1)
@@ -258,8 +406,9 @@ def test_tables_grow_in_both_directions() -> None:
 
 @given(seed=seeds, n=st.integers(0, 12), weighted=st.booleans())
 def test_row_sums_hold_exact_means(seed: int, n: int, weighted: bool) -> None:
-    rows = random_data(seed, n, weighted)
-    state = add(RowSums(KEYS, keep=True), rows, 0, n)
+    rows = random_data(seed, n)
+    state = add(Kind("row_sums", ["hit@1"], {"weighted": weighted, **KEPT}, own=Columns).make(), rows, 0, n)
+    results = state.finish()
     for i, (key, column) in enumerate(zip(KEYS, rows.values, strict=True)):
         units = rows.weight if weighted else np.ones(n)
         defined = [(float(v * w), float(w)) for v, w in zip(column, units, strict=True) if v == v]
@@ -267,9 +416,10 @@ def test_row_sums_hold_exact_means(seed: int, n: int, weighted: bool) -> None:
         weight = sum(Fraction(w) for _, w in defined)
         assert state.n_defined[i] == len(defined)
         assert as_integer(state.totals[i, 0]) == total
-        mean = state.mean(key, weighted)
+        mean = results.values[key]
         assert mean == float(Fraction(total, 2**156) / weight) if weight else math.isnan(mean)
-        assert state.rows(key).tobytes() == column.tobytes()
+        assert results.rows[key].tobytes() == column.tobytes()
+        assert results.rows_left_out.get(key, 0) == n - len(defined)
     assert state.n_rows == n
 
 

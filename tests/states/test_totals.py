@@ -15,26 +15,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import csr, exact, int_types, seeds
-from tests.states.data import N_LABELS, PRED, TOP, add, random_data, random_weights
-from xmleval import Evaluator
+from tests.states.data import (
+    N_LABELS,
+    PRED,
+    TOP,
+    WORK,
+    Data,
+    add,
+    make_plan,
+    merged,
+    random_data,
+    random_weights,
+)
 from xmleval.kernels import fixed, labels, rows
 from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.labels import FULL, N_TALLIES, SMALL
-from xmleval.pooled.curves import Work
-from xmleval.records import Ints
+from xmleval.records import Counts, Ints
 from xmleval.states import label_sets as label_sets_module
-from xmleval.states import label_totals as label_totals_module
+from xmleval.states import label_table as label_table_module
 from xmleval.states.label_sets import LabelSets
-from xmleval.states.label_totals import LabelTotals
-from xmleval.threads import in_turns
+from xmleval.states.label_table import LabelTable
+from xmleval.states.state import States
+from xmleval.threads import Work, in_turns
 from xmleval.view.decision import Decision
-from xmleval.view.view import Counts
 
 Table = tuple[float, ...]
 works = st.builds(Work, st.just(1 << 20), st.integers(1, 3))
 
 
-def all_tables(totals: LabelTotals, work: Work) -> Counter[Table]:
+PLANS = {weighted: make_plan("p@1", weighted=weighted, pred=True) for weighted in (False, True)}
+
+
+def counted(table: LabelTable, rows: Data, n: int) -> LabelTable:
+    """Return a table after an update with the first rows."""
+    table.update(rows.view(0, n, PLANS[table.weighted]))
+    return table
+
+
+def doubled(table: LabelTable, times: int) -> LabelTable:
+    """Return the table of so many rows that they were doubled this often."""
+    for _ in range(times):
+        twice = LabelTable(table.decision, table.n_labels, table.weighted)
+        twice.merge(table)
+        twice.merge(table)
+        table = twice
+    return table
+
+
+def all_tables(totals: LabelTable, work: Work) -> Counter[Table]:
     """How many labels have each contingency table, as `map_tables` hands them out."""
 
     def listed(counts: Counts, times: Ints | None) -> Counter[Table]:
@@ -163,8 +191,8 @@ def test_labels_with_small_counts_are_tallied(seed: int, n: int) -> None:
 def test_label_totals_hold_exact_tables(
     decision: Decision, seed: int, n: int, weighted: bool, work: Work
 ) -> None:
-    rows = random_data(seed, n, weighted)
-    totals = add(LabelTotals(decision, N_LABELS, weighted), rows, 0, n)
+    rows = random_data(seed, n)
+    totals = counted(LabelTable(decision, N_LABELS, weighted), rows, n)
     counts = totals.counts(work)
     cells = [[Fraction(0)] * N_LABELS for _ in range(4)]
     for i, relevant in enumerate(rows.truth):
@@ -184,26 +212,24 @@ def test_label_totals_hold_exact_tables(
 @given(seed=seeds, doublings=st.integers(0, 36), work=works, few_labels=st.sampled_from([7, 100]))
 def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Work, few_labels: int) -> None:
     rows = random_data(seed, 12)
-    few = add(LabelTotals(TOP, N_LABELS, False), rows, 0, 12)
+    few = counted(LabelTable(TOP, N_LABELS, False), rows, 12)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_totals_module, "ENOUGH", enough)
-        patch.setattr(label_totals_module, "MANY", enough)
-        patch.setattr(label_totals_module, "LABELS_AT_A_TIME", 16)
-        patch.setattr(label_totals_module, "FEW_LABELS", few_labels)
-        patch.setattr(label_totals_module, "PIECE", 3)
-        many = LabelTotals(TOP, N_LABELS, False)
-        many.prepare_merge(few)()
-        for _ in range(doublings):
-            many.prepare_merge(many)()
+        patch.setattr(label_table_module, "ENOUGH", enough)
+        patch.setattr(label_table_module, "MANY", enough)
+        patch.setattr(label_table_module, "LABELS_AT_A_TIME", 16)
+        patch.setattr(label_table_module, "FEW_LABELS", few_labels)
+        patch.setattr(label_table_module, "PIECE", 3)
+        many = LabelTable(TOP, N_LABELS, False)
+        many.merge(doubled(few, doublings))
         for _ in range(3):
-            add(many, rows, 0, 12)
+            counted(many, rows, 12)
         want = few.totals * (2**doublings + 3)
         assert many.rows[0, 0] == 12 * (2**doublings + 3)
         counts = many.counts(work)
         assert all_tables(many, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
-        again = LabelTotals(TOP, N_LABELS, False)
-        again.restore(many.arrays())
-        again.prepare_merge(few)()
+        again = LabelTable(TOP, N_LABELS, False)
+        again.from_arrays(many.arrays())
+        again.merge(few)
     assert many.totals.tolist() == want.tolist()
     tp, n_pred, n_true = want
     n_rows = 12 * (2**doublings + 3)
@@ -213,7 +239,7 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
     assert again.totals.tolist() == (want + few.totals).tolist()
 
 
-def fractions(totals: LabelTotals) -> list[list[Fraction]]:
+def fractions(totals: LabelTable) -> list[list[Fraction]]:
     """Exact sums of weights of each kind and label."""
     assert ((totals.totals[..., 1:] >= 0) & (totals.totals[..., 1:] < 2**52)).all()
     return [[exact(limbs) for limbs in kind] for kind in totals.totals]
@@ -221,28 +247,26 @@ def fractions(totals: LabelTotals) -> list[list[Fraction]]:
 
 @given(seed=seeds, doublings=st.integers(0, 50), work=works)
 def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
-    rows = random_data(seed, 12, True)
-    few = add(LabelTotals(TOP, N_LABELS, True), rows, 0, 12)
-    many = LabelTotals(TOP, N_LABELS, True)
-    many.prepare_merge(few)()
-    for _ in range(doublings):
-        many.prepare_merge(many)()
-    add(many, rows, 0, 12)
+    rows = random_data(seed, 12)
+    few = counted(LabelTable(TOP, N_LABELS, True), rows, 12)
+    many = LabelTable(TOP, N_LABELS, True)
+    many.merge(doubled(few, doublings))
+    counted(many, rows, 12)
     want = [[total * (2**doublings + 1) for total in kind] for kind in fractions(few)]
     assert fractions(many) == want
-    again = LabelTotals(TOP, N_LABELS, True)
-    again.restore(many.arrays())
+    again = LabelTable(TOP, N_LABELS, True)
+    again.from_arrays(many.arrays())
     for found in (many, again):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(label_totals_module, "FEW_LABELS", 5)
-            patch.setattr(label_totals_module, "PIECE", 2)
+            patch.setattr(label_table_module, "FEW_LABELS", 5)
+            patch.setattr(label_table_module, "PIECE", 2)
             counts, tables = found.counts(work), all_tables(found, work)
         weight = sum(map(Fraction, rows.weight.tolist()), Fraction(0)) * (2**doublings + 1)
         for j, (tp, n_pred, n_true) in enumerate(zip(*want, strict=True)):
             cells = tp, n_pred - tp, n_true - tp, weight - n_pred - n_true + tp
             np.testing.assert_allclose([cell[j] for cell in counts], [*map(float, cells)], 1e-15)
         assert tables == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
-    again.prepare_merge(few)()
+    again.merge(few)
     assert fractions(again) == [
         [total / (2**doublings + 1) * (2**doublings + 2) for total in kind] for kind in want
     ]
@@ -250,71 +274,64 @@ def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
 
 @pytest.mark.parametrize(("limb", "value"), [(1, 2**52), (1, -1), (2, 2**52), (2, -1), (3, 1)])
 def test_sums_that_no_state_has_are_refused(limb: int, value: int) -> None:
-    arrays = LabelTotals(TOP, 2, True).arrays()
+    arrays = LabelTable(TOP, 2, True).arrays()
     arrays["totals"][2, 1, limb] = value
     with pytest.raises(ValueError, match=r"^totals has sums of weights that are not in order$"):
-        LabelTotals(TOP, 2, True).restore(arrays)
+        LabelTable(TOP, 2, True).from_arrays(arrays)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_totals_that_another_writer_saved_go_on(weighted: bool) -> None:
-    rows = random_data(2, 20, weighted)
-    want, found = (LabelTotals(TOP, N_LABELS, weighted) for _ in range(2))
-    add(want, rows, 0, 10)
+    rows = random_data(2, 20)
+    want, found = (LabelTable(TOP, N_LABELS, weighted) for _ in range(2))
+    counted(want, rows, 10)
     arrays: dict[str, Any] = {name: np.asfortranarray(array) for name, array in want.arrays().items()}
-    found.restore(arrays)
-    assert add(found, rows, 10, 20).totals.tolist() == add(want, rows, 10, 20).totals.tolist()
+    found.from_arrays(arrays)
+    assert counted(found, rows, 20).totals.tolist() == counted(want, rows, 20).totals.tolist()
 
 
-@given(seed=seeds, n_workers=st.integers(1, 4), n=st.integers(0, 40), weighted=st.booleans())
-def test_workers_count_in_one_array(seed: int, n_workers: int, n: int, weighted: bool) -> None:
-    rows = random_data(seed, 10 * n, weighted)
-    first = LabelTotals(TOP, N_LABELS, weighted)
-    workers = [first, *(LabelTotals(TOP, N_LABELS, weighted, beside=first) for _ in range(n_workers - 1))]
+@pytest.mark.parametrize("weighted", [False, True])
+@given(seed=seeds, n_workers=st.integers(1, 4), n=st.integers(0, 40))
+def test_workers_count_in_one_table(weighted: bool, seed: int, n_workers: int, n: int) -> None:
+    rows = random_data(seed, 10 * n)
+    plan = make_plan("f1.macro@3", "f1.macro", weighted=weighted, pred=True)
+    states = States(plan, WORK)
+    parts = states.divided(n_workers, n)
+    assert parts[0] is states
 
-    def counting(state: LabelTotals) -> Callable[[int], None]:
-        return lambda i: add(state, rows, 10 * i, 10 * i + 10) and None
+    def counting(part: States) -> Callable[[int], None]:
+        return lambda i: part.update(rows.view(10 * i, 10 * i + 10, plan).block)
 
-    in_turns(n, [counting(state) for state in workers])
-    for other in workers[1:]:
-        first.prepare_merge(other)()
-    want = add(LabelTotals(TOP, N_LABELS, weighted), rows, 0, 10 * n)
-    assert [array.tobytes() for array in first.arrays().values()] == [
-        array.tobytes() for array in want.arrays().values()
-    ]
-    copy.deepcopy(first)
+    in_turns(n, [counting(part) for part in parts])
+    for part in parts[1:]:
+        assert part._states["label_totals"] is states._states["label_totals"]
+        states.merge(part)
+    want = States(plan, WORK)
+    want.update(rows.view(0, 10 * n, plan).block)
+    assert {name: array.tobytes() for name, array in states.arrays().items()} == {
+        name: array.tobytes() for name, array in want.arrays().items()
+    }
+    copy.deepcopy(states)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_workers_count_with_locks(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = LabelTotals(TOP, N_LABELS, weighted)
-    other = LabelTotals(TOP, N_LABELS, weighted, beside=first)
-    parts = other._parts(shared=True)
+    table = LabelTable(TOP, N_LABELS, weighted)
+    table.share()
+    parts = table._parts(shared=True)
     ranges: list[list[int]] = []
 
     def locked(labels: Any, *arguments: Any) -> int:
         place = next(argument for argument in arguments if isinstance(argument, int))
         kind, ends = place // N_LABELS, next((a for a in arguments if isinstance(a, tuple)), (0, N_LABELS))
-        assert [lock.locked() for lock in first._locks] == [part == (kind, ends) for part in parts]
+        held = [lock.locked() for lock in table._locks]
+        assert held == [*(part == (kind, ends) for part in parts), False]
         ranges.append([*range(place + ends[0], place + ends[1])])
         return 0
 
-    monkeypatch.setattr(label_totals_module, "add_weights" if weighted else "count_in_bytes", locked)
-    add(other, random_data(1, 20, weighted), 0, 20)
+    monkeypatch.setattr(label_table_module, "add_weights" if weighted else "count_in_bytes", locked)
+    counted(table, random_data(1, 20), 20)
     assert sorted(itertools.chain(*ranges)) == [*range(3 * N_LABELS)]
-
-
-@pytest.mark.parametrize("fresh", [False, True])
-def test_workers_of_a_plan_share_totals(fresh: bool) -> None:
-    evaluator = Evaluator(["f1.macro", "f1.macro@1"], n_labels=3, decision="top2")
-    evaluator.update(np.eye(3), np.eye(3))
-    states = evaluator._states
-    assert states
-    parts = states.of_workers(3, fresh)
-    assert (parts[0] is states) == fresh
-    for decision, totals in parts[0].totals.items():
-        assert all(part.totals[decision]._held is totals._held for part in parts)
-        assert (totals._held is states.totals[decision]._held) == fresh
 
 
 @given(lists=st.lists(st.sets(st.integers(0, 2**31 - 1), max_size=4).map(sorted), max_size=5))
@@ -353,38 +370,15 @@ def test_repeats_are_dropped_where_hashes_share_halves(seed: int, n: int) -> Non
 def test_label_sets_count_distinct_sets(enough: int, seed: int, n: int, threads: int, doublings: int) -> None:
     rows = random_data(seed, n)
     rows.truth = [row[:1] if i % 3 else row for i, row in enumerate(rows.truth)]
+    plan, work = make_plan("label_diversity"), Work(1 << 20, threads)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_sets_module, "ENOUGH", enough)
-        state = LabelSets()
+        state = LabelSets(plan, plan.states["label_sets"], work)
         for start in range(0, n, 7):
             add(state, rows, start, min(start + 7, n))
         for _ in range(doublings):
-            state.prepare_merge(state)()
+            state = merged(state, state)
         add(state, rows, 0, n)
         assert len(state._recent) + len(state._distinct) <= n + label_sets_module.MOST_PARTS + 1
-        assert len(state.fingerprints(threads)) == len({tuple(row) for row in rows.truth})
+        assert len(state.fingerprints()) == len({tuple(row) for row in rows.truth})
     assert state.n_rows == n * (2**doublings + 1)
-
-
-@pytest.mark.parametrize("merging", [False, True])
-def test_what_may_fail_fails_before_anything_is_counted(
-    merging: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = random_data(2, 12)
-    state = LabelTotals(TOP, N_LABELS, False)
-    state.restore({"totals": np.full((3, N_LABELS), 255), "rows": np.full((1, LIMBS), 255)})
-    monkeypatch.setattr(label_totals_module, "ENOUGH", 0)
-    monkeypatch.setattr(label_totals_module, "MANY", 0)
-    add(state, rows, 0, 12)
-    before = {name: array.tolist() for name, array in state.arrays().items()}
-    assert state._carried
-
-    def fail(*arguments: object) -> None:
-        raise MemoryError
-
-    count = (lambda: state.prepare_merge(state)()) if merging else (lambda: add(state, rows, 0, 12))
-    with monkeypatch.context() as patch:
-        patch.setattr(label_totals_module, "_added", fail)
-        with pytest.raises(MemoryError):
-            count()
-    assert {name: array.tolist() for name, array in state.arrays().items()} == before
