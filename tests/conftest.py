@@ -20,8 +20,8 @@ from tests.commands import folder as folder
 from tests.commands import refused as refused
 from tests.commands import run as run
 from xmleval.cli import running
-from xmleval.kernels.checking import FEW
 from xmleval.kernels.fixed import BITS, ONE
+from xmleval.kernels.gains import WIDTH
 from xmleval.kernels.matching import SCAN, SHORT
 from xmleval.kernels.profiles import COUNTED
 from xmleval.kernels.sorting import RUN
@@ -35,7 +35,7 @@ settings.register_profile(
 settings.load_profile("xmleval")
 
 # row lengths on both sides of every length at which a kernel changes its way
-STEPS = (FEW, RUN, SHORT, COUNTED, SCAN)
+STEPS = (WIDTH, RUN, SHORT, COUNTED, SCAN)
 SIZES = sorted({0, 1, 2, 5, 130} | {step + d for step in STEPS for d in (-1, 0, 1)})
 
 # real data, which tests that want them skip without; nothing lies below the null device

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_types, int_types, seeds
 from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
-from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
+from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.kernels.matching import COMPARED, SCAN
 from xmleval.kernels.sorting import RUN
@@ -316,7 +316,7 @@ def test_check_and_sort_labels(lists: list[list[int]], tidy: bool, dtype: Any) -
         assert given_ids[order].tolist() == ids.tolist()
 
 
-long_rows = st.lists(st.sampled_from([*SIZES, MANY - 1, MANY, MANY + 1, 3000]), min_size=1, max_size=3)
+long_rows = st.lists(st.sampled_from([*SIZES, HASHED - 1, HASHED, HASHED + 1, 3000]), min_size=1, max_size=3)
 
 
 @given(sizes=long_rows, seed=seeds, dtype=int_types)
