@@ -17,7 +17,7 @@ from tests.conftest import LEVELS, SIZES, Case, cases, csr, cut, exact, float_ty
 from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.kernels.matching import COMPARED, SCAN
+from xmleval.kernels.matching import COMPARED
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
@@ -196,7 +196,7 @@ def test_hits_of_long_rows(seed: int, sizes: list[tuple[int, int]], dtype: Any) 
     assert [sorted(row) for row in found] == [sorted(set(y) & set(x[:-2])) for y, x in rows]
 
 
-@pytest.mark.parametrize("n_extra", [0, SCAN])
+@pytest.mark.parametrize("n_extra", [0, COMPARED])
 def test_ids_beyond_32_bits(n_extra: int) -> None:
     relevant = [3, BIG, *range(BIG + 2, BIG + 2 + n_extra), 2**40]
     listed = [BIG + 1, BIG, 0, 2**40 + 1]
