@@ -21,9 +21,9 @@ from tests.commands import refused as refused
 from tests.commands import run as run
 from xmleval.cli import running
 from xmleval.kernels import matching
-from xmleval.kernels.checking import FEW
 from xmleval.kernels.fixed import BITS, ONE
-from xmleval.kernels.matching import SCAN, SHORT
+from xmleval.kernels.gains import WIDTH
+from xmleval.kernels.matching import COMPARED, SHORT
 from xmleval.kernels.profiles import COUNTED
 from xmleval.kernels.sorting import RUN
 
@@ -36,7 +36,7 @@ settings.register_profile(
 settings.load_profile("xmleval")
 
 # row lengths on both sides of every length at which a kernel changes its way
-STEPS = (FEW, RUN, SHORT, COUNTED, SCAN)
+STEPS = (WIDTH, RUN, SHORT, COUNTED, COMPARED)
 SIZES = sorted({0, 1, 2, 5, 130} | {step + d for step in STEPS for d in (-1, 0, 1)})
 
 # real data, which tests that want them skip without; nothing lies below the null device

@@ -27,9 +27,9 @@ from tests.conftest import (
     seeds,
 )
 from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
-from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, MANY, UNSORTED
+from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.kernels.matching import COMPARED, SCAN
+from xmleval.kernels.matching import COMPARED
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
@@ -201,7 +201,7 @@ def test_hits_of_long_rows(seed: int, sizes: list[tuple[int, int]], dtype: Any) 
     assert [sorted(row) for row in found] == [sorted(set(y) & set(x[:-2])) for y, x in rows]
 
 
-@pytest.mark.parametrize("n_extra", [0, SCAN])
+@pytest.mark.parametrize("n_extra", [0, COMPARED])
 def test_ids_beyond_32_bits(n_extra: int) -> None:
     relevant = [3, BIG, *range(BIG + 2, BIG + 2 + n_extra), 2**40]
     listed = [BIG + 1, BIG, 0, 2**40 + 1]
@@ -321,7 +321,7 @@ def test_check_and_sort_labels(lists: list[list[int]], tidy: bool, dtype: Any) -
         assert given_ids[order].tolist() == ids.tolist()
 
 
-long_rows = st.lists(st.sampled_from([*SIZES, MANY - 1, MANY, MANY + 1, 3000]), min_size=1, max_size=3)
+long_rows = st.lists(st.sampled_from([*SIZES, HASHED - 1, HASHED, HASHED + 1, 3000]), min_size=1, max_size=3)
 
 
 @given(sizes=long_rows, seed=seeds, dtype=int_types)

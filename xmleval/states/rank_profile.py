@@ -31,7 +31,6 @@ from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-NO_RANKS: Ints = np.empty(0, np.int64)
 RATIO = "gains/ideals"
 
 
@@ -95,19 +94,18 @@ class RankProfile(State):
         assert self.propensity is not None
         ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
-        width, ranks = min(self.depth, longest_row(view.ranking.ptr)), NO_RANKS
-        if self.keep or not view.ranking.ordered or view.unlisted is not None or width > WIDTH:
-            width, ranks = self._width(view), view.ranks
-        if max(width, widest) <= WIDTH:
+        width = min(self.depth, longest_row(view.ranking.ptr))
+        if view.ranking.ordered and view.unlisted is None and max(width, widest) <= WIDTH:
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
             group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
             order = np.empty(view.n_rows, np.int64)
             group_rows(view.n_relevant, group_ptr[slots], order)
             sum_leading_gains(
-                ptr, labels, ranks, view.ranking.ptr, view.ranking.labels, order, group_ptr,
+                ptr, labels, view.ranking.ptr, view.ranking.labels, order, group_ptr,
                 self.propensity.values, hits, gains, ideals,
             )  # fmt: skip
             return hits, gains, ideals
+        width = self._width(view)
         hits = np.zeros((n_rows.size, width + 1), np.int64)
         gains = np.zeros((n_rows.size, width + 1, 2))
         count_hits(ptr, view.ranks, slots, hits)
