@@ -63,7 +63,7 @@ GRAPH = {
     ),
     "report": "version records conventions spec results",
     "evaluator": (
-        "records conventions files input.errors input.scores input.sets spec plan states"
+        "conventions files input.errors spec plan states"
         " thresholds.rule engine report"
     ),
     "statistics": "records input.errors input.sets propensity evaluator",

@@ -60,6 +60,7 @@ def half_way(folder: Path) -> Path:
     return folder / "kept"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -77,7 +78,7 @@ def test_killed_at_random_and_resumed(folder: Path, run: Any, words: str) -> Non
         for number in range(12):
             make(folder / name / f"part{number}", matrix[number * 25 : (number + 1) * 25])
     run(f"{words.format('whole')} --output whole.json")
-    counts = np.random.default_rng(len(words)).integers(1, 200, 10).tolist()
+    counts = np.random.default_rng(len(words)).integers(1, 200, 7).tolist()
     ends = killed(counts, f"{words.format('found')} --checkpoint kept --resume --output found.json")
     assert ends[-1] == 0
     assert ends.count(-9) >= 3
@@ -88,6 +89,7 @@ def test_killed_at_random_and_resumed(folder: Path, run: Any, words: str) -> Non
     assert not list(folder.glob(".*"))
 
 
+@pytest.mark.slow
 def test_every_moment_of_the_first_saves(folder: Path, run: Any) -> None:
     words = EVALUATE.replace("8KB", "24KB")
     run(f"{words} --output whole.json")
@@ -134,27 +136,25 @@ def test_sorted_scores_are_written_once(folder: Path, run: Any, monkeypatch: pyt
     assert len(written) == len(set(written)) > 10
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
+    Path("pairs").write_text("0 1\n")
+    before = {path: path.read_bytes() for path in half_way.iterdir()}
+    there = "kept: holds a checkpoint; go on with --resume, or remove it"
+    assert refused(f"{EVALUATE} --checkpoint kept") == there
+    for options, said in (
         ("--k 1,2", "metrics differs: p@3 in the checkpoint, p@2 now"),
         ("--unlisted below --conventions wu2017", "auc_ties differs: half in the checkpoint, full now"),
         ("--a 0.6", "a differs: 0.55 in the checkpoint, 0.6 now"),
         ("--input-format npy", "--input-format differs: None in the checkpoint, npy now"),
         ("--per-label x.csv", "keep_labels differs: False in the checkpoint, True now"),
-        ("--exclude pairs", "--exclude differs: None in the checkpoint, {folder}/pairs (4 bytes of"),
-    ],
-)
-def test_other_options_are_refused(half_way: Path, refused: Any, options: str, said: str) -> None:
-    Path("pairs").write_text("0 1\n")
-    words = EVALUATE.replace("curves,lrap,", "") if "exclude" in options else EVALUATE
-    before = {path: path.read_bytes() for path in half_way.iterdir()}
-    assert (
-        refused(f"{EVALUATE} --checkpoint kept")
-        == "kept: holds a checkpoint; go on with --resume, or remove it"
-    )
-    said = f"kept: holds a checkpoint of another run; {said.format(folder=half_way.parent)}"
-    assert refused(f"{words} {options} --checkpoint kept --resume").startswith(said)
+        (
+            "--exclude pairs",
+            f"--exclude differs: None in the checkpoint, {half_way.parent}/pairs (4 bytes of",
+        ),
+    ):
+        words = EVALUATE.replace("curves,lrap,", "") if "exclude" in options else EVALUATE
+        found = refused(f"{words} {options} --checkpoint kept --resume")
+        assert found.startswith(f"kept: holds a checkpoint of another run; {said}")
     assert {path: path.read_bytes() for path in half_way.iterdir()} == before
 
 

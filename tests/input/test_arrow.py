@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import xmleval
 from tests.conftest import DATA, NO_DATA
+from tests.made_tables import DENSE, ENDINGS, ENTRIES, SCORES, entries, lists, save, scores
 from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
 from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.formats.registry import read_scores, read_truth
@@ -23,44 +24,6 @@ from xmleval.input.pieces import Pieces
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")
 ipc = pytest.importorskip("pyarrow.ipc")
 pq = pytest.importorskip("pyarrow.parquet")
-
-ENDINGS = ["parquet", "arrow", "stream.arrow"]
-LISTS = [[3, 1], [], [0], [2, 0, 3]]
-SCORES = [[1.5, 0.5], [], [-1.0], [0.75, 0.25, -np.inf]]
-DENSE = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 1]]
-ENTRIES = [(0, 3, 1.5), (0, 1, 0.5), (2, 0, -1.0), (3, 2, 0.75), (3, 0, 0.25), (3, 3, -np.inf)]
-
-
-def save(
-    folder: Path, columns: dict[str, Any], ending: str = "parquet", n_labels: Any = None, size: int = 2
-) -> Path:
-    """Save columns in row groups or record batches of some rows."""
-    table = pa.table(columns)
-    if n_labels is not None:
-        table = table.replace_schema_metadata({"n_labels": str(n_labels)})
-    path = folder / f"f.{ending}"
-    if ending == "parquet":
-        pq.write_table(table, path, row_group_size=size)
-    else:
-        make = ipc.new_stream if ending.startswith("stream") else ipc.new_file
-        with make(path, table.schema) as writer:
-            writer.write_table(table, max_chunksize=size)
-    return path
-
-
-def lists(of: Any = None) -> Any:
-    return pa.array(LISTS, of or pa.list_(pa.int64()))
-
-
-def scores(of: Any = None) -> Any:
-    return pa.array(SCORES, of or pa.list_(pa.float64()))
-
-
-def entries(
-    names: tuple[str, str, str] = ("instance", "label", "score"), scored: bool = True
-) -> dict[str, Any]:
-    columns = dict(zip(names, (list(column) for column in zip(*ENTRIES, strict=True)), strict=True))
-    return columns if scored else {name: columns[name] for name in names[:2]}
 
 
 def refused(path: Path, read: Any = read_truth, *rest: Any) -> str:

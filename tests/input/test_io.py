@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.faults.arrays import ANY_CSR, DENSE, LABELS, SCORES
+from tests.faults.fault import refused
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth
 from xmleval.input.vector import read_inverse_propensity
-
-DENSE = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]], np.float32)
-LABELS = np.array([[0, 2], [1, -1], [3, 0], [3, 1]], np.int32)
-SCORES = np.array([[0.9, 0.5], [0.8, np.nan], [0.7, 0.1], [0.6, 0.2]], np.float32)
-ANY_CSR: dict[str, Any] = {
-    "format": b"csr", "shape": (2, 4), "data": np.ones(2), "indices": np.array([0, 3]),
-    "indptr": np.array([0, 1, 2]),
-}  # fmt: skip
 
 
 def save_list(folder: Path, name: str, labels: Any = LABELS, scores: Any = SCORES) -> Path:
@@ -29,17 +22,6 @@ def save_list(folder: Path, name: str, labels: Any = LABELS, scores: Any = SCORE
     if scores is not None:
         np.save(folder / f"{name}_scores.npy", scores)
     return folder / name
-
-
-def refused(path: Path, reader: Any = read_truth) -> str:
-    """The message of a refusal, which is one line that begins with the file's name."""
-    with pytest.raises(ValueError) as caught:
-        reader(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "expected" in message
-    assert "\n" not in message
-    return message.removeprefix(f"{path}: ")
 
 
 # --------------------------------------------------------------------------------------- sparse matrices
@@ -86,64 +68,6 @@ def test_arrays_are_writable_as_those_of_memory_are(tmp_path: Path) -> None:
     assert all(array.flags.writeable for array in (found.data, found.indices, found.indptr))
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"format": b"lil"}, "format 'lil' is not one of csr"),
-        ({"format": b"x\xff"}, "is not one of csr"),
-        ({"format": np.array([1, 2])}, "'format' is not a word"),
-        ({"format": None}, "no array 'format'"),
-        ({"data": None}, "no array 'data'"),
-        ({"indptr": None}, "no array 'indptr'"),
-        ({"shape": (2, 4, 1)}, "is not (instances, labels)"),
-        ({"shape": (2.0, 4.0)}, "is not (instances, labels)"),
-        ({"shape": (-2, 4)}, "is not (instances, labels)"),
-        ({"shape": (10**15, 4)}, "indptr has 3 entries, not 1000000000000001"),
-        ({"data": np.ones(2, complex)}, "complex128"),
-        ({"data": np.ones((2, 1))}, "shape (2, 1)"),
-        ({"data": np.ones(3)}, "3 stored values, but 2 in the index"),
-        ({"indices": np.array([0.0, 3.0])}, "not a vector of integers"),
-        ({"indices": np.array([[0, 3]])}, "not a vector of integers"),
-        ({"indptr": np.array([0, 1, 7])}, "indptr runs from 0 to 7 over 2 stored entries"),
-        ({"indptr": np.array([1, 1, 2])}, "indptr runs from 1 to 2"),
-        ({"indptr": np.array([0, 1, -1])}, "indptr runs from 0 to -1"),
-        ({"indptr": np.array([0, 2])}, "indptr has 2 entries, not 3"),
-        ({"format": b"bsr"}, "data of bsr"),
-        ({"format": b"bsr", "data": np.ones((2, 0, 1))}, "do not tile"),
-        ({"format": b"bsr", "data": np.ones((2, 1, 3))}, "do not tile"),
-        ({"format": b"coo"}, "no array 'row'"),
-        ({"format": b"coo", "row": np.array([0, 2]), "col": np.array([0, 1])}, "2"),
-        ({"format": b"coo", "row": np.array([0, -1]), "col": np.array([0, 1])}, "negative"),
-        ({"format": b"coo", "row": np.array([0]), "col": np.array([0])}, "2 stored values, but 1"),
-        ({"format": b"coo", "coords": np.array([[0], [0], [0]])}, "coords has shape (3, 1)"),
-        ({"format": b"dia", "data": np.ones((1, 2)), "offsets": np.array([2**32])}, "an offset lies outside"),
-        ({"format": b"dia", "data": np.ones((2, 2)), "offsets": np.array([0])}, "2 stored values, but 1"),
-    ],
-)
-def test_parts_that_do_not_fit(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    parts = {name: value for name, value in {**ANY_CSR, **change}.items() if value is not None}
-    np.savez(tmp_path / "Y.npz", **parts)
-    assert said in refused(tmp_path / "Y.npz")
-
-
-@pytest.mark.parametrize(
-    ("inner", "value"), [("indptr", [0, 2, 1, 2, 2]), ("indices", [0, 9]), ("indices", [0, -7])]
-)
-@pytest.mark.parametrize("scheme", ["csr", "csc", "bsr"])
-def test_inner_lies_are_found_where_the_matrix_is_used(
-    tmp_path: Path, scheme: str, inner: str, value: list[int]
-) -> None:
-    from xmleval import evaluate
-
-    parts = {
-        **ANY_CSR, "format": scheme, "shape": (4, 4), "indptr": np.array([0, 1, 1, 2, 2]),
-        "data": np.ones((2, 1, 1) if scheme == "bsr" else 2), inner: np.array(value),
-    }  # fmt: skip
-    np.savez(tmp_path / "Y.npz", **parts)
-    with pytest.raises(ValueError, match="y_true: "):
-        evaluate(read_truth(tmp_path / "Y.npz"), np.ones((4, 4)))
-
-
 # ----------------------------------------------------------------------------------------- top-k lists
 
 
@@ -168,7 +92,8 @@ def test_a_list_without_scores(tmp_path: Path, named: str) -> None:
 
 def test_a_list_of_another_name(tmp_path: Path) -> None:
     np.save(tmp_path / "ranked.npy", LABELS)
-    assert "_indices.npy" in refused(tmp_path / "ranked.npy", read_scores)
+    with pytest.raises(ValueError, match=r"ranked\.npy: .*_indices\.npy"):
+        read_scores(tmp_path / "ranked.npy")
     labels, scores = read_scores(tmp_path / "ranked.npy", format="npy")
     np.testing.assert_array_equal(labels, LABELS)
     assert scores is None
@@ -180,44 +105,6 @@ def test_column_order_byte_order_and_no_rows(tmp_path: Path) -> None:
     save_list(tmp_path, "none", LABELS[:0], SCORES[:0])
     labels, scores = read_scores(tmp_path / "none")
     assert labels.shape == scores.shape == (0, 2)
-
-
-@pytest.mark.parametrize(
-    ("labels", "scores", "blamed", "said"),
-    [
-        (LABELS.astype(float), None, "indices", "float64 of shape (4, 2); expected labels of a top-k list"),
-        (LABELS[0], None, "indices", "int32 of shape (2,)"),
-        (np.array([["a"]]), None, "indices", "does not hold real numbers"),
-        (np.array([[None]]), None, "indices", "Python objects, which are never read"),
-        (LABELS, SCORES[:3], "scores", "shape (3, 2); expected scores of the labels in m_indices.npy"),
-        (LABELS, SCORES.astype(complex), "scores", "does not hold real numbers"),
-    ],
-)
-def test_lists_that_are_none(tmp_path: Path, labels: Any, scores: Any, blamed: str, said: str) -> None:
-    save_list(tmp_path, "m", labels, scores)
-    with pytest.raises(ValueError) as caught:
-        read_scores(tmp_path / "m_indices.npy")
-    assert str(caught.value).startswith(f"{tmp_path / f'm_{blamed}.npy'}: ")
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize("which", ["indices", "scores"])
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda held: held[:-5], "27 bytes of data where the header promises 32"),
-        (lambda held: held + b"more", "36 bytes of data where the header promises 32"),
-        (lambda held: held[:40], "no NumPy array"),
-        (lambda held: b"garbage" * 9, "no NumPy array"),
-        (lambda held: pickle.dumps([1]) * 3, "no NumPy array"),
-        (lambda held: b"", "the file is empty"),
-    ],
-)
-def test_damaged_lists(tmp_path: Path, which: str, change: Any, said: str) -> None:
-    save_list(tmp_path, "m")
-    path = tmp_path / f"m_{which}.npy"
-    path.write_bytes(change(path.read_bytes()))
-    assert said in refused(path, read_scores)
 
 
 def test_scores_without_labels(tmp_path: Path) -> None:
@@ -269,7 +156,7 @@ def test_names_that_do_not_tell(tmp_path: Path) -> None:
     sp.save_npz(tmp_path / "Y.npz", sp.csr_array(DENSE))
     assert read_truth(tmp_path / "Y").shape == DENSE.shape
     (tmp_path / "Y.npz").rename(tmp_path / "Y.dat")
-    assert "its name does not tell its format" in refused(tmp_path / "Y.dat")
+    assert "its name does not tell its format" in refused(tmp_path / "Y.dat", read_truth)
     assert read_truth(str(tmp_path / "Y.dat"), format="npz").shape == DENSE.shape
     with pytest.raises(IsADirectoryError):
         read_truth(tmp_path)
@@ -288,7 +175,7 @@ def test_a_name_that_several_files_share(tmp_path: Path) -> None:
 
 def test_a_list_is_no_truth(tmp_path: Path) -> None:
     save_list(tmp_path, "m")
-    assert "a top-k list holds no truth" in refused(tmp_path / "m_indices.npy")
+    assert "a top-k list holds no truth" in refused(tmp_path / "m_indices.npy", read_truth)
 
 
 def test_formats_are_told_apart() -> None:

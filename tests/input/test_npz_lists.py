@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.faults.test_archive import archive, npy
-from tests.input.test_io import DENSE, LABELS, SCORES, refused
+from tests.faults.arrays import DENSE, LABELS, SCORES
 from xmleval.files.archive import StoredArray
 from xmleval.input.formats.npz import npz_pieces, write_npz
-from xmleval.input.formats.registry import find_format, read_scores, read_truth
+from xmleval.input.formats.registry import find_format, read_scores
 from xmleval.input.reader import RowReader
 
 
@@ -59,40 +57,6 @@ def test_without_scores_by_column_and_without_rows_or_slots(tmp_path: Path, comp
         save(path, compressed, indices=np.empty(shape, np.int32), scores=np.empty(shape, np.float32))
         labels, scores = read_scores(path)
         assert labels.shape == scores.shape == shape
-
-
-@pytest.mark.parametrize(
-    ("arrays", "said"),
-    [
-        ({"indices": LABELS.astype(float)}, "indices is float64 of shape (4, 2)"),
-        ({"indices": LABELS[0]}, "indices is int32 of shape (2,)"),
-        ({"scores": SCORES[:3]}, "scores is float32 of shape (3, 2), for indices of shape (4, 2)"),
-        ({"scores": SCORES > 0}, "scores is bool of shape (4, 2)"),
-        ({"scores": SCORES.astype(complex)}, "scores is complex128"),
-        ({"scores": SCORES.astype(object)}, "scores.npy holds Python objects, which are never read"),
-        ({"indices": LABELS.astype(object)}, "indices.npy holds Python objects, which are never read"),
-        ({"indices": None, "scores": None, "labels": LABELS}, "no array 'format'"),
-    ],
-)
-def test_lists_that_are_none(tmp_path: Path, arrays: dict[str, Any], said: str) -> None:
-    parts = {"indices": LABELS, "scores": SCORES, **arrays}
-    path = save(tmp_path / "m.npz", **{name: part for name, part in parts.items() if part is not None})
-    assert said in refused(path, read_scores)
-    assert said in refused(path, lambda path: npz_pieces(path, "scores"))
-
-
-def test_a_list_is_no_truth(tmp_path: Path) -> None:
-    assert "no array 'format'" in refused(save(tmp_path / "m.npz"), read_truth)
-
-
-@pytest.mark.parametrize("shape", ["(1000000000000, 5)", "(4, 3)", "(3, 2)"])
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_headers_that_promise_other_sizes(tmp_path: Path, shape: str, method: int) -> None:
-    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': {shape}}}"
-    path = archive(tmp_path / "m.npz", npy(header, LABELS.tobytes()), method, "indices.npy")
-    said = refused(path, read_scores)
-    assert "indices.npy holds" in said
-    assert "bytes of data by its header, 32 by its entry" in said
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -1,62 +1,20 @@
-"""Every reader and every fault: exit 2 after one line that names the file, and nothing left behind."""
+"""Faults that files of every format can have, through the command line."""
 
 from __future__ import annotations
 
 import gzip
 import os
-import pickle
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz, qrels, trec_run
-from xmleval.cli import main
+from tests.faults.conftest import METRICS
+from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npz, qrels, trec_run
 
-METRICS = "--metrics p@1,ndcg@3,lrap,auc.micro"
 FORMATS = [*(("truth", name) for name in TRUTHS), *(("scores", name) for name in SCORES)]
 FORMATS += [("names", "qrels"), ("names", "run")]
 TEXT = ("xmc", "xmc-data", "svmlight", "mulan", "qrels", "run")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A current folder with valid files; whatever a test adds to it, commands must leave as it is."""
-    (tmp_path / "here").mkdir()
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    npz(Path("Y"), make_truth())
-    npy(Path("m"), make_scores())
-    yield tmp_path / "here"
-    assert not any((tmp_path / "temporary").iterdir())
-
-
-@pytest.fixture
-def says(folder: Path, refused: Any) -> Callable[[str], str]:
-    """Return what a command line is refused with, in pieces and at once, having changed no file."""
-
-    def said(line: str) -> str:
-        outputs = "--output out --save state --checkpoint kept" if line.startswith("evaluate") else ""
-        outputs += f" {METRICS}" if outputs and "--metrics" not in line else ""
-        before = contents(folder)
-        memories = ("", "--memory 2KB") if outputs else ("",)
-        found = {refused(f"{line} {outputs} {memory}") for memory in memories}
-        if Path("kept").is_dir():
-            Path("kept").rmdir()  # it is made, and empty
-        assert contents(folder) == before
-        assert len({only.split(":")[0] for only in found}) == 1
-        return str(min(found))
-
-    return said
-
-
-def contents(folder: Path) -> dict[Path, bytes | None]:
-    readable = [path for path in folder.rglob("*") if os.access(path, os.R_OK)]
-    return {path: path.read_bytes() if path.is_file() else None for path in readable}
 
 
 def place(role: str, name: str) -> tuple[Path, str]:
@@ -75,9 +33,6 @@ def beginning(said: str, path: Path) -> str:
     """What is said of a file, which comes first."""
     assert said.startswith(f"{path}: "), said
     return said.removeprefix(f"{path}: ")
-
-
-# ------------------------------------------------------------------------------------ of every format
 
 
 @pytest.mark.parametrize(("role", "name"), FORMATS)
@@ -175,70 +130,3 @@ def test_both_sizes_where_labels_differ(says: Any, role: str, name: str) -> None
     else:
         assert "33" in said or name.startswith("svmlight")  # as wide as the rows so far
         assert "30" in said
-
-
-# ------------------------------------------------------------------------------- files beside the data
-
-
-@pytest.mark.parametrize(
-    "option", ["--train", "--pred", "--inverse-propensity", "--exclude", "--labels", "--decision"]
-)
-@pytest.mark.parametrize("fault", ["missing", "empty", "folder", "garbage", "cut"])
-def test_files_of_options(says: Any, option: str, fault: str) -> None:
-    qrels(Path("names"), make_truth())
-    trec_run(Path("names"), make_scores())
-    name = {
-        "--train": "t.npz",
-        "--pred": "t.npz",
-        "--decision": "t.npz",
-        "--inverse-propensity": "q.npy",
-    }.get(option, "t.txt")
-    path = Path(name)
-    if fault == "folder":
-        path.mkdir()
-    elif fault == "empty":
-        path.touch()
-    elif fault == "garbage":
-        path.write_bytes(b"\xff\xfe\x00" * 40)
-    elif fault == "cut":
-        npz(Path("t"), make_truth())
-        held = Path("t.npz").read_bytes()
-        Path("t.npz").unlink()
-        np.save("q.npy", np.ones(30))
-        held = Path("q.npy").read_bytes() if name == "q.npy" else held
-        Path("q.npy").unlink()
-        path.write_bytes(held[: len(held) - 30])
-    files = "names.qrels names.run" if option == "--labels" else "Y.npz m --metrics p@1"
-    if option == "--pred":
-        files = "Y.npz --metrics f1.micro"
-    assert path.name in says(f"evaluate {files} {option} {path}").split(":")[0]
-
-
-def test_states_to_merge(says: Any, run: Any) -> None:
-    run("evaluate Y.npz m --save s.npz")
-    held = Path("s.npz").read_bytes()
-    for change in (held[:-9], held[: len(held) // 2], b"", pickle.dumps([1]), b"PK\x03\x04"):
-        Path("bad.npz").write_bytes(change)
-        for line in ("merge s.npz bad.npz", "merge bad.npz"):
-            assert says(line).startswith("bad.npz: not a saved evaluator, or damaged")
-    assert says("merge s.npz none.npz") == "none.npz: No such file or directory"
-    assert says("merge s.npz .").startswith(".: ")
-
-
-def test_labels_beyond_all_memory(says: Any) -> None:
-    Path("Z.txt").write_text("1 1000000000000\n5:1\n")
-    Path("z.txt").write_text("1 1000000000000\n5:0.5\n")
-    assert says("evaluate Z.txt z.txt --metrics f1.macro@3").startswith("not enough memory: ")
-
-
-def test_nothing_of_the_outputs_is_left(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    before = contents(folder)
-    monkeypatch.setattr(os, "fsync", full)
-    for words in ("--output out", "--save state", "--per-label labels.csv"):
-        assert main(["evaluate", "Y.npz", "m", *words.split()]) == 2
-        assert capsys.readouterr().err == f"xmleval: {words.split()[1]}: No space left on device\n"
-    assert main(["convert", "Y.npz", "Z.txt", "--kind", "truth"]) == 2
-    assert contents(folder) == before

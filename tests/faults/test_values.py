@@ -1,13 +1,10 @@
-"""Faults inside of files, by lines, values and headers: exit 2 after one line that says where."""
+"""Faults that show where values are used: lines, labels and scores that do not fit."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import pickle
-import tracemalloc
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +14,13 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
-from tests.faults.test_faults import beginning, folder, says
+from tests.faults import texts
+from tests.faults.arrays import ANY_CSR
+from tests.faults.test_every_format import beginning
 from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npz
+from xmleval import evaluate
+from xmleval.input.formats.registry import read_truth
 
-__all__ = ["folder", "says"]  # fixtures
-
-
-# ------------------------------------------------------------------------------- texts, by their lines
-
-BOM = b"\xef\xbb\xbf"
 LINES = {  # what a line is written over, and what is said of it, in rows of the label 1 alone
     "xmc": ("Z.txt", "4 9\n", "1:1\n", [
         ("x\n", "line 4: 'x' is not label:score"),
@@ -137,47 +132,13 @@ def test_lines_of_scores(says: Any, name: str, bad: str, said: str, end: str) ->
     assert beginning(says(f"evaluate {truth} {path}"), Path(path)).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("name", "held", "said"),
-    [
-        ("Z.txt", "", "the file is empty"),
-        ("Z.txt", "4\n1:1\n", "line 1: '4' is not a header of two or three integers"),
-        ("Z.txt", "1000000000000 9\n1:1\n", "1 rows where the header promises 1000000000000"),
-        ("Z.txt", "1000000000000 9 9\n1 0:1\n", "1 rows where the header promises 1000000000000"),
-        ("Z.txt", "60 99999999999999999 9\n", "line 1: '60 99999999999999999 9' is not a header"),
-        ("Z.svm", "\n# nothing\n", "no row in it"),
-        ("Z.arff", "@relation x\n@data\n", "line 2: @data before any @attribute"),
-        ("Z.arff", "@relation x\n@attribute a {0,1}\n", "it ends after line 2 without @data"),
-        ("Z.arff", "@relation 'x: -C 1000000000000'\n@attribute a {0,1}\n@data\n", "nothing tells"),
-        ("Z.arff", "@relation 'x: -C 9'\n@attribute a {0,1}\n@data\n", "'-C 9' in the name"),
-    ],
-)  # fmt: skip
-def test_wrong_headers(says: Any, name: str, held: str, said: str) -> None:
-    Path(name).write_text(held)
-    assert beginning(says(f"stats {name}"), Path(name)).startswith(said)
-
-
-@pytest.mark.parametrize(
-    ("xml", "said"),
-    [
-        ('<!DOCTYPE l [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><labels>&b;</labels>', "line 1: a document"),
-        ('<!DOCTYPE l SYSTEM "file:///etc/passwd"><labels/>', "line 1: a document type declaration"),
-        ('<labels><label name="&b;"/></labels>', "no well-formed XML"),
-        ("<labels>", "no well-formed XML"),
-        ("<labels/>", "no label in it"),
-        ('<labels><label name="nope"/></labels>', "no attribute is called 'nope'"),
-        ("", "the file is empty"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("xml", "said"), texts.DOCUMENTS)
 def test_documents_of_labels(says: Any, xml: str, said: str) -> None:
     path = TRUTHS["mulan"](Path("Z"), make_truth())
     Path("Z.xml").write_text(xml)
     found = says(f"evaluate {path} m")
     assert found.startswith(("Z.xml: ", "Z.arff: "))
     assert said in found
-
-
-# ----------------------------------------------------------------------------------- arrays and tables
 
 
 @pytest.mark.parametrize("form", ["npy", "npz-list", "npz-list-packed"])
@@ -257,63 +218,6 @@ def test_pickles_in_archives(says: Any, role: str, part: str) -> None:
     assert not Path("unpickled").exists()
 
 
-def bomb(name: str, n_bytes: int, header: bytes) -> bytes:
-    """A member of an archive that is full of zeros."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for known, array in (("format", np.array(b"csr")), ("shape", np.array([n_bytes // 8 - 1, 30]))):
-            with archive.open(f"{known}.npy", "w") as file:
-                np.lib.format.write_array(file, array)
-        for known in {"indptr", "indices", "data"} - {name}:
-            with archive.open(f"{known}.npy", "w") as file:
-                np.lib.format.write_array(file, np.zeros(0, np.int64))
-        with archive.open(f"{name}.npy", "w") as file:
-            file.write(header)
-            for _ in range(n_bytes >> 20):
-                file.write(bytes(1 << 20))
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("role", ["truth", "scores"])
-@pytest.mark.parametrize("name", ["indptr", "indices", "data"])
-def test_archives_that_unpack_to_very_much(says: Any, role: str, name: str) -> None:
-    n_bytes = 1 << (28 if name == "indptr" else 26)
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<i8", "fortran_order": False, "shape": (n_bytes // 8,)}
-    )
-    Path("Z.npz").write_bytes(bomb(name, n_bytes, header.getvalue()))
-    assert Path("Z.npz").stat().st_size < 1 << 19
-    tracemalloc.start()
-    try:
-        assert says("evaluate Z.npz m" if role == "truth" else "evaluate Y.npz Z.npz").startswith("Z.npz: ")
-        assert tracemalloc.get_traced_memory()[1] < 1 << 23
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("name", ["Z.txt", "Z.svm", "Z.arff"])
-@pytest.mark.parametrize("filling", [b"0", b" "])
-def test_texts_that_unpack_to_very_much(
-    folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch, name: str, filling: bytes
-) -> None:
-    from xmleval.input import lines, numbered
-
-    for module in (lines, numbered):  # for the time that it takes
-        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 19)
-    heads = {"Z.txt": b"60 30\n", "Z.svm": b"", "Z.arff": b"@relation 'x: -C 1'\n@attribute a {0,1}\n@data\n"}
-    with gzip.open(name, "wb", compresslevel=1) as file:
-        file.write(heads[name])
-        for _ in range(32):
-            file.write(filling * (1 << 20))
-    tracemalloc.start()
-    try:
-        assert refused(f"evaluate {name} m --memory 1MB").startswith((f"{name}: ", "m: "))
-        assert tracemalloc.get_traced_memory()[1] < 1 << 23
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("role", ["truth", "scores"])
 @pytest.mark.parametrize("lists", [True, False])
 @pytest.mark.parametrize(
@@ -361,3 +265,19 @@ def test_tables(says: Any, role: str, lists: bool, fault: str, said: str) -> Non
         assert found.startswith(("Z.parquet: ", "four.npz: "))
     else:
         assert said in beginning(found, Path("Z.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("inner", "value"), [("indptr", [0, 2, 1, 2, 2]), ("indices", [0, 9]), ("indices", [0, -7])]
+)
+@pytest.mark.parametrize("scheme", ["csr", "csc", "bsr"])
+def test_inner_lies_are_found_where_the_matrix_is_used(
+    tmp_path: Path, scheme: str, inner: str, value: list[int]
+) -> None:
+    parts = {
+        **ANY_CSR, "format": scheme, "shape": (4, 4), "indptr": np.array([0, 1, 1, 2, 2]),
+        "data": np.ones((2, 1, 1) if scheme == "bsr" else 2), inner: np.array(value),
+    }  # fmt: skip
+    np.savez(tmp_path / "Y.npz", **parts)
+    with pytest.raises(ValueError, match="y_true: "):
+        evaluate(read_truth(tmp_path / "Y.npz"), np.ones((4, 4)))

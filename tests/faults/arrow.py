@@ -1,0 +1,90 @@
+"""Faults of Parquet and Arrow files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tests.faults.fault import Fault
+from tests.made_tables import ENDINGS, lists, save
+
+COLUMNS: list[tuple[dict[str, Any], str, str]] = [
+    ({"a": [1], "b": [2]}, "truth", "its columns are 'a', 'b'..."),
+    ({"label": [1]}, "truth", "its columns are 'label'..."),
+    ({"row": [1], "instance": [1], "label": [1]}, "truth", "its columns are 'row', 'instance', 'label'..."),
+    ({"labels": [[1]], "scores": [[0.5]]}, "truth", "a column 'scores' in what should be..."),
+    ({"row": [0], "label": [1]}, "scores", "no column 'score' beside 'label'..."),
+    ({"labels": [1, 2]}, "truth", "column 'labels' is int64, not lists..."),
+    ({"labels": [[0.5]]}, "truth", "column 'labels' holds double, not integers..."),
+    ({"labels": [[1]], "scores": [["x"]]}, "scores", "column 'scores' holds string, not floating-point..."),
+    ({"labels": [[1], [2], None]}, "truth", "row 2: 'labels' is null..."),
+    ({"labels": [[1], [2], [3, None]]}, "truth", "row 2: a null in 'labels'..."),
+    ({"labels": [[1], [], [2]], "scores": [[1.0], [], [None]]}, "scores", "row 2: a null in 'scores'..."),
+    ({"labels": [[1], [1], [2]], "scores": [[1.0], [1.0], [np.nan]]}, "scores", "row 2: a score is NaN..."),
+    ({"labels": [[1], [], [2]], "scores": [[1.0], [], [1.0, 2]]}, "scores", "row 2: 1 labels with 2..."),
+    ({"labels": [[1], [], [-2]]}, "scores", "row 2: label id -2 is not in 0..4..."),
+    ({"labels": [[1], [], [0, 5]]}, "truth", "row 2: label id 5 is not in 0..4..."),
+    ({"row": [0, 1, -1], "label": [1, 1, 1]}, "truth", "row 2: row -1 is negative..."),
+    ({"row": [0, 1, None], "label": [1, 1, 1]}, "truth", "row 2: 'row' is null..."),
+    ({"row": [0, 1, 2], "label": [1, 1, None]}, "truth", "row 2: 'label' is null..."),
+    ({"row": [0, 1, 2], "label": [1, 1, 5]}, "truth", "row 2: label id 5 is not in 0..4..."),
+    ({"row": [0, 1, 2], "label": [1, 1, 1], "score": [1, 1, np.nan]}, "scores", "row 2: a score is NaN..."),
+    ({"row": [0, 1, 10**15], "label": [1, 1, 1]}, "truth", "1000000000000001 instances with 3 labels..."),
+
+]  # fmt: skip
+# names, which commands take, but not what reads numbers
+NAMES: list[tuple[dict[str, Any], str, str]] = [
+    ({"labels": [["x"]]}, "truth", "column 'labels' holds string, names..."),
+    ({"row": ["a"], "label": [1]}, "truth", "column 'row' holds string, names..."),
+]
+
+
+def table(columns: dict[str, Any], n_labels: Any = 5) -> Callable[[Path], Any]:
+    """Write a table."""
+    return lambda path: save(path.parent, columns, path.name.removeprefix("f."), n_labels)
+
+
+def changed(change: Callable[[bytes], bytes]) -> Callable[[Path], Any]:
+    """Write a table, and change its bytes."""
+
+    def write(path: Path) -> None:
+        save(path.parent, {"labels": lists()}, path.name.removeprefix("f."))
+        path.write_bytes(change(path.read_bytes()))
+
+    return write
+
+
+CUTS: list[Callable[[bytes], bytes]] = [
+    lambda held: held[:-9],
+    lambda held: held[: len(held) // 2],
+    lambda held: held[:12],
+    lambda held: held[:7] + os.urandom(500),
+]
+LARGE = pa.array([[2**64 - 1]], pa.list_(pa.uint64()))
+NAMED = [
+    Fault(f"f.{ending}", table(columns), said, (kind,)) for columns, kind, said in NAMES for ending in ENDINGS
+]
+FAULTS = [
+    *(
+        Fault(f"f.{ending}", table(columns), said, (kind,))
+        for columns, kind, said in COLUMNS
+        for ending in ENDINGS
+    ),
+    *(
+        Fault("f.parquet", table({"labels": [[1]]}, text), "n_labels in its metadata is ...")
+        for text in ("0", "-1", "many", "5.0", "9" * 99)
+    ),
+    Fault("f.parquet", table({"labels": LARGE}, None), "row 0: label id...", ("truth",)),
+    Fault("f.arrow", table({"labels": pa.array([[]] * 5, pa.list_(pa.int64(), 0))}, None), "...not lists..."),
+    *(Fault(f"f.{ending}", changed(cut), "...") for ending in ENDINGS for cut in CUTS),
+    *(Fault(f"f.{ending}", b"", "the file is empty") for ending in ENDINGS),
+    *(
+        Fault(f"f.{ending}", b"FEA1" * 9, "it begins neither as Parquet nor as Arrow IPC...")
+        for ending in ENDINGS
+    ),
+]
