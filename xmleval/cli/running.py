@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from xmleval.budget import memory_bytes
+from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.excluding import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input
@@ -48,7 +48,7 @@ class Run(NamedTuple):
     n_labels: int
     evaluators: list[Evaluator]
     names: list[str]
-    memory: int
+    budget: Budget
     n_counted: int
     checkpoint: Checkpoint | None
 
@@ -56,7 +56,7 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        memory = max(memory_bytes("memory", options["memory"]), LEAST_MEMORY)
+        budget = Budget(max(memory_bytes("memory", options["memory"]), LEAST_MEMORY))
     find = functools.partial(find_input, input_format=options["input_format"])
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
@@ -68,12 +68,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
     )
     rows = open_rows(*given, pred, options)
-    n_labels = width_of(rows, memory)
+    n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    q = _propensity(options, train, rows, n_labels, memory)
+    q = _propensity(options, train, rows, n_labels, budget)
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
@@ -83,7 +83,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 k=options["cutoffs"],
                 inverse_propensity=q,
                 keep_labels=options["per_label"] is not None,
-                memory=max(1, memory // 2 // max(1, len(scores))),
+                memory=budget.evaluator(len(scores)),
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
@@ -102,15 +102,15 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
         else:
             checkpoint.begin()
-    return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
+    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
 
 
-def width_of(rows: Inputs, memory: int) -> int:
+def width_of(rows: Inputs, budget: Budget) -> int:
     """Return the number of labels, from whichever input tells it."""
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
     known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
     if not known:
-        return count_columns(rows.truth[1], memory // 8 + 1)
+        return count_columns(rows.truth[1], budget.lone_piece)
     first, n_labels = known[0]
     for name, other in known:
         if other < 1:
@@ -174,7 +174,7 @@ def _say_unmatched(name: str, named: Any) -> None:
 
 
 def _propensity(
-    options: dict[str, Any], train: Input | None, rows: Inputs, n_labels: int, memory: int
+    options: dict[str, Any], train: Input | None, rows: Inputs, n_labels: int, budget: Budget
 ) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
@@ -188,7 +188,7 @@ def _propensity(
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        counts, n_rows = count_training(train.name, train.pieces(), n_labels, max(1, memory // 8))
+        counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece)
     with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
         return inverse_propensity(
             a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
@@ -238,7 +238,7 @@ def count(run: Run) -> list[Report]:
             if run.checkpoint:
                 run.checkpoint.save_sometimes(done, run.evaluators)
 
-        count_rows(run.evaluators, run.rows, run.memory, run.n_counted, after)
+        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
     return [evaluator.compute() for evaluator in run.evaluators]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
+from xmleval.budget import PIECE_BYTES
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.output import check_outputs, show, write_result
@@ -20,7 +21,6 @@ from xmleval.input.sets import set_rows
 from xmleval.statistics import LabelStatistics
 
 FILE = click.Path(path_type=Path)
-PIECE_BYTES = 1 << 26
 
 
 @click.command()

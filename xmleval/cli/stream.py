@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.input.csr import Source
@@ -20,8 +21,6 @@ from xmleval.input.reader import RowReader
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
-
-READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
 
 
 class Counter(Protocol):
@@ -47,10 +46,10 @@ class Inputs(NamedTuple):
     label_names: list[str] | None = None
     pairs: Pairs | None = None
 
-    def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
+    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
         several = [self.truth, *self.scores, *([self.pred] if self.pred else [])]
-        n_bytes = max(1, memory // READ_SHARE // (2 * len(several)))  # a piece in use, and the next one
+        n_bytes = budget.piece(len(several))
         found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in several]
         n = len(self.scores)
         return found[0], found[1 : 1 + n], found[-1] if self.pred else None
@@ -59,7 +58,7 @@ class Inputs(NamedTuple):
 def count_rows(
     evaluators: Sequence[Counter],
     inputs: Inputs,
-    memory: int,
+    budget: Budget,
     skipped: int,
     after: Callable[[int], None],
 ) -> None:
@@ -71,14 +70,14 @@ def count_rows(
         One for each input of scores, or one if there is none.
     inputs : Inputs
         The inputs.
-    memory : int
-        Bytes for rows that are being read, twice over.
+    budget : Budget
+        Memory, of which a part is for rows that are being read.
     skipped : int
         Rows that were counted before.
     after : callable
         Called with the number of rows counted so far.
     """
-    truth, scores, pred = inputs.readers(memory, evaluators[0].n_labels)
+    truth, scores, pred = inputs.readers(budget, evaluators[0].n_labels)
     readers = [truth, *scores, *([pred] if pred else [])]
     try:
         for reader in readers:
