@@ -17,7 +17,7 @@ from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_cs
 from xmleval.input.errors import InputError
 from xmleval.input.formats.explain import explain_entries, explain_list, number_at
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import Lines, in_order, open_text, show, whole_lines
+from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
@@ -106,10 +106,10 @@ def _read_header(file: IO[bytes], kind: str) -> Header:
     line, newline, _ = start.partition(b"\n")
     found = HEADER.fullmatch(line)
     if found is None:
-        raise ValueError(f"line 1: {show(line)} is not a header of two or three integers")
+        raise ValueError(f"line 1: {shown(line)} is not a header of two or three integers")
     sizes = [int(size) for size in found.groups() if size is not None]
     if len(sizes) == 3 and kind == "scores":
-        raise ValueError(f"line 1: header {show(line)} of three integers, as above labels with features")
+        raise ValueError(f"line 1: header {shown(line)} of three integers, as above labels with features")
     return Header(sizes[0], sizes[-1], len(sizes) == 3, line + newline)
 
 
