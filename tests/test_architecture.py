@@ -62,10 +62,7 @@ GRAPH = {
         " thresholds.linear thresholds.rule engine"
     ),
     "report": "version records conventions spec results",
-    "evaluator": (
-        "conventions files input.errors spec plan states"
-        " thresholds.rule engine report"
-    ),
+    "evaluator": ("conventions files input.errors spec plan states thresholds.rule engine report"),
     "statistics": "records input.errors input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Rows, as_array
+from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Truth
@@ -142,7 +142,7 @@ def _whole_counts(given: NDArray[Any]) -> Ints:
     return counts.astype(np.int64)
 
 
-def count_labels_of(truth: Rows[Truth]) -> Ints:
+def count_labels_of(truth: Source[Truth]) -> Ints:
     """Count the instances of every label, block by block."""
     counts = np.zeros(truth.n_labels, np.int64)
     for block in truth.blocks():

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from xmleval.evaluator import Evaluator
+from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
-from xmleval.input.sets import set_rows
+from xmleval.input.sets import held, set_rows
 from xmleval.propensity import count_labels_of
-from xmleval.records import Ints
+from xmleval.records import Ints, Truth, row_sizes
 
 TAIL_COUNT = 10  # a tail label has at most so many instances
 
@@ -54,15 +55,13 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
     """
     truth = set_rows("y_true", y_true, n_labels)
     found = LabelStatistics(truth.n_labels)
-    found.update(y_true, n_labels)
+    found.update(truth)
     if y_train is None:
         return found.values()
-    width = set_rows("y_train", y_train, n_labels).n_labels
-    if width != truth.n_labels:
-        raise InputError("y_train", f"{width} labels; y_true has {truth.n_labels}")
-    train = LabelStatistics(width)
-    train.update(y_train, n_labels, "y_train")
-    return found.values(train)
+    train = set_rows("y_train", y_train, n_labels)
+    if train.n_labels != truth.n_labels:
+        raise InputError("y_train", f"{train.n_labels} labels; y_true has {truth.n_labels}")
+    return found.values(count_labels_of(train))
 
 
 class LabelStatistics:
@@ -75,43 +74,32 @@ class LabelStatistics:
     """
 
     def __init__(self, n_labels: int) -> None:
-        self.n_labels = n_labels
         self.counts: Ints = np.zeros(n_labels, np.int64)
         self._evaluator = Evaluator("statistics", n_labels=n_labels)
         self._longest, self._n_empty = 0, 0
 
-    def update(self, y_true: Any, n_labels: int | None = None, argument: str = "y_true") -> None:
-        """Count some rows.
+    def update(self, truth: Source[Truth]) -> None:
+        """Count some rows, or refuse them.
 
         Parameters
         ----------
-        y_true : as for `label_statistics`
-            Relevant labels.
-        n_labels : int, optional
-            Given where there are lists of ids.
-        argument : str
-            What messages call the labels.
-
-        Raises
-        ------
-        ValueError
-            If they are not valid.
+        truth : Source of Truth
+            Relevant labels of each instance.
         """
-        rows = set_rows(argument, y_true, n_labels, None if n_labels else self.n_labels)
-        self._evaluator.update(y_true)
-        self.counts += count_labels_of(rows)
-        for block in rows.blocks():
-            sizes = np.diff(block.ptr)
-            self._longest = max(self._longest, int(sizes.max(initial=0)))
-            self._n_empty += int(np.count_nonzero(sizes == 0))
+        rows, checked = held(truth)
+        self._evaluator.update(checked)
+        self.counts += np.bincount(rows.labels, minlength=self.counts.size)
+        sizes = row_sizes(rows.ptr)
+        self._longest = max(self._longest, int(sizes.max(initial=0)))
+        self._n_empty += int(np.count_nonzero(sizes == 0))
 
-    def values(self, train: LabelStatistics | None = None) -> dict[str, float]:
+    def values(self, trained: Ints | None = None) -> dict[str, float]:
         """Return the statistics, see `label_statistics`.
 
         Parameters
         ----------
-        train : LabelStatistics, optional
-            Those of training labels.
+        trained : array of shape (l,), optional
+            Training instances of each label.
 
         Returns
         -------
@@ -121,7 +109,7 @@ class LabelStatistics:
         present = counts[counts > 0]
         found = {
             "n_rows": float(self._evaluator.n_rows),
-            "n_labels": float(self.n_labels),
+            "n_labels": float(counts.size),
             "n_stored": float(counts.sum()),
             **self._evaluator.compute(),
             "max_labels_per_row": float(self._longest),
@@ -131,8 +119,8 @@ class LabelStatistics:
             "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
             "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
         }
-        if train is not None:
-            unseen = (train.counts == 0) & (counts > 0)
+        if trained is not None:
+            unseen = (trained == 0) & (counts > 0)
             total = counts.sum()
             found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
             found["stored_unseen_in_training"] = (

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import DATA, NO_DATA
-from xmleval.input import numbered
+from xmleval.input import lines
 from xmleval.input.formats.arff import arff_pieces
 from xmleval.input.formats.registry import read_scores, read_truth
 
@@ -276,7 +276,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path.write_bytes(gzip.compress(os.urandom(999)))
     assert "is not @relation, @attribute or @data" in refused(path)
     path.write_bytes(gzip.compress(bytes(999)))
-    monkeypatch.setattr(numbered, "LONGEST_LINE", 100)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 100)
     assert "line 1 is longer than 100 bytes" in refused(path)
     with pytest.raises(FileNotFoundError):
         read_truth(tmp_path / "none.arff")

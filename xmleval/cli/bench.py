@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
+from xmleval.budget import Budget
 from xmleval.cli.evaluate import FILE, split_names
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
@@ -27,7 +28,7 @@ from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of, inverse_propensity
 from xmleval.records import Floats
 
-ANY_SIZE = 1 << 50  # files are read as few pieces as their formats allow
+UNBOUNDED = Budget(1 << 50)  # files are read as few pieces as their formats allow
 N_RELEVANT = 5
 RUNS, BUDGET = (5, 25), 2.0  # fewest and most timed runs, and seconds that end them in between
 READ_BYTES = 1 << 30, 1 << 28  # an array beyond caches; or a smaller one, which large caches may hold
@@ -133,8 +134,8 @@ def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -
 def read_files(truth: Input, scores: Input) -> Kept:
     """Read a truth and its scores, whole."""
     rows = open_rows(truth, [scores], None, {"labels": None, "exclude": None, "train": None})
-    kept = Kept(width_of(rows, ANY_SIZE))
-    count_rows([kept], rows, ANY_SIZE, 0, lambda done: None)
+    kept = Kept(width_of(rows, UNBOUNDED))
+    count_rows([kept], rows, UNBOUNDED, 0, lambda done: None)
     return kept
 
 

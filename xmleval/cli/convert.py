@@ -10,6 +10,7 @@ import click
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import PIECE_BYTES
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named import read_named, read_numbered_truth
 from xmleval.cli.output import check_outputs
@@ -20,7 +21,6 @@ from xmleval.input.reader import RowReader, count_columns
 from xmleval.input.stack import all_cells, stack
 
 FILE = click.Path(path_type=Path)
-PIECE_BYTES = 1 << 26
 
 
 @click.command()

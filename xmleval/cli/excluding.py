@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.stream import Rows
+from xmleval.cli.stream import Inputs
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
 from xmleval.input.exclusion import read_pairs, without_pairs
@@ -14,7 +14,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.spec import Spec, expand_metrics
 
 
-def without(rows: Rows, options: dict[str, Any]) -> Rows:
+def without(rows: Inputs, options: dict[str, Any]) -> Inputs:
     """Take pairs out of all inputs, or refuse what would still see them."""
     unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
     if unlisted is not None:

@@ -17,8 +17,8 @@ from xmleval.input.formats.arrow_names import BATCH_BYTES
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.trec import RUN
 from xmleval.input.formats.trec import SCORES as RUN_EXPECTED
+from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import Named, NameIndex
-from xmleval.input.numbered import numbered_lines, shown
 from xmleval.records import Ints
 from xmleval.thresholds import Rule
 

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from xmleval.budget import memory_bytes
+from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.excluding import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input
 from xmleval.cli.messages import naming_files, spelled
 from xmleval.cli.named import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
-from xmleval.cli.stream import Rows, count_rows, count_training, progress
+from xmleval.cli.stream import Inputs, count_rows, count_training, progress
 from xmleval.evaluator import Evaluator
 from xmleval.input.names import read_names
 from xmleval.input.reader import count_columns, whole
@@ -44,11 +44,11 @@ LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small fil
 class Run(NamedTuple):
     """Inputs and evaluators, one for each input of scores or one if there is none."""
 
-    rows: Rows
+    rows: Inputs
     n_labels: int
     evaluators: list[Evaluator]
     names: list[str]
-    memory: int
+    budget: Budget
     n_counted: int
     checkpoint: Checkpoint | None
 
@@ -56,7 +56,7 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        memory = max(memory_bytes("memory", options["memory"]), LEAST_MEMORY)
+        budget = Budget(max(memory_bytes("memory", options["memory"]), LEAST_MEMORY))
     find = functools.partial(find_input, input_format=options["input_format"])
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
@@ -68,12 +68,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
     )
     rows = open_rows(*given, pred, options)
-    n_labels = width_of(rows, memory)
+    n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    q = _propensity(options, train, rows, n_labels, memory)
+    q = _propensity(options, train, rows, n_labels, budget)
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
@@ -83,7 +83,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 k=options["cutoffs"],
                 inverse_propensity=q,
                 keep_labels=options["per_label"] is not None,
-                memory=max(1, memory // 2 // max(1, len(scores))),
+                memory=budget.evaluator(len(scores)),
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
@@ -102,15 +102,15 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
         else:
             checkpoint.begin()
-    return Run(rows, n_labels, evaluators, names, memory, n_counted, checkpoint)
+    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
 
 
-def width_of(rows: Rows, memory: int) -> int:
+def width_of(rows: Inputs, budget: Budget) -> int:
     """Return the number of labels, from whichever input tells it."""
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
     known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
     if not known:
-        return count_columns(rows.truth[1], memory // 8 + 1)
+        return count_columns(rows.truth[1], budget.lone_piece)
     first, n_labels = known[0]
     for name, other in known:
         if other < 1:
@@ -133,7 +133,7 @@ def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule
     return rule_for(Rule.load(text), Path(text), label_names)
 
 
-def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Rows:
+def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     if any(given.named for given in (*scores, truth)):
         if pred is not None:
@@ -145,7 +145,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
         if len(read) > 1 and any(named.n_new_labels for named in read):
             told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
             click.echo(f"xmleval: {truth.name}: {told}", err=True)
-        rows = Rows(
+        rows = Inputs(
             (truth.name, whole(found.matrix)),
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
             None,
@@ -154,7 +154,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
     else:
         if options["labels"] is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
-        rows = Rows(
+        rows = Inputs(
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
@@ -173,7 +173,9 @@ def _say_unmatched(name: str, named: Any) -> None:
             click.echo(f"xmleval: {name}: {n} {what}", err=True)
 
 
-def _propensity(options: dict[str, Any], train: Input | None, rows: Rows, n_labels: int, memory: int) -> Any:
+def _propensity(
+    options: dict[str, Any], train: Input | None, rows: Inputs, n_labels: int, budget: Budget
+) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
         return (
@@ -186,7 +188,7 @@ def _propensity(options: dict[str, Any], train: Input | None, rows: Rows, n_labe
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        counts, n_rows = count_training(train.name, train.pieces(), n_labels, memory)
+        counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece)
     with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
         return inverse_propensity(
             a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
@@ -236,7 +238,7 @@ def count(run: Run) -> list[Report]:
             if run.checkpoint:
                 run.checkpoint.save_sometimes(done, run.evaluators)
 
-        count_rows(run.evaluators, run.rows, run.memory, run.n_counted, after)
+        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
     return [evaluator.compute() for evaluator in run.evaluators]
 
 

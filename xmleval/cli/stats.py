@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import scipy.sparse
 from rich.table import Table
 
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels
+from xmleval.budget import PIECE_BYTES
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.output import check_outputs, show, write_result
-from xmleval.cli.stream import naming_rows
-from xmleval.input.reader import RowReader, count_columns
+from xmleval.cli.stream import count_training, read_sets
+from xmleval.input.reader import count_columns
+from xmleval.input.sets import set_rows
 from xmleval.statistics import LabelStatistics
 
 FILE = click.Path(path_type=Path)
-PIECE_BYTES = 1 << 26
 
 
 @click.command()
@@ -63,36 +63,18 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     """Return the statistics of labels with names."""
     truth = read_numbered_truth(given)
     found = LabelStatistics(len(truth.label_names))
-    found.update(truth.matrix)
-    if train is None:
-        return found.values()
-    beside = LabelStatistics(found.n_labels)
-    beside.counts, _ = count_named_training(train, truth.label_names)
-    return found.values(beside)
+    found.update(set_rows("y_true", truth.matrix, None))
+    return found.values(None if train is None else count_named_training(train, truth.label_names)[0])
 
 
 def _values(given: Input, train: Input | None) -> dict[str, float]:
-    found = _statistics(given)
+    pieces = given.pieces()
+    n_labels = count_columns(pieces, PIECE_BYTES)
+    found = LabelStatistics(n_labels)
+    if not read_sets("y_true", given.name, pieces, n_labels, PIECE_BYTES, found.update):
+        found.update(set_rows("y_true", scipy.sparse.csr_array((0, n_labels), dtype=np.uint8), None))
     if train is None:
         return found.values()
     if train.named:
         raise ValueError(f"{train.name}: has names, which {given.name} has not")
-    return found.values(_statistics(train, found.n_labels))
-
-
-def _statistics(given: Input, n_labels: int | None = None) -> LabelStatistics:
-    """Read the statistics of one data set, piece by piece."""
-    pieces = given.pieces()
-    width: Any = n_labels or count_columns(pieces, PIECE_BYTES)
-    reader = RowReader(given.name, pieces, PIECE_BYTES, width)
-    refuse_many_labels(given.name, width)
-    found = LabelStatistics(width)
-    try:
-        while n := reader.ready():
-            with naming_rows({"y_true": reader}, reader.n_taken):
-                found.update(reader.take(n))
-        if not reader.n_taken:
-            found.update(scipy.sparse.csr_array((0, width), dtype=np.uint8))
-    finally:
-        reader.close()
-    return found
+    return found.values(count_training(train.name, train.pieces(), n_labels, PIECE_BYTES)[0])

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
+from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
-from xmleval.records import Ints
-
-READ_SHARE = 2  # the part of memory, one in so many, that is for rows that are being read
+from xmleval.records import Ints, Truth
 
 
 class Counter(Protocol):
@@ -34,7 +34,7 @@ class Counter(Protocol):
         """Count some rows."""
 
 
-class Rows(NamedTuple):
+class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
     ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out.
@@ -46,10 +46,10 @@ class Rows(NamedTuple):
     label_names: list[str] | None = None
     pairs: Pairs | None = None
 
-    def readers(self, memory: int, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
+    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
         several = [self.truth, *self.scores, *([self.pred] if self.pred else [])]
-        n_bytes = max(1, memory // READ_SHARE // (2 * len(several)))  # a piece in use, and the next one
+        n_bytes = budget.piece(len(several))
         found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in several]
         n = len(self.scores)
         return found[0], found[1 : 1 + n], found[-1] if self.pred else None
@@ -57,8 +57,8 @@ class Rows(NamedTuple):
 
 def count_rows(
     evaluators: Sequence[Counter],
-    rows: Rows,
-    memory: int,
+    inputs: Inputs,
+    budget: Budget,
     skipped: int,
     after: Callable[[int], None],
 ) -> None:
@@ -68,16 +68,16 @@ def count_rows(
     ----------
     evaluators : sequence of Evaluator, or of what takes rows as they do
         One for each input of scores, or one if there is none.
-    rows : Rows
+    inputs : Inputs
         The inputs.
-    memory : int
-        Bytes for rows that are being read, twice over.
+    budget : Budget
+        Memory, of which a part is for rows that are being read.
     skipped : int
         Rows that were counted before.
     after : callable
         Called with the number of rows counted so far.
     """
-    truth, scores, pred = rows.readers(memory, evaluators[0].n_labels)
+    truth, scores, pred = inputs.readers(budget, evaluators[0].n_labels)
     readers = [truth, *scores, *([pred] if pred else [])]
     try:
         for reader in readers:
@@ -157,18 +157,34 @@ def naming_rows(
             raise InputError(error.argument, error.reason, row=row_of_file, value=error.value) from None
 
 
-def count_training(name: str, pieces: Pieces, n_labels: int, memory: int) -> tuple[Ints, int]:
-    """Return how many rows have each label, and how many rows there are."""
-    reader = RowReader(name, pieces, max(1, memory // 8), n_labels)
+def read_sets(
+    argument: str,
+    name: str,
+    pieces: Pieces,
+    n_labels: int,
+    n_bytes: int,
+    take: Callable[[Source[Truth]], None],
+) -> int:
+    """Hand over relevant labels as they are read, and return how many rows there are."""
+    reader = RowReader(name, pieces, n_bytes, n_labels)
     refuse_many_labels(name, n_labels)
-    counts = np.zeros(n_labels, np.int64)
     try:
         while n := reader.ready():
-            with naming_rows({"y_train": reader}, reader.n_taken):
-                counts += count_labels_of(set_rows("y_train", reader.take(n), None, n_labels))
+            with naming_rows({argument: reader}, reader.n_taken):
+                take(set_rows(argument, reader.take(n), None, n_labels))
     finally:
         reader.close()
-    return counts, reader.n_taken
+    return reader.n_taken
+
+
+def count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
+    """Return how many rows have each label, and how many rows there are."""
+    counts = np.zeros(n_labels, np.int64)
+
+    def take(rows: Source[Truth]) -> None:
+        counts[:] += count_labels_of(rows)
+
+    return counts, read_sets("y_train", name, pieces, n_labels, n_bytes, take)
 
 
 @contextlib.contextmanager

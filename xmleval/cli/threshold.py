@@ -10,7 +10,7 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import memory_bytes
+from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
@@ -83,15 +83,15 @@ def fit(
     """
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
     check_outputs([output], [given[0], *given[1], features, labels])
-    memory = memory_bytes("memory", MEMORY)
+    budget = Budget(memory_bytes("memory", MEMORY))
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named)
-    cells = fitting.cells(width_of(rows, memory))
+    cells = fitting.cells(width_of(rows, budget))
     with progress(rows.truth[1].n_rows, 0) as show:
-        count_rows([cells], rows, memory, 0, show)
+        count_rows([cells], rows, budget, 0, show)
     with naming_files({"y_score": scores, "features": features}):
         rule = fitting.rule_of(cells, looked_at)
     names = None if rows.label_names is None else tuple(rows.label_names)
@@ -137,7 +137,7 @@ def apply(
     rule = Rule.load(saved)
     rule, pieces = _by_name(rule, saved, given, labels)
     looked_at = None if features is None else _features_by_number(features, scores, given.named)
-    reader = RowReader(given.name, pieces, memory_bytes("memory", MEMORY) // 8, rule.n_labels)
+    reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece, rule.n_labels)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     names = {"features": features or "--features"}
     try:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.input.csr import Rows, rows_at_a_time
+from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
@@ -42,26 +42,9 @@ class Blocks(NamedTuple):
         return checked(self.make, start, stop)
 
 
-def checked(make: Callable[[int, int], Block], start: int, stop: int) -> Block:
-    """Return rows start..stop-1, or refuse the first offending one."""
-    try:
-        return make(start, stop)
-    except InputError:
-        while stop - start > 1:
-            middle = (start + stop) // 2
-            try:
-                make(start, middle)
-            except InputError:
-                stop = middle
-            else:
-                start = middle
-        make(start, stop)
-        raise
-
-
 def join_arguments(
     plan: Plan,
-    truth: Rows[Truth],
+    truth: Source[Truth],
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
@@ -78,11 +61,11 @@ def join_arguments(
     those of these rows as blocks are asked for.
     """
     unlisted = plan.unlisted
-    scores: Rows[Ranking] | None = None
+    scores: Source[Ranking] | None = None
     if y_score is not None:
         scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
-    listed: Rows[Ranking] | None = None
+    listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
         # the ranking leaves out entries that score as if they were not listed
         most = int(min(plan.decision.value, plan.n_labels))

@@ -33,7 +33,24 @@ def rows_at_a_time(bytes_per_row: float) -> int:
     return max(1, min(MOST_ROWS, int(BLOCK_BYTES // (bytes_per_row + 1))))
 
 
-class Rows(NamedTuple, Generic[T]):
+def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
+    """Return rows start..stop-1, or refuse the first offending one."""
+    try:
+        return make(start, stop)
+    except InputError:
+        while stop - start > 1:
+            middle = (start + stop) // 2
+            try:
+                make(start, middle)
+            except InputError:
+                stop = middle
+            else:
+                start = middle
+        make(start, stop)
+        raise
+
+
+class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows."""
 
     n_rows: int
@@ -42,10 +59,10 @@ class Rows(NamedTuple, Generic[T]):
     block: Callable[[int, int], T]
 
     def blocks(self) -> Iterator[T]:
-        """Yield all rows, some at a time."""
+        """Yield all rows, some at a time, or refuse the first offending one."""
         size = rows_at_a_time(self.bytes_per_row)
         for start in range(0, self.n_rows, size):
-            yield self.block(start, min(start + size, self.n_rows))
+            yield checked(self.block, start, min(start + size, self.n_rows))
 
 
 class Stored(NamedTuple):

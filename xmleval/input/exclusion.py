@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.input.formats.format import naming
-from xmleval.input.numbered import numbered_lines, shown
+from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import all_cells
 from xmleval.records import Ints

@@ -1,9 +1,10 @@
-"""Text files in whole lines: inflated where they are compressed, in bounded memory."""
+"""Text files in whole lines, one by one or many at a time: inflated where compressed, in bounded memory."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -125,9 +126,27 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
         raise fault
 
 
-def show(text: bytes) -> str:
-    """Return the start of a text as messages quote it."""
-    return repr(text[: 4 * SHOWN].decode("utf-8", "replace")[:SHOWN])
+def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text in UTF-8 with their numbers, from 1, without blanks at their ends."""
+    with open_text(path) as file:
+        for number in itertools.count(1):
+            line = file.readline(LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > LONGEST_LINE:
+                raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
+            try:
+                text = line.decode("utf-8", errors)
+            except UnicodeDecodeError as error:
+                raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
+            yield number, text.strip()
+
+
+def shown(text: str | bytes) -> str:
+    """Return the beginning of a text as a message quotes it."""
+    if isinstance(text, bytes):
+        text = text[: 4 * SHOWN + 4].decode("utf-8", "replace")
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def _fill(file: Any, text: NDArray[np.uint8], held: int) -> int:

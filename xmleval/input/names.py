@@ -15,8 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import open_text
-from xmleval.input.numbered import numbered_lines, shown
+from xmleval.input.lines import numbered_lines, open_text, shown
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 MOST_JSON_BYTES = 1 << 28

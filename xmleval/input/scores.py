@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import (
     Entries,
-    Rows,
+    Source,
     Stored,
     as_array,
     as_list,
@@ -51,7 +51,7 @@ def ranking_rows(
     unlisted: float | None = None,
     depth: int | None = None,
     ordered: bool = True,
-) -> Rows[Ranking]:
+) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
     Parameters
@@ -73,7 +73,7 @@ def ranking_rows(
 
     Returns
     -------
-    Rows of Ranking
+    Source of Ranking
 
     Raises
     ------
@@ -110,7 +110,7 @@ def ranking_rows(
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
         return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
-    return Rows(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
+    return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
@@ -174,7 +174,7 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 def _sparse_rows(
     argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool
-) -> Rows[Ranking]:
+) -> Source[Ranking]:
     n_rows = stored.ptr.size - 1
 
     def block(start: int, stop: int) -> Ranking:
@@ -190,7 +190,7 @@ def _sparse_rows(
         return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
-    return Rows(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+    return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
 
 
 def _picks(depth: int | None, ordered: bool) -> bool:
@@ -254,7 +254,7 @@ def _list_rows(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
-) -> Rows[Ranking]:
+) -> Source[Ranking]:
     labels = as_array(argument, given_labels)
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         raise InputError(
@@ -275,7 +275,7 @@ def _list_rows(
         values = None if scores is None else scores[start:stop].reshape(-1)
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
 
-    return Rows(n_rows, n_labels, 24.0 * width, block)
+    return Source(n_rows, n_labels, 24.0 * width, block)
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None) -> None:
@@ -323,7 +323,7 @@ def _ranked_list(
 
 def _ragged_rows(
     argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
-) -> Rows[Ranking]:
+) -> Source[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
@@ -342,7 +342,7 @@ def _ragged_rows(
         values = None if data is None else data[lo:hi]
         return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
 
-    return Rows(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
+    return Source(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

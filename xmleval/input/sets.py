@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import (
     Entries,
-    Rows,
+    Source,
     Stored,
     as_array,
     check_shape,
@@ -21,18 +21,18 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.records import Truth, label_dtype
+from xmleval.records import Truth, label_dtype, row_sizes
 
 
-def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None = None) -> Rows[Truth]:
+def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None = None) -> Source[Truth]:
     """Accept label sets in any form.
 
     Parameters
     ----------
     argument : str
         Name of the argument, for messages.
-    value : sparse matrix or array, dense 0/1 array, or list of lists of label ids
-        Lists of ids only where ``n_labels`` is given.
+    value : sparse matrix or array, dense 0/1 array, list of lists of label ids, or Source of Truth
+        Lists of ids only where ``n_labels`` is given; a source, whose rows are checked, is returned as it is.
     n_labels : int or None
         Number of labels as the caller gave it.
     known : int or None
@@ -40,13 +40,15 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
 
     Returns
     -------
-    Rows of Truth
+    Source of Truth
 
     Raises
     ------
     InputError
         If anything but 0 and 1 is stored, ids are out of range or doubled, or shapes disagree.
     """
+    if isinstance(value, Source):
+        return value
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
@@ -65,10 +67,22 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         ptr = np.searchsorted(rows, np.arange(stop - start + 1))
         return Truth(ptr.astype(np.int64), labels.astype(label_dtype(width)))
 
-    return Rows(n_rows, width, float(width * array.dtype.itemsize), block)
+    return Source(n_rows, width, float(width * array.dtype.itemsize), block)
 
 
-def _stored_rows(argument: str, stored: Stored) -> Rows[Truth]:
+def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
+    """Check all rows now; return them, and a source of the same rows that need no further check."""
+    blocks = list(truth.blocks())
+    ptr = np.concatenate([[0], *(row_sizes(block.ptr) for block in blocks)]).cumsum()
+    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
+
+    def block(start: int, stop: int) -> Truth:
+        return Truth(ptr[start : stop + 1] - ptr[start], labels[ptr[start] : ptr[stop]])
+
+    return Truth(ptr, labels), truth._replace(block=block)
+
+
+def _stored_rows(argument: str, stored: Stored) -> Source[Truth]:
     n_rows = stored.ptr.size - 1
 
     def block(start: int, stop: int) -> Truth:
@@ -77,7 +91,7 @@ def _stored_rows(argument: str, stored: Stored) -> Rows[Truth]:
             entries = _drop_zeros(argument, entries, start)
         return Truth(entries.ptr, entries.labels)
 
-    return Rows(n_rows, stored.n_labels, 16.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
+    return Source(n_rows, stored.n_labels, 16.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
 
 
 def _drop_zeros(argument: str, entries: Entries, start: int) -> Entries:

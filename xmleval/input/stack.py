@@ -1,4 +1,4 @@
-"""CSR arrays of rows that were parsed, and of many pieces of them."""
+"""CSR arrays of parsed rows, and of many pieces of them."""
 
 from __future__ import annotations
 
@@ -9,45 +9,17 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.kernels.checking import DUPLICATE, UNSORTED, check_labels, sort_labels
+from xmleval.input.csr import Stored, cut_entries
 from xmleval.records import Ints, Labels, label_dtype
 
 
-class DuplicateError(ValueError):
-    """A label id that a row holds twice."""
-
-    def __init__(self, row: int, label: int) -> None:
-        super().__init__(f"label id {label} occurs twice; ids of a row must be distinct")
-        self.row = row
-
-
 def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
-    """Return rows as a CSR array with rising ids.
-
-    Parameters
-    ----------
-    ptr, labels, data : array
-        Stored entries, ids within range; sorted in place where they are not.
-    n_labels : int
-        Number of columns.
-
-    Raises
-    ------
-    DuplicateError
-        If a row holds an id twice.
-    """
-    code, row, position = check_labels(ptr, labels, n_labels)
-    if code == UNSORTED:
-        order = np.arange(labels.size)
-        sort_labels(ptr, labels, order)
-        data = data[order]
-        code, row, position = check_labels(ptr, labels, n_labels)
-    if code == DUPLICATE:
-        raise DuplicateError(row, int(labels[position]))
-    return make_csr(ptr, labels, data, n_labels)
+    """Return parsed rows as a CSR array with rising ids, or refuse an id that a row repeats."""
+    entries = cut_entries("labels", Stored(ptr, labels, data, n_labels), 0, ptr.size - 1)
+    return make_csr(entries.ptr, entries.labels, entries.data, n_labels)
 
 
-def make_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
+def make_csr(ptr: Ints, labels: Labels, data: NDArray[Any] | None, n_labels: int) -> Any:
     """Return canonical entries as a CSR array, without a copy of them."""
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.formats.format import file_size, naming
 from xmleval.input.formats.npy import map_array
-from xmleval.input.numbered import numbered_lines, shown
+from xmleval.input.lines import numbered_lines, shown
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.files.saved import replacing
-from xmleval.input.csr import Rows
+from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import ranking_rows
@@ -68,7 +68,7 @@ def known_labels(data: Any, n_labels: int | None) -> int | None:
     return int(shape[-1]) if len(shape) == 2 else n_labels
 
 
-def _rows(data: Any, kind: str, n_labels: int | None) -> Rows[Any]:
+def _rows(data: Any, kind: str, n_labels: int | None) -> Source[Any]:
     if kind == "truth":
         return set_rows("truth", data, None, n_labels)
     if n_labels is None and isinstance(data, tuple):

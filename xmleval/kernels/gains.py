@@ -132,7 +132,7 @@ def gather_relevant(
     firsts = np.empty(LANES, np.int64)
     for x in range(rows.size):
         firsts[x] = true_ptr[rows[x]] + start
-    # labels outermost, which fills whole vectors; unsigned indices skip the check for negative ones (1.2 times)
+    # labels outermost, which fills whole vectors; unsigned indices skip a check (1.2 times)
     for t in range(stop - start):
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.engine.blocks import checked
-from xmleval.input.csr import rows_at_a_time
+from xmleval.input.csr import checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows

@@ -14,7 +14,7 @@ import scipy.sparse
 
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.mulan import count_labels, labels_file, read_labels
-from xmleval.input.numbered import SHOWN, numbered_lines, shown
+from xmleval.input.lines import SHOWN, numbered_lines, shown
 from xmleval.input.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"

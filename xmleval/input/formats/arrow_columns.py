@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
-from xmleval.input.numbered import SHOWN, shown
+from xmleval.input.lines import SHOWN, shown
 from xmleval.records import Ints
 
 INSTANCE = ("instance", "row")

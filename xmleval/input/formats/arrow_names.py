@@ -22,8 +22,8 @@ from xmleval.input.formats.arrow_columns import (
     texts,
 )
 from xmleval.input.formats.format import naming
+from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
-from xmleval.input.numbered import shown
 
 BATCH_BYTES = 1 << 22
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.lines import show
+from xmleval.input.lines import shown
 
 UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
 TOKEN = re.compile(rb"[^ \t]+")
@@ -29,10 +29,10 @@ def explain_entries(line: bytes, n_labels: int) -> str:
     for token in TOKEN.finditer(line):
         label, colon, score = token[0].partition(b":")
         if not (label.isdigit() and colon and NUMBER.fullmatch(score)):
-            return f"{show(token[0])} is not label:score"
+            return f"{shown(token[0])} is not label:score"
         if wrong := _out_of_range(label, n_labels):
             return wrong
-    return f"{show(line)} cannot be read"
+    return f"{shown(line)} cannot be read"
 
 
 def explain_list(line: bytes, n_labels: int, loose: bool) -> str:
@@ -42,15 +42,15 @@ def explain_list(line: bytes, n_labels: int, loose: bool) -> str:
             for label in token[0].split(b","):
                 found = LABEL.fullmatch(label)
                 if not found:
-                    return f"{show(label)} is not a label id, a whole number from 0 up"
+                    return f"{shown(label)} is not a label id, a whole number from 0 up"
                 if wrong := _out_of_range(found[1], n_labels):
                     return wrong
             continue
         query = loose and place < 2 and token[0].startswith(b"qid:")
         kind = FEATURE if place else FIRST_FEATURE
         if not query and not kind.fullmatch(token[0]):
-            return f"{show(token[0])} is not feature:value"
-    return f"{show(line)} cannot be read"
+            return f"{shown(token[0])} is not feature:value"
+    return f"{shown(line)} cannot be read"
 
 
 def _out_of_range(label: bytes, n_labels: int) -> str | None:

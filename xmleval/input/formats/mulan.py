@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from xmleval.input.formats.format import file_size, naming
-from xmleval.input.numbered import shown
+from xmleval.input.lines import shown
 
 EXPECTED = "MULAN's <labels> with one <label name=...> for each label"
 MEKA = re.compile(r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(.*)", re.DOTALL)

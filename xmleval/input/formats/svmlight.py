@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.input.errors import InputError
 from xmleval.input.formats.explain import MOST_DIGITS, explain_list
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
-from xmleval.input.stack import DuplicateError, canonical_csr, make_csr, stack
+from xmleval.input.stack import canonical_csr, make_csr, stack
 from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
 from xmleval.records import label_dtype
 
@@ -81,8 +82,8 @@ def _parse(lines: Lines) -> Any:
     labels = labels.astype(label_dtype(width), copy=False)
     try:
         made = canonical_csr(ptr, labels, np.ones(labels.size, np.uint8), width)
-    except DuplicateError as error:
-        raise ValueError(f"line {lines.first + row_lines[error.row]}: {error}") from None
+    except InputError as error:
+        raise ValueError(f"line {lines.first + row_lines[error.row or 0]}: {error.reason}") from None
     if n_fine < n_lines:
         wrong = explain_list(lines.line(n_fine), MOST_LABELS, loose=True)
         raise ValueError(f"line {lines.first + n_fine}: {wrong}")

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import Gathering, Named
-from xmleval.input.numbered import numbered_lines, shown
 from xmleval.input.writing import canonical, replacing_text
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"

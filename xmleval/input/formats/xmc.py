@@ -13,15 +13,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Entries, Rows, cut_entries, is_sparse, stored_csr
+from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.explain import explain_entries, explain_list, number_at
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.lines import Lines, in_order, open_text, show, whole_lines
+from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import DuplicateError, canonical_csr, make_csr, stack
+from xmleval.input.stack import canonical_csr, make_csr, stack
 from xmleval.input.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
@@ -106,10 +106,10 @@ def _read_header(file: IO[bytes], kind: str) -> Header:
     line, newline, _ = start.partition(b"\n")
     found = HEADER.fullmatch(line)
     if found is None:
-        raise ValueError(f"line 1: {show(line)} is not a header of two or three integers")
+        raise ValueError(f"line 1: {shown(line)} is not a header of two or three integers")
     sizes = [int(size) for size in found.groups() if size is not None]
     if len(sizes) == 3 and kind == "scores":
-        raise ValueError(f"line 1: header {show(line)} of three integers, as above labels with features")
+        raise ValueError(f"line 1: header {shown(line)} of three integers, as above labels with features")
     return Header(sizes[0], sizes[-1], len(sizes) == 3, line + newline)
 
 
@@ -119,8 +119,8 @@ def _read_rows(file: IO[bytes], header: Header, kind: str, n_bytes: int) -> Iter
             if header.has_features:
                 return _parse_lists(lines, header.n_labels)
             return _parse_entries(lines, header.n_labels, kind)
-        except DuplicateError as error:
-            raise ValueError(f"line {lines.first + error.row}: {error}") from None
+        except InputError as error:
+            raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
 
     return in_order(parse, _promised(whole_lines(file, n_bytes // PER_PIECE, 2), header.n_rows))
 
@@ -236,20 +236,20 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")
     path = Path(path)
-    rows: Rows[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
+    rows: Source[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
     with replacing_text(path) as file:
         file.write(f"{rows.n_rows} {rows.n_labels}\n".encode())
         for block in rows.blocks():
             file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else None))
 
 
-def _score_rows(matrix: Any) -> Rows[Entries]:
+def _score_rows(matrix: Any) -> Source[Entries]:
     """Return the stored entries of a matrix, some rows at a time, with rising ids."""
     refuse_padding("matrix", matrix)
     stored = stored_csr("matrix", matrix, None)
     n_rows = stored.ptr.size - 1
     bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
-    return Rows(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
+    return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
 
 
 def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
