@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.faults.fault import refused
-from xmleval.input import lines, numbered
+from xmleval.input import lines
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.xmc import xmc_pieces
 
@@ -58,8 +58,7 @@ def test_archives_that_unpack_to_very_much(says: Any, role: str, name: str) -> N
 def test_texts_that_unpack_to_very_much(
     folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch, name: str, filling: bytes
 ) -> None:
-    for module in (lines, numbered):  # for the time that it takes
-        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 19)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 19)  # for the time that it takes
     heads = {"Z.txt": b"60 30\n", "Z.svm": b"", "Z.arff": b"@relation 'x: -C 1'\n@attribute a {0,1}\n@data\n"}
     with gzip.open(name, "wb", compresslevel=1) as file:
         file.write(heads[name])
