@@ -53,7 +53,7 @@ CASES = {
     "`np.sort` of top-100 scores, a part on each thread": Case([], ours.stored_scores, "W4", 100),
     "RowSums, full scores": Case(ours.RANKING, ours.cell_scores, "W1d", 0),
     "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.cell_scores, "W1d", 0),
-    "LabelExtremes and RowSums, full scores": Case(["margin.macro"], ours.cell_scores, "W1d", 0),
+    "LabelExtremes, full scores": Case(["margin.macro"], ours.cell_scores, "W1d", 0),
 }
 
 

@@ -22,56 +22,56 @@ FOLDERS = ("xmleval", "tests", "benchmarks", "scripts")
 GRAPH = {
     "version": "",
     "records": "",
+    "message": "",
     "conventions": "message",
     "cached": "",
-    "message": "",
     "discounts": "records",
     "kernels": "records",
     "files": "records",
     "exact": "records kernels",
     # arrays, checked
     "input.errors": "message",
+    "budget": "input.errors",
+    "threads": "",
     "input.csr": "records kernels input.errors",
     "input.scores": "records message kernels input.errors input.csr",
     "input.sets": "records input.errors input.csr",
     "input.weights": "records input.errors input.csr",
-    "budget": "input.errors",
-    "threads": "",
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
     "input": "records message kernels files input.errors input.csr input.scores input.sets",
     # measures
-    "view": "records conventions cached message discounts kernels input.errors",
+    "view": "records message conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
     "spec": "conventions input.errors metrics",
-    "plan": "records conventions cached message view metrics spec",
+    "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted
     "pooled": "records kernels threads",
-    "states": "records kernels exact input.weights threads view metrics spec plan results pooled",
+    "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": "records kernels files input.errors input.csr input.scores view thresholds.linear",
     "engine": (
-        "records conventions message input.errors input.csr input.scores input.sets input.weights"
-        " budget threads view spec plan states thresholds.rule"
+        "records message conventions input.errors budget threads input.csr input.scores input.sets"
+        " input.weights view spec plan states thresholds.rule"
     ),
     "thresholds": (
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
-        " thresholds.linear thresholds.rule engine"
+        " thresholds.linear thresholds.rule"
     ),
     "report": "version records conventions spec results",
-    "evaluator": ("conventions files input.errors spec plan states thresholds.rule engine report"),
-    "statistics": "records input.errors input.sets propensity evaluator",
+    "evaluator": "conventions files input.errors spec plan states thresholds.rule engine report",
+    "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
     "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "version records conventions message files input.errors input.sets budget propensity input"
-        " view metrics spec thresholds.linear thresholds.rule thresholds report evaluator"
-        " statistics demo"
+        "version records message conventions files input.errors budget input.csr input.sets"
+        " propensity input view metrics spec thresholds.linear thresholds.rule thresholds report"
+        " evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",

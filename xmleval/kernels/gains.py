@@ -14,6 +14,8 @@ the lanes. With arrays of two dimensions it does not.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.jit import kernel
@@ -187,7 +189,7 @@ def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
 
 
 @kernel
-def fold_lanes(lanes: Floats, totals: Floats) -> None:
+def fold_lanes(lanes: Any, totals: Any) -> None:
     """Add the sums of all lanes to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
     for r in range(totals.size):
         for x in range(LANES):
