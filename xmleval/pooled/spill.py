@@ -118,6 +118,8 @@ def _read_all(file: _Temporary, offset: int, out: Keys) -> None:
 
 def _naming_folder(error: OSError, n_bytes: int) -> OSError:
     """Say what was to be written where, and what helps."""
+    if error.errno is None:  # of a signal handler, such as TimeoutError
+        return error
     text = f"{error.strerror}, while {n_bytes} bytes of scores were spilled; what was counted before is kept"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         text += "; set TMPDIR to a folder with room, or raise memory="
