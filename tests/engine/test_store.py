@@ -101,6 +101,22 @@ def test_foreign_file_is_refused(tmp_path: Path) -> None:
         Evaluator.load(tmp_path / "missing.npz")
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_earlier_versions_are_refused_by_name(version: int, tmp_path: Path) -> None:
+    path = state_file(tmp_path)
+    with np.load(path) as held:
+        arrays = dict(held)
+    meta = json.loads(arrays["meta"].tobytes())
+    assert meta["version"] == 3
+    meta["version"] = version
+    for known in (meta["arrays"], ["profile/hits", "totals-top3/totals"]):  # arrays were named otherwise
+        saved = json.dumps({**meta, "arrays": known}).encode()
+        np.savez(path, **{**arrays, "meta": np.frombuffer(saved, np.uint8)})
+        message = f"{path}: saved as version {version}; this program reads version 3"
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            Evaluator.load(path)
+
+
 def test_save_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = state_file(tmp_path)
     before = path.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import signal
 import threading
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xmleval.threads import in_turns, when_free
+from xmleval.threads import in_turns, map_in_turns, when_free
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
@@ -133,6 +134,71 @@ def test_an_interrupt_while_others_are_waited_for_comes_last(handled: list[int])
         in_turns(2, [worker, worker])
     assert sorted(whole) == [0, 1]
     assert len(handled) == 2
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_fewer_threads_do_the_work_where_no_more_can_be_started(
+    n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = _thread.start_new_thread
+    left = iter(range(n_started))
+
+    def refusing(*arguments: Any) -> int:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        return start(*arguments)
+
+    taken: list[list[int]] = [[] for _ in range(4)]
+
+    def worker(own: list[int]) -> Callable[[int], None]:
+        return lambda number: (own.append(number), time.sleep(0.001)) and None  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(_thread, "start_new_thread", refusing)
+    in_turns(100, [worker(own) for own in taken])
+    assert sorted(itertools.chain(*taken)) == list(range(100))
+    assert [bool(own) for own in taken] == [True, *(place < n_started for place in range(3))]
+
+
+def test_no_more_threads_are_started_than_there_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *arguments: started.append(arguments))
+    in_turns(1, [lambda number: None] * 3)
+    in_turns(0, [lambda number: None] * 3)
+    assert started == []
+
+
+def test_results_come_in_the_order_of_the_numbers() -> None:
+    numbers = [5, 3, 8, 1]
+    for threads in (1, 2, 9):
+        assert (
+            map_in_turns(lambda number: (time.sleep(number / 1000), number)[1], numbers, threads) == numbers
+        )
+        assert map_in_turns(str, [], threads) == []
+
+
+def test_threads_have_ended_when_an_interrupt_is_raised() -> None:
+    """However often a handler raises while they are waited for."""
+    ended: list[int] = []
+    both = threading.Barrier(2)
+
+    def handler(number: int, frame: Any) -> None:
+        raise TimeoutError
+
+    def worker(number: int) -> None:
+        both.wait(10)
+        if threading.current_thread() is not threading.main_thread():
+            for _ in range(3):
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(0.02)
+            ended.append(number)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(TimeoutError):
+            in_turns(2, [worker, worker])
+        assert len(ended) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_free_is_done_first() -> None:

@@ -25,7 +25,7 @@ def names(metrics: Any, *ks: Any) -> list[str]:
     ("text", "canonical"),
     [
         ("p@5", "p@5"), ("P@5", "p@5"), ("precision@5", "p@5"), ("prec@5", "p@5"), (" P @ 5 ", "p@5"),
-        ("nDCG@5", "ndcg@5"), ("ndcg", "ndcg"), ("recall@3", "r@3"), ("R@3", "r@3"), ("hits@3", "hit@3"),
+        ("nDCG@5", "ndcg@5"), ("ndcg@all", "ndcg@all"), ("RR@All", "mrr@all"), ("recall@3", "r@3"), ("R@3", "r@3"), ("hits@3", "hit@3"),
         ("success@3", "hit@3"), ("RR@10", "mrr@10"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
         ("PSP@3", "psp@3"), ("psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
         ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"), ("ap.samples", "lrap"),
@@ -59,6 +59,11 @@ def test_spelling_parses(text: str, canonical: str | None) -> None:
         ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
         ("p.macro@5", "'p.macro@5': no average 'macro'; it takes none"),
         ("p", "'p': p needs a cutoff, as in @5"),
+        ("ndcg", "'ndcg': ndcg needs a cutoff, as in @5"),
+        ("p@all", "'p@all': p takes no @all"),
+        ("lrap@all", "'lrap@all': lrap takes no @all"),
+        ("map_r@all", "'map_r@all': map_r takes no @all"),
+        ("ndcg@alls", "'ndcg@alls' is not a measure's name"),
         ("psp", "'psp': psp needs a cutoff, as in @5"),
         ("lrap@5", "'lrap@5': lrap takes no @k"),
         ("f1.of_means@5", "'f1.of_means@5': f1 takes no @k"),
@@ -98,8 +103,8 @@ def test_symbols_of_a_table_differ() -> None:
     symbols = [spec.symbol for spec in [*ALL, *betas]]
     assert len(set(symbols)) == len(symbols)
     assert parse_spec("fbeta.micro(beta=0.5)@3").symbol == "F0.5 micro@3"
-    assert [parse_spec(name).symbol for name in ("p@5", "ndcg@5", "ndcg", "psndcg@3")] == [
-        "P@5", "nDCG@5", "nDCG", "PSnDCG@3",
+    assert [parse_spec(name).symbol for name in ("p@5", "ndcg@5", "ndcg@all", "psndcg@3")] == [
+        "P@5", "nDCG@5", "nDCG@all", "PSnDCG@3",
     ]  # fmt: skip
 
 
@@ -134,7 +139,7 @@ XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1
     ("metrics", "expected"),
     [
         (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
-        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg"]), (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
+        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]), (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
         (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
         ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
         ("curves", [
@@ -166,7 +171,7 @@ def test_groups_hold_what_their_names_say() -> None:
     assert set(names("all")) == {str(spec) for spec in [s for s, _ in expand_metrics("all")]}
     assert {parse_spec(name).metric.family for name in names("sets")} == {"sets"}
     assert {parse_spec(name).metric.family for name in names("ps")} == {"propensity"}
-    assert {"p@1", "p@3", "p@5", "f1.macro", "f1.macro@5", "lrap", "ndcg", "ndcg@1"} <= everything
+    assert {"p@1", "p@3", "p@5", "f1.macro", "f1.macro@5", "lrap", "ndcg@all", "ndcg@1"} <= everything
     assert {metric.name for metric in TABLE if not metric.params} == {
         parse_spec(n).metric.name for n in everything
     }
