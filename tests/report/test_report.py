@@ -301,3 +301,13 @@ def test_rows_of_a_merged_evaluator_are_kept_already() -> None:
     with pytest.raises(ValueError, match=said):
         ev.merge(again)
     assert ev.compute().to_json() == before
+
+
+def test_scores_after_a_merge_are_of_its_type() -> None:
+    ev, other = counting(unlisted=0.0), counting(unlisted=0.0)
+    other.update(T, S.astype(np.float32))
+    ev.merge(other)
+    with pytest.raises(ValueError, match=r"^y_score: .*float64"):
+        ev.update(T, S, first_row=M)
+    ev.update(T, S.astype(np.float32), first_row=M)
+    assert ev.n_rows == 2 * M
