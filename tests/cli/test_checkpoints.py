@@ -136,6 +136,7 @@ def test_sorted_scores_are_written_once(folder: Path, run: Any, monkeypatch: pyt
     assert len(written) == len(set(written)) > 10
 
 
+@pytest.mark.slow
 def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
     Path("pairs").write_text("0 1\n")
     before = {path: path.read_bytes() for path in half_way.iterdir()}
@@ -179,6 +180,7 @@ def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> Non
     assert run(resume) == whole
 
 
+@pytest.mark.slow
 def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -> None:
     whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
     rng = np.random.default_rng(3)

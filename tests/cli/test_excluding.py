@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -109,3 +111,14 @@ def test_r_precision_without_pairs(folder: Path, run: Any) -> None:
     want = evaluate(sp.csr_array(kept), (left, values), metrics=["rprec"])["rprec"]
     found = json.loads(run("evaluate truth.npz m --exclude pairs.txt --metrics rprec --format json"))
     assert found["values"]["rprec"] == want
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1B"])
+def test_a_label_beyond_those_of_some_rows_is_no_other_label(folder: Path, run: Any, memory: str) -> None:
+    npz(folder / "truth", sp.csr_array(np.eye(9, dtype=np.float32)[[1, 2, 8]]))
+    columns = {"instance": [0, 1, 1, 2], "label": [1, 2, 0, 3], "score": [0.5, 0.9, 0.4, 0.3]}
+    pq.write_table(pa.table(columns), folder / "scores.parquet")
+    line = f"evaluate truth.npz scores.parquet --metrics p@1,p@2 --format csv --memory {memory}"
+    for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
+        (folder / "pairs.txt").write_text(f"0 {label}\n")
+        assert run(f"{line} --exclude pairs.txt") == run(line)

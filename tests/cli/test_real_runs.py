@@ -68,6 +68,7 @@ def test_csr_scores_print_what_was_recorded_for_their_best(name: str, run: Run) 
     assert found == pytest.approx(recorded(name, "topk_pecos_indices.npy"), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("unlisted", ["below", "0.0"])
 def test_csr_scores_print_the_values_of_the_oracle(
@@ -100,6 +101,7 @@ def test_csr_scores_print_the_values_of_the_oracle(
     assert found == pytest.approx(want, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["scores_pecos.npz", "topk_pecos_indices.npy"])
 def test_no_dense_matrix_is_allocated(file: str) -> None:
     code = """

@@ -35,6 +35,7 @@ def bomb(name: str, n_bytes: int, header: bytes) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["truth", "scores"])
 @pytest.mark.parametrize("name", ["indptr", "indices", "data"])
 def test_archives_that_unpack_to_very_much(says: Any, role: str, name: str) -> None:

@@ -53,6 +53,8 @@ edits = st.lists(
     max_size=4,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def edited(held: bytes, changes: list[Edit]) -> bytes:
     """Bytes that are changed at shares of their length."""

@@ -342,6 +342,7 @@ def counts(dataset: str, file: str) -> Counts:
 # ------------------------------------------------------------------------------------------------- tests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dataset", "file"), FILES)
 def test_recorded_values(dataset: str, file: str) -> None:
     """Every number with a rule follows from our values."""

@@ -187,6 +187,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
     assert differing(first, of_problem(problem)) == []
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())

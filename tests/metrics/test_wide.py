@@ -52,6 +52,7 @@ def make_problem(rng: np.random.Generator) -> Problem:
     return Problem(case, form, str(rng.choice(["float32", "float64"])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_long_rows_equal_the_oracle_however_they_are_cut(seed: int) -> None:
     problem = make_problem(np.random.default_rng(seed))

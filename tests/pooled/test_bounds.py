@@ -98,6 +98,7 @@ def assert_equal(report: Report, want: dict[str, tuple[float, float]]) -> None:
         assert close(found[1], most), (name, "most", found, most)
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())
@@ -212,6 +213,7 @@ def test_no_width_where_nothing_can_move(form: str, dtype: str, data: st.DataObj
     assert (least < most) == (reached or bool(n_below)) or least != least
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())

@@ -150,6 +150,7 @@ def test_it_holds_the_exact_value_and_equals_the_oracle(form: str, dtype: str, d
     assert same(value, (least + most) / 2)
 
 
+@pytest.mark.slow
 @every_type
 @settings(law, max_examples=4)
 @given(data=st.data())
@@ -175,6 +176,7 @@ def test_more_bits_are_never_wider(dtype: str, data: st.DataObject) -> None:
         assert (lower <= least and most <= higher) or lower != lower
 
 
+@pytest.mark.slow
 @every_form
 @every_type
 @settings(law, max_examples=30)

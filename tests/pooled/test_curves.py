@@ -28,6 +28,7 @@ def make_problem(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unlisted", ["below", 0.0, -0.25])
 @pytest.mark.parametrize("seed", range(60))
 def test_equal_to_scikit_learn_on_the_dense_matrix(seed: int, unlisted: Any) -> None:

@@ -68,6 +68,7 @@ def open_files(folder: Path) -> int:
 # ------------------------------------------------------------------------------------------- identical bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @law
 @given(problem=problems(), size=st.integers(1, 12), least=st.sampled_from([4, 16, 200]))
@@ -85,6 +86,7 @@ def test_memory_blocks_and_threads_leave_no_trace(
             assert os.listdir(folder) == []
 
 
+@pytest.mark.slow
 @law
 @given(problem=problems(), choice=st.randoms(use_true_random=False))
 def test_merging_and_saving_leave_no_trace(small: Any, folder: Path, problem: Problem, choice: Any) -> None:

@@ -286,3 +286,28 @@ def test_merge_refuses_other_input_and_kept_rows() -> None:
         ev.merge(weighted)
     assert ev.merge(counting()) is ev
     assert ev.compute().to_json() == counting().merge(ev).compute().to_json() == before
+
+
+def test_rows_of_a_merged_evaluator_are_kept_already() -> None:
+    ev, other, again = counting(), counting(), counting()
+    ev.update(T, S)
+    other.update(T, S, first_row=M)
+    again.update(T, S, first_row=2 * M - 1)
+    ev.merge(other)
+    before = ev.compute().to_json()
+    said = rf"^first_row: rows {2 * M - 1}\.\.{2 * M - 1} are kept already"
+    with pytest.raises(ValueError, match=said):
+        ev.update(T, S, first_row=2 * M - 1)
+    with pytest.raises(ValueError, match=said):
+        ev.merge(again)
+    assert ev.compute().to_json() == before
+
+
+def test_scores_after_a_merge_are_of_its_type() -> None:
+    ev, other = counting(unlisted=0.0), counting(unlisted=0.0)
+    other.update(T, S.astype(np.float32))
+    ev.merge(other)
+    with pytest.raises(ValueError, match=r"^y_score: .*float64"):
+        ev.update(T, S, first_row=M)
+    ev.update(T, S.astype(np.float32), first_row=M)
+    assert ev.n_rows == 2 * M

@@ -21,6 +21,7 @@ def problem(seed: int, m: int = 30, d: int = 12, n_labels: int = 6) -> tuple[Any
     return x, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["weighted", "uniform"])
 @pytest.mark.parametrize(("lam1", "lam2"), [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (100.0, 3.0)])
 @pytest.mark.parametrize("eta", [0.01, 0.3])

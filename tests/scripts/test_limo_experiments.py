@@ -82,6 +82,7 @@ def test_every_measure_is_that_of_scikit_learn() -> None:
         assert largest_difference(y[30:], None, values, sets) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cal500", "medical"])
 def test_a_split_of_real_data_is_that_of_scikit_learn(name: str) -> None:
     if not (DATA / name / "X_train.npz").is_file():
