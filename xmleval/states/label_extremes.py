@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, Commit, saved
-from xmleval.kernels.margins import widen_extremes
+from xmleval.kernels.extremes import widen_extremes
 from xmleval.records import Floats, Ints, as_score
 from xmleval.view.view import Extremes, View
 

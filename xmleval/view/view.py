@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.kernels.keys import find_last, flag_listed, flag_relevant
-from xmleval.kernels.margins import find_extremes
+from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.matching import (
     count_places,
     find_hits,
