@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.kernels.jit import kernel
@@ -16,7 +14,9 @@ CHUNK = 1 << 17  # scores ordered at a time; they fit in a level-2 cache
 
 
 @kernel
-def order_chunk(flags: Bools, scores: Labels, cell_of: Labels, starts: Ints, cells: Labels, out: Labels) -> None:
+def order_chunk(
+    flags: Bools, scores: Labels, cell_of: Labels, starts: Ints, cells: Labels, out: Labels
+) -> None:
     """Order one chunk by counting sort; see `order_by_band`.
 
     flags : bool (c,); scores, out : uint32 (c,); cell_of : uint16 (2^16,)

@@ -1,8 +1,8 @@
 """Decimal text to the nearest double.
 
-Digits times a power of ten that are both doubles need one operation (Clinger, "How to read floating point
-numbers accurately", 1990); the others follow the Eisel-Lemire algorithm (Lemire, "Number parsing at a gigabyte
-per second", Software: Practice and Experience 51, 2021).
+Where digits and power of ten are both doubles, one operation is enough (Clinger, "How to read floating point
+numbers accurately", 1990); the other numbers take the Eisel-Lemire algorithm (Lemire, "Number parsing at a
+gigabyte per second", Software: Practice and Experience 51, 2021).
 
 Texts are uint8 and end in a byte that belongs to no number and `SPARE` more that may be read. Positions are
 uint64, which avoids Numba's negative-index check.
@@ -102,8 +102,8 @@ def scale(digits: Any, power: int) -> tuple[Any, Any]:
 def nearest(digits: Any, power: Any) -> tuple[bool, Any]:
     """Return whether digits * 10^power is decided, and the bits of the nearest double: Eisel-Lemire.
 
-    The steps are those of algorithm 1 of Lemire (2021). Undecided are the few products whose rounding 128 bits
-    do not determine, and results that are not normal doubles.
+    The steps are those of algorithm 1 of Lemire (2021). Undecided are the few products whose rounding needs
+    more than 128 bits, and results that are not normal doubles.
 
     digits : uint64, not 0; power : int64
     """
@@ -168,15 +168,17 @@ def leading_digits(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
 def scan_decimal(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any, Any]:
     """Split the number that starts at text[p]: return the position behind it, its digits, the power of ten.
 
-    The highest bit of the digits is the sign. The position is 0 for anything but plain decimal notation with up
-    to 18 significant digits. The caller checks what follows the number.
+    The highest bit of the digits is the sign. The position is 0 for anything but plain decimal notation with
+    up to 18 significant digits. The caller checks what follows the number.
     """
     negative = text[p] == MINUS
     if negative or text[p] == PLUS:
         p += U1
     start, digits, n = p, U0, U8
     power: Any = 0
-    if text[p + U1] == POINT and text[p] - ZERO <= NINE:  # one digit, a point: 1.3 times as fast for scores below 10
+    if (
+        text[p + U1] == POINT and text[p] - ZERO <= NINE
+    ):  # one digit, a point: 1.3 times as fast for scores below 10
         digits = np.uint64(text[p] - ZERO)
         p += U1
         n = U1

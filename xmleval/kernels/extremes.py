@@ -10,14 +10,14 @@ from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 @kernel
 def find_extremes(
-    list_ptr: Ints, scores: Scores, relevant: Bools, n_relevant: Ints, n_labels: int, level: float,
+    list_ptr: Ints, scores: Scores, relevant: Bools, n_relevant: Ints, n_labels: int, unlisted: float,
     lowest: Floats, highest: Floats,
 ) -> None:  # fmt: skip
     """Find the lowest relevant and the highest irrelevant score of each instance.
 
     list_ptr : int64 (n + 1,); scores : (s,), relevant : bool (s,), in any order within a row
     n_relevant : int64 (n,), relevant labels of each row, listed or not
-    level : score of unlisted labels, NaN if they have none
+    unlisted : score of unlisted labels, NaN if they have none
     lowest, highest : float64 (n,), written; NaN where a row has no pairs, or a label has no score
     """
     for i in range(list_ptr.size - 1):
@@ -25,7 +25,7 @@ def find_extremes(
         lowest[i] = highest[i] = np.nan
         if n_relevant[i] == 0 or n_relevant[i] == n_labels:
             continue
-        if hi - lo < n_labels and np.isnan(level):
+        if hi - lo < n_labels and np.isnan(unlisted):
             continue
         low, high, n_found = np.inf, -np.inf, 0
         for p in range(lo, hi):
@@ -36,9 +36,9 @@ def find_extremes(
                 high = max(high, float(scores[p]))
         n_missing = n_relevant[i] - n_found
         if n_missing:
-            low = min(low, level)
+            low = min(low, unlisted)
         if n_labels - (hi - lo) > n_missing:
-            high = max(high, level)
+            high = max(high, unlisted)
         lowest[i], highest[i] = low, high
 
 

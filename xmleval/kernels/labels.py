@@ -48,8 +48,8 @@ def count_in_bytes(labels: Labels, first: int, counts: Bytes, carried: Ints) -> 
 def prefetch(sums: Ints, places: Ints) -> int:
     """Read the sums at some places, so that they are in the cache when they are added to.
 
-    Reads that depend on nothing overlap their cache misses: `add_weights` takes 0.6 of the time with tables of
-    670,000 labels. What is returned means nothing: the compiler drops reads whose values are not used.
+    The cache misses of independent reads overlap: with 670,000 labels `add_weights` is 1.7 times as fast. The
+    value returned has no meaning, but the compiler drops reads whose values are not used.
 
     sums : int64 (s, 2); places : int64 (n,)
     """
@@ -122,15 +122,15 @@ def add_sums(sums: Ints, others: Ints, carried: Ints) -> int:
 
 @kernel
 def subtract_sums(
-    sums: Ints, places: Ints, times: Ints, start: int, stop: int, rows: Ints, labels: Ints, cells: Floats
+    sums: Ints, places: Ints, times: Ints, start: int, stop: int, rows: Ints, labels: Ints, tables: Floats
 ) -> int:
     """Turn sums of weights of the labels start..stop-1 into contingency tables, where there are any.
 
     sums : int64 (3, n_labels, 2), tp, n_pred, n_true, each as in `add_weights`
-    places, times : int64 (c,), increasing places of sums, as if (3 * n_labels, 2), that overflowed, and how often
+    places, times : int64 (c,), increasing places of sums, as if (3 * n_labels, 2), that overflowed; how often
     rows : int64 (4,), sum of all weights, in limbs as in `fixed.add_term`
     labels : int64 (n,), written: labels with a sum that is not 0
-    cells : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0 stays 0
+    tables : float64 (4, n), written: their tp, fp, fn, tn, rounded after the subtraction, so that 0 stays 0
 
     Returns how many labels these are.
     """
@@ -161,8 +161,8 @@ def subtract_sums(
             limbs[2, limb] = n_true - tp
             limbs[3, limb] = rows[limb] - n_pred - n_true + tp
         carry(limbs)
-        for cell in range(4):
-            cells[cell, n] = as_float(limbs[cell])
+        for part in range(4):
+            tables[part, n] = as_float(limbs[part])
         labels[n] = j
         n += 1
     return n

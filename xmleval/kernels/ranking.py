@@ -1,4 +1,4 @@
-"""Ordering the listed labels of each instance, best first."""
+"""The listed labels of each instance, best first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEP = 64  # entries tested together
 
 @kernel
 def rank_rows(ptr: Ints, labels: Labels, scores: Scores) -> None:
-    """Order each row by score downwards, in place; ties keep the order they came in.
+    """Sort each row by score downwards, in place and stably.
 
     ptr : int64 (n + 1,); labels, scores : (s,), moved together
     """
@@ -30,7 +30,7 @@ def rank_rows(ptr: Ints, labels: Labels, scores: Scores) -> None:
 
 @kernel
 def head_pointer(ptr: Ints, depth: int) -> Ints:
-    """Return the CSR pointer of rows cut to at most ``depth`` entries."""
+    """Return the CSR pointer, int64 (n + 1,), of rows cut to at most ``depth`` entries."""
     out = np.zeros(ptr.size, np.int64)
     for i in range(ptr.size - 1):
         out[i + 1] = out[i] + min(depth, ptr[i + 1] - ptr[i])
@@ -39,7 +39,10 @@ def head_pointer(ptr: Ints, depth: int) -> Ints:
 
 @kernel
 def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None:
-    """Copy the leading entries of each row; heads : (head_ptr[-1],), written."""
+    """Copy the leading entries of each row.
+
+    ptr, values : int64 (n + 1,), (s,); head_ptr : int64 (n + 1,); heads : (head_ptr[-1],), written
+    """
     for i in range(ptr.size - 1):
         for p in range(head_ptr[i + 1] - head_ptr[i]):
             heads[head_ptr[i] + p] = values[ptr[i] + p]
@@ -47,9 +50,9 @@ def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None
 
 @kernel
 def falls(ptr: Ints, scores: Scores) -> bool:
-    """Tell whether no row's scores rise, and none is NaN."""
+    """Tell whether scores never rise within a row, and none is NaN. ptr, scores : int64 (n + 1,), (s,)."""
     n_rises, n_unordered = 0, int(scores.size > 0 and scores[0] != scores[0])
-    for start in range(1, scores.size, MOST_RISES):  # over all rows, which vectorises
+    for start in range(1, scores.size, MOST_RISES):  # one pass over all rows vectorises
         several, unordered = np.int32(0), np.int32(0)
         later = scores[start : start + MOST_RISES]
         earlier = scores[start - 1 : start - 1 + later.size]
@@ -57,7 +60,7 @@ def falls(ptr: Ints, scores: Scores) -> bool:
             several = np.int32(several + np.int32(later[p] > earlier[p]))
             unordered = np.int32(unordered + np.int32(later[p] != later[p]))
         n_rises, n_unordered = n_rises + int(several), n_unordered + int(unordered)
-    for i in range(1, ptr.size - 1):  # rises where rows begin are none
+    for i in range(1, ptr.size - 1):  # between two rows a rise is allowed
         start = ptr[i]
         if 0 < start < scores.size and ptr[i + 1] > start:
             n_rises -= scores[start] > scores[start - 1]
@@ -68,7 +71,7 @@ def falls(ptr: Ints, scores: Scores) -> bool:
 def bound_part(row: Scores, depth: int, best: Scores) -> float:
     """Return a score that at least ``depth`` entries of a row reach, and seldom many more.
 
-    The row is dealt out to 16 and then 8 lanes, whose maxima belong to as many entries and are sorted.
+    The maxima of 16 interleaved lanes, reduced to 8 and sorted, are those of as many entries.
 
     row : at least BOUND_LANES entries; depth : at most 8; best : (BOUND_LANES,) of their type, overwritten
     """
@@ -104,14 +107,15 @@ def bound_part(row: Scores, depth: int, best: Scores) -> float:
 def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
     """Collect the places of the entries that reach a bound, without a branch for each.
 
+    row : (s,)
     found : int64 (MOST_FOUND + STEP,), places written in order
     Returns how many there are, or some number above MOST_FOUND where they are more.
     """
-    n = np.uint64(0)  # unsigned: a signed index is first asked whether it counts from the end
+    n = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
     for start in range(0, row.size, STEP):
         part = row[start : start + STEP]
         some = False
-        for s in range(part.size):  # vectorises, and wide rows have next to nothing in most parts
+        for s in range(part.size):  # vectorises, and in wide rows most steps have none
             some |= part[s] >= bound
         if some and n <= np.uint64(MOST_FOUND):
             for s in range(part.size):
@@ -122,9 +126,10 @@ def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
 
 @kernel
 def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, order: Ints) -> None:
-    """Order entries by score downwards, by counting the better ones of each; ties keep their order.
+    """Sort entries by score downwards and stably, by counting the better ones of each.
 
-    found : int64, at least n places in the row; order : int64 (MOST_FOUND,), gets them best first
+    row : (s,); found : int64 (n or more,), increasing places in the row
+    order : int64 (MOST_FOUND,), its first n are written, best first
     values, places : (MOST_FOUND,) as the row, int64 (MOST_FOUND,); overwritten
     """
     for q in range(n):
@@ -211,7 +216,7 @@ def select_heads(
 def count_leading(ptr: Ints, scores: Scores, value: float, with_equal: bool, n_leading: Ints) -> None:
     """Count the leading entries of each row (best first) above a value, or at and above it.
 
-    ptr : int64 (n + 1,); scores : (s,); n_leading : int64 (n,), written
+    ptr : int64 (n + 1,); scores : (s,), best first; n_leading : int64 (n,), written
     """
     for i in range(ptr.size - 1):
         lo, hi = ptr[i], ptr[i + 1]
@@ -226,7 +231,10 @@ def count_leading(ptr: Ints, scores: Scores, value: float, with_equal: bool, n_l
 
 @kernel
 def count_reaching(ptr: Ints, scores: Scores, value: float, n_reaching: Ints) -> None:
-    """Count the entries of each row, in any order, at and above a value; n_reaching : int64 (n,), written."""
+    """Count the entries of each row, in any order, at or above a value.
+
+    ptr : int64 (n + 1,); scores : (s,); n_reaching : int64 (n,), written
+    """
     for i in range(ptr.size - 1):
         n = 0
         for p in range(ptr[i], ptr[i + 1]):
@@ -241,7 +249,9 @@ def fill_heads(
     """Write the first labels of each row where unlisted labels compete, in the order of their ids.
 
     The order is: the ``n_above`` leading entries, the unlisted labels by id, the other entries.
-    head_ptr : int64 (n + 1,), how many labels each row wants; head_labels is written
+
+    ptr, labels : int64 (n + 1,), (s,), best first; n_above : int64 (n,)
+    head_ptr : int64 (n + 1,), how many labels each row gets; head_labels : (head_ptr[-1],), written
     """
     depth = longest_row(head_ptr)
     listed = labels[:0].copy()

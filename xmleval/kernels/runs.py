@@ -36,7 +36,7 @@ def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
 
 @kernel
 def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
-    """Return the first of `STRIDE` scores from ``base`` on that is not below a score, and the first above it."""
+    """Return the first of `STRIDE` scores from ``base`` on that is not below, and the first that is above."""
     one = np.uint64(1)
     low = high = np.uint64(base)  # unsigned, which avoids Numba's negative-index check
     half = np.uint64(STRIDE // 2)
@@ -51,7 +51,7 @@ def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
 
 @kernel
 def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, int]:
-    """Find a score from ``base`` up: return the new base, the first score not below it and the first above it.
+    """Find a score from ``base`` up: return the new base, the first place not below and the first above.
 
     scores : (n,), increasing; ``base`` advances by whole strides of lower scores
     """
@@ -71,7 +71,7 @@ def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, in
 
 @kernel
 def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, int]:
-    """Find a score from ``top`` down: return the new top, the first score not below it and the first above it.
+    """Find a score from ``top`` down: return the new top, the first place not below and the first above.
 
     scores : (n,), increasing; ``top`` falls by whole strides of higher scores
     """
@@ -91,7 +91,7 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
 
 @kernel
 def weigh_group(group: int, seen: int, wrong: int, n_relevant: int) -> tuple[float, float]:
-    """Return the precision at the end of a tie group, summed over its relevant entries, and the F1 of that cut.
+    """Return the precision at a tie group's end, summed over its relevant entries, and the F1 of that cut.
 
     seen, wrong : relevant and irrelevant entries down to the group's end
     """
@@ -125,7 +125,7 @@ def sweep(
     above, totals : int64 (2,), relevant and irrelevant entries above the range, and in total
     pairs : int64 (2, 2), added to: pairs of these relevant entries with any irrelevant one that are in the
         right order, and tied, as limbs of `add_product`
-    precision : int64 (4,), fixed point, added to: precision at the end of its tie group of every relevant entry
+    precision : int64 (4,), fixed point, added to: for every relevant entry, the precision at its group's end
     peak : float64 (2,), largest F1 of a cut so far and its score, replaced by larger ones
     """
     i, top = relevant.size - 1, irrelevant.size
@@ -212,25 +212,25 @@ def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Float
 
 @kernel
 def count_down(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, level: float, totals: Ints, pairs: Ints,
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count the tie groups of one label, whose irrelevant scores are in any order.
 
     Each group passes over all irrelevant scores: faster than sorting them, for few relevant ones.
 
-    relevant : (n,), increasing; irrelevant : (m,); n_unlisted, level : as in `sweep_labels`, int64 (2,)
+    relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
     totals, pairs, precision, peak : as in `sweep`
     """
     i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
-    below = np.isnan(level)
+    below = np.isnan(unlisted)
     seen, passed = 0, 0
     while i >= 0 or waiting:
-        at_level = waiting and (i < 0 or (not below and level >= relevant[i]))
-        score = -np.inf if at_level and below else level if at_level else float(relevant[i])
+        at_unlisted = waiting and (i < 0 or (not below and unlisted >= relevant[i]))
+        score = -np.inf if at_unlisted and below else unlisted if at_unlisted else float(relevant[i])
         group, others, greater = 0, 0, 0
-        if at_level and below:
+        if at_unlisted and below:
             greater = irrelevant.size
         else:
             while i >= 0 and relevant[i] == score:
@@ -239,32 +239,35 @@ def count_down(
             for p in range(irrelevant.size):
                 greater += irrelevant[p] > score
                 others += irrelevant[p] == score
-        if at_level:
+        if at_unlisted:
             waiting = False
             group += n_unlisted[0]
             others += n_unlisted[1]
         seen += group
         wrong = greater + passed + others
-        passed += n_unlisted[1] if at_level else 0
+        passed += n_unlisted[1] if at_unlisted else 0
         count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
 
 
 @kernel
 def sweep_around(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, level: float, totals: Ints, pairs: Ints,
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count the tie groups of one label: those above the unlisted entries, theirs, and those below.
 
-    relevant, irrelevant : (n,), (m,), increasing; n_unlisted, level : as in `sweep_labels`, int64 (2,)
+    relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
     totals, pairs, precision, peak : as in `sweep`
     """
-    i0, i1, j0, j1 = 0, 0, 0, 0  # the scores tied with the unlisted entries; none if those are at the bottom
+    i0, i1, j0, j1 = 0, 0, 0, 0  # where scores tied with the unlisted entries start and stop
     score = -np.inf
-    if not np.isnan(level):
-        score = level
-        i0, i1 = np.searchsorted(relevant, level), np.searchsorted(relevant, level, side="right")
-        j0, j1 = np.searchsorted(irrelevant, level), np.searchsorted(irrelevant, level, side="right")
+    if not np.isnan(unlisted):
+        score = unlisted
+        i0, i1 = int(np.searchsorted(relevant, unlisted)), int(np.searchsorted(relevant, unlisted, "right"))
+        j0, j1 = (
+            int(np.searchsorted(irrelevant, unlisted)),
+            int(np.searchsorted(irrelevant, unlisted, "right")),
+        )
     above = np.zeros(2, np.int64)
     sweep(relevant[i1:], irrelevant[j1:], above, totals, pairs, precision, peak)
     group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
@@ -276,7 +279,7 @@ def sweep_around(
 @kernel
 def sweep_labels(
     relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
-    n_unlisted: Ints, level: float, pairs: Floats, precision: Floats, peak: Floats,
+    n_unlisted: Ints, unlisted: float, pairs: Floats, precision: Floats, peak: Floats,
 ) -> None:  # fmt: skip
     """Count pairs, precision and the best F1 of every label, tie groups whole.
 
@@ -284,21 +287,21 @@ def sweep_labels(
     relevant, irrelevant : (s,), (t,), scores increasing within each label
     in_order : bool (n_labels,), False where the irrelevant scores of a label are in any order
     n_unlisted : int64 (n_labels, 2), relevant and irrelevant entries that are not listed, all tied
-    level : their score, or NaN where they rank below everything
+    unlisted : their score, or NaN if they rank below everything
     pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written, see `sweep`
     """
     limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros(4, np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
         right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
         wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
-        unlisted = n_unlisted[label]
+        missing = n_unlisted[label]
         limbs[:], total[:] = 0, 0
-        totals[0], totals[1] = right.size + unlisted[0], wrong.size + unlisted[1]
+        totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
         peak[label, 0], peak[label, 1] = 0.0, np.nan
         if totals[0] and in_order[label]:
-            sweep_around(right, wrong, unlisted, level, totals, limbs, total, peak[label])
+            sweep_around(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
         elif totals[0]:
-            count_down(right, wrong, unlisted, level, totals, limbs, total, peak[label])
+            count_down(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
         finish(label, limbs, total, pairs, precision)
 
 
