@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmleval.discounts import CHUNK, discounts, discounts_at
+from xmleval.discounts import RANKS_AT_ONCE, discounts, discounts_at
 
 CONTEXT = Context(prec=50)
 LN2 = CONTEXT.ln(Decimal(2))
@@ -41,8 +41,8 @@ def test_discounts_far_down_the_list(ranks: list[int]) -> None:
 def test_shapes() -> None:
     assert discounts(0).tolist() == []
     assert discounts(3).tolist() == [1.0, discount(2), 0.5]
-    for n in (1, CHUNK - 1, CHUNK, CHUNK + 1):
-        assert discounts(n).tolist() == discounts(2 * CHUNK)[:n].tolist()
+    for n in (1, RANKS_AT_ONCE - 1, RANKS_AT_ONCE, RANKS_AT_ONCE + 1):
+        assert discounts(n).tolist() == discounts(2 * RANKS_AT_ONCE)[:n].tolist()
     grid = np.arange(1, 7).reshape(2, 3)
     assert discounts_at(grid).tolist() == discounts(6).reshape(2, 3).tolist()
     assert discounts_at(np.empty((2, 0), np.int64)).shape == (2, 0)

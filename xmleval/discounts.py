@@ -24,7 +24,7 @@ FRACTION_BITS, EXPONENT_BIAS = 52, 1023  # of a float64
 TABLE_BITS = 7
 TABLE_UNITS = 2.0**40  # the table's high parts are multiples of 1 / TABLE_UNITS: adding e to them is exact
 SPLITTER = 2.0**27 + 1.0  # halves the 53 bits of a float64
-CHUNK = 1 << 12  # ranks at a time: the intermediate arrays stay in a level-2 cache
+RANKS_AT_ONCE = 1 << 12  # so that intermediate arrays stay in a level-2 cache
 
 
 def discounts(n: int) -> Floats:
@@ -44,8 +44,10 @@ def discounts_at(ranks: Ints) -> Floats:
     """
     flat = ranks.ravel()
     out = np.empty(flat.size)
-    for start in range(0, flat.size, CHUNK):
-        out[start : start + CHUNK] = 1.0 / _log2(1.0 + flat[start : start + CHUNK].astype(np.float64))
+    for start in range(0, flat.size, RANKS_AT_ONCE):
+        out[start : start + RANKS_AT_ONCE] = 1.0 / _log2(
+            1.0 + flat[start : start + RANKS_AT_ONCE].astype(np.float64)
+        )
     return out.reshape(ranks.shape)
 
 

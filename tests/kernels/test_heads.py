@@ -25,7 +25,7 @@ SHAPES: dict[str, Any] = {
     "none finite": lambda rng, n: np.full(n, -math.inf),
     "distinct": lambda rng, n: rng.random(n),
     "rising": lambda rng, n: np.sort(rng.random(n)),
-    "in one lane": lambda rng, n: rng.random(n) + (np.arange(n) % ranking.LANES == 3),
+    "in one lane": lambda rng, n: rng.random(n) + (np.arange(n) % ranking.BOUND_LANES == 3),
     "few above many": lambda rng, n: np.where(rng.random(n) < 0.02, 2.0, rng.choice([0.0, 1.0], n)),
 }
 
@@ -49,9 +49,9 @@ def test_heads_of_rows(
     assert cut(head_ptr, head_scores) == [[s for _, s in row] for row in want]
     for row in cut(ptr, scores):
         for share in range(1, min(8, depth) + 1):
-            if len(row) < ranking.LANES:
+            if len(row) < ranking.BOUND_LANES:
                 break
-            part, best = np.array(row, float_type), np.empty(ranking.LANES, float_type)
+            part, best = np.array(row, float_type), np.empty(ranking.BOUND_LANES, float_type)
             bound = ranking.bound_part(part, share, best)
             assert sum(score >= bound for score in part) >= share
 

@@ -340,7 +340,7 @@ def test_a_duplicate_is_found_in_long_rows(sizes: list[int], seed: int, dtype: A
 
 @given(
     sizes=st.lists(
-        st.sampled_from([*range(10), keys.COMPARED, keys.COMPARED + 1, keys.TABLED, keys.TABLED + 1])
+        st.sampled_from([*range(10), keys.FEW_RELEVANT, keys.FEW_RELEVANT + 1, keys.HASHED, keys.HASHED + 1])
     ),
     seed=seeds,
     dtype=int_types,

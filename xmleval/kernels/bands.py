@@ -2,82 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import rank_of
 from xmleval.records import Bools, Ints, Labels, Scores
 
-TRAILING_BITS = 16  # a bucket is what shares all but so many of its trailing bits; bands are made of them
+TRAILING_BITS = 16  # scores that share all but so many trailing bits share a bucket; a band is some buckets
 MINUS_ZERO = np.uint32(1 << 31)
-CHUNK = 1 << 17  # scores that are brought into order at a time, within a level-2 cache
-WAYS = 4  # places of a chunk that are worked on in turns, so that no step waits for the one before
+CHUNK = 1 << 17  # scores ordered at a time; they fit in a level-2 cache
 
 
 @kernel
-def count_cell(flag: int, bits: int, cell_of: Labels, way: int, following: Labels) -> Any:
-    """Count a score, given by its bits (uint32), in the cell of its band, kind and way; return the cell."""
-    kinds = np.uint64(flag) * np.uint64(WAYS)
-    cell = np.uint64(cell_of[np.uint64(bits) >> np.uint64(TRAILING_BITS)]) + kinds + np.uint64(way)
-    following[cell] += np.uint32(1)
-    return cell
+def order_chunk(
+    flags: Bools, scores: Labels, cell_of: Labels, starts: Ints, cells: Labels, out: Labels
+) -> None:
+    """Order one chunk by counting sort; see `order_by_band`.
 
-
-@kernel
-def place_score(bits: int, cell: int, following: Labels, out: Labels) -> None:
-    """Write a score's bits, those of 0.0 for -0.0, where its cell goes on.
-
-    Floats are left alone here: a processor that takes denormals for 0.0 would move them to another band.
+    flags : bool (c,); scores, out : uint32 (c,); cell_of : uint16 (2^16,)
+    starts : int64 (2, bands + 1), written, counted from the start of the chunk
+    cells : uint16 (at least c,), overwritten
     """
-    place = following[np.uint64(cell)]
-    following[np.uint64(cell)] = place + np.uint32(1)
-    out[np.uint64(place)] = bits if bits != MINUS_ZERO else np.uint32(0)
+    n_bands = starts.shape[1] - 1
+    following = np.zeros(2 * n_bands, np.uint32)  # per band: unflagged, flagged; counts, then next places
+    for p in range(scores.size):
+        cells[p] = cell_of[scores[p] >> np.uint32(TRAILING_BITS)] + flags[p]
+        following[cells[p]] += np.uint32(1)
+    total = np.uint32(0)
+    for other in range(2):
+        for band in range(n_bands):
+            cell = 2 * band + 1 - other
+            starts[other, band] = total
+            count = following[cell]
+            following[cell] = total
+            total = np.uint32(total + count)
+        starts[other, n_bands] = total
+    for p in range(scores.size):
+        # as integers: a processor that flushes denormals to 0.0 would move them to another band
+        bits = scores[p]
+        out[following[cells[p]]] = bits if bits != MINUS_ZERO else np.uint32(0)
+        following[cells[p]] += np.uint32(1)
 
 
 @kernel
 def order_by_band(
     flags: Bools, scores: Labels, cell_of: Labels, first: int, ordered: Labels, starts: Ints
 ) -> None:
-    """Write scores chunk by chunk: the flagged ones in the order of their bands, then the others in theirs.
+    """Order scores by band within each chunk, the flagged ones before the others; -0.0 becomes 0.0.
 
-    scores : uint32 (n,), bits of float32 without NaN; ordered : uint32 (n,), written
-    cell_of : uint16 (2^16,), 8 times the band of each bucket, by the leading bits of its numbers
-    first : the first place of ``ordered`` as it is to be counted
-    starts : int64 (2, chunks, bands + 1), written: where each band starts in each chunk, and its end, of
-    flagged ones and of others; at most 2^13 bands
+    ::
+
+        ordered   |        chunk 0        |        chunk 1        | ...
+                  | flagged   | others    | flagged   | others    |
+        bands     | 0 | 1 |.. | 0 | 1 |.. | 0 | 1 |.. | 0 | 1 |.. |
+                  ^   ^       ^           ^
+        starts    |   |       |           [0, 1, 0]
+                  |   |       [1, 0, 0] = [0, 0, bands]
+                  |   [0, 0, 1]
+                  [0, 0, 0] = first
+
+    flags : bool (n,); scores : uint32 (n,), bits of float32 without NaN; ordered : uint32 (n,), written
+    cell_of : uint16 (2^16,), twice the band of each bucket, by the leading bits of its numbers
+    first : the place of ``ordered`` in the array that ``starts`` refers to
+    starts : int64 (2, chunks, bands + 1), written: where each band of each chunk starts, and the end of the
+        last one, of flagged scores and of others; at most 2^15 bands
     """
-    n_bands = starts.shape[2] - 1
-    following, cells = np.empty(2 * n_bands * WAYS, np.uint32), np.empty(CHUNK, np.uint16)
-    near = np.empty(CHUNK, np.uint32)  # in the cache, where writing here and there costs little
+    cells, near = np.empty(CHUNK, np.uint16), np.empty(CHUNK, np.uint32)
     for c in range(starts.shape[1]):
         at = c * CHUNK
-        some, kinds = scores[at : at + CHUNK], flags[at : at + CHUNK]
-        step = some.size // WAYS
-        following[:] = 0
-        for p in range(step):
-            for way in range(WAYS):
-                q = np.uint64(p + way * step)
-                cells[q] = count_cell(kinds[q], some[q], cell_of, way, following)
-        for p in range(WAYS * step, some.size):
-            cells[p] = count_cell(kinds[p], some[p], cell_of, 0, following)
-        total = np.uint32(0)
-        for other in range(2):
-            for band in range(n_bands):
-                starts[other, c, band] = first + at + np.int64(total)
-                cell = (2 * band + 1 - other) * WAYS
-                for way in range(WAYS):
-                    here = following[cell + way]
-                    following[cell + way] = total
-                    total = np.uint32(total + here)
-            starts[other, c, n_bands] = first + at + np.int64(total)
-        for p in range(step):
-            for way in range(WAYS):
-                q = np.uint64(p + way * step)
-                place_score(some[q], cells[q], following, near)
-        for p in range(WAYS * step, some.size):
-            place_score(some[p], cells[p], following, near)
+        some = scores[at : at + CHUNK]
+        # scattered writes stay in the cache, and are copied in order: 1.4 times as fast
+        order_chunk(flags[at : at + CHUNK], some, cell_of, starts[:, c], cells, near)
+        starts[:, c] += first + at
         ordered[at : at + some.size] = near[: some.size]
 
 
@@ -87,10 +83,12 @@ def count_bands(
 ) -> None:
     """Count, within bands, the irrelevant scores below each relevant one, and those not above it.
 
-    scores : int32 (n,), from `order_by_band`; good, bad : int64 (chunks, bands + 1), where the bands of
-    relevant and of irrelevant scores start
-    begin, end : of the bands to look at; dense : bool (bands,), whether to look at each
-    first : int64 (bands + 1,), rank of the first number of each, see `keys.rank_of`
+    The memory is that of a table over the numbers of the widest dense band.
+
+    scores : int32 (n,), from `order_by_band`
+    good, bad : int64 (chunks, bands + 1), where the bands of relevant and of irrelevant scores start
+    begin, end : the bands to count; dense : bool (bands,), False for bands to skip
+    first : int64 (bands + 1,), rank of the first number of each band, see `keys.rank_of`
     sums : int64 (2,), added to
     """
     most = 0
@@ -122,7 +120,10 @@ def count_bands(
 
 @kernel
 def gather_band(scores: Scores, starts: Ints, band: int, found: Scores) -> int:
-    """Write the scores of a band, in any order; return how many there are."""
+    """Write the scores of a band, in any order; return how many there are.
+
+    scores : (n,); starts : int64 (chunks, bands + 1); found : (as many as the band has,), written
+    """
     n_found = 0
     for c in range(starts.shape[0]):
         for p in range(starts[c, band], starts[c, band + 1]):

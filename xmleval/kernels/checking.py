@@ -110,7 +110,7 @@ def sort_labels(ptr: Ints, labels: Labels, order: Ints) -> None:
 
 
 @kernel
-def exceeds(labels: Labels, n_labels: int) -> bool:
+def has_outside(labels: Labels, n_labels: int) -> bool:
     """Tell whether any id is out of range; no early exit, so that it vectorises. labels : (s,)."""
     if labels.size == 0:
         return False
@@ -220,7 +220,7 @@ def check_list(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]
     scratch = np.empty(longest if longest > HASHED else 0, labels.dtype)
     for start in range(0, ptr.size - 1, step):
         rows = ptr[start : start + step + 1]
-        if exceeds(labels[rows[0] : rows[-1]], n_labels):
+        if has_outside(labels[rows[0] : rows[-1]], n_labels):
             code, i, position = find_outside(rows, labels, n_labels)
             return code, start + i, position
         i, position, tag = find_duplicate(rows, labels, tags, tag, np.uint64(64 - bits), scratch)

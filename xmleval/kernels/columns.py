@@ -1,4 +1,4 @@
-"""Scores brought together by label, block by block."""
+"""Scores grouped by label, block by block."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from xmleval.records import Bools, Ints, Labels, Scores
 
 @kernel
 def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, grouped: Scores) -> None:
-    """Bring scores together by label, first those of other entries and then those of flagged ones.
+    """Group scores by label, those of flagged entries behind all others; -0.0 becomes 0.0.
 
-    flags, labels, scores : (s,); ptr : int64 (2, n_labels + 1), where the scores of each label start, of
-    others and of flagged entries; grouped : (s,), in any order within a label, -0.0 as 0.0; written
+    flags, labels, scores : bool (s,), (s,), (s,)
+    ptr : int64 (2, n_labels + 1), written: where the scores of each label start, of others and of flagged
+    grouped : (s,), written, in any order within a label
     """
     ptr[:] = 0
     for p in range(labels.size):
@@ -34,10 +35,11 @@ def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, group
 
 @kernel
 def append_columns(ptr: Ints, scores: Scores, place_of: Ints, columns: Scores) -> None:
-    """Append the scores of each label to those that other arrays gave.
+    """Append the scores of each label to its column.
 
-    ptr, scores : int64 (labels + 1,), (s,); place_of : int64 (labels,), where each label's next score goes,
-    moved on; columns : written
+    ptr, scores : int64 (labels + 1,), (s,)
+    place_of : int64 (labels,), where the next score of each label goes, advanced
+    columns : (all scores,), written
     """
     for label in range(place_of.size):
         place = place_of[label]
@@ -49,7 +51,7 @@ def append_columns(ptr: Ints, scores: Scores, place_of: Ints, columns: Scores) -
 
 @kernel
 def sort_columns(ptr: Ints, scores: Scores, most: int) -> None:
-    """Sort the scores of every label with at most so many, in place; int64 (labels + 1,), (s,)."""
+    """Sort the scores of every label with at most ``most``, in place; int64 (labels + 1,), (s,)."""
     for label in range(ptr.size - 1):
         if 1 < ptr[label + 1] - ptr[label] <= most:
             scores[ptr[label] : ptr[label + 1]].sort()

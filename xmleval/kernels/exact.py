@@ -1,7 +1,7 @@
 """Exact sums of float64 numbers of any size: limbs over the whole range of their exponents.
 
-A sum is one int64 array: limbs of 32 bits, the lowest first and in units of 2^-1074, then how many terms
-were infinite, and how many negatively so. Limbs but the last lie in [0, 2^32): equal sums, equal limbs.
+A sum is an int64 array of limbs of 32 bits, lowest first, in units of 2^-1074; then the numbers of terms that
+were inf and -inf. All limbs but the last lie in [0, 2^32), so that equal sums have equal limbs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xmleval.records import Floats, Ints
 
 WIDTH = 32
 N_LIMBS = 68  # 2098 bits of float64, and room for 2^64 terms
-UP, DOWN = N_LIMBS, N_LIMBS + 1  # places of the numbers of infinite terms
+UP, DOWN = N_LIMBS, N_LIMBS + 1  # places of the counts of inf and -inf
 SIZE = N_LIMBS + 2
 LEAST = 1074  # the smallest float64 is 2^-1074
 LOW = (1 << WIDTH) - 1
@@ -24,7 +24,7 @@ OFTEN = (1 << 20) - 1  # terms between carries
 
 @kernel
 def carry_exact(total: Ints) -> None:
-    """Bring a sum that was added limb by limb back to canonical limbs, int64 (70,)."""
+    """Carry between the limbs of a sum, int64 (70,), until they are canonical."""
     for limb in range(N_LIMBS - 1):
         total[limb + 1] += total[limb] >> WIDTH
         total[limb] &= LOW
@@ -32,9 +32,9 @@ def carry_exact(total: Ints) -> None:
 
 @kernel
 def add_exact(values: Floats, weight: Floats, total: Ints) -> None:
-    """Add weighted values, leaving out NaN and what weighs nothing.
+    """Add weighted values, skipping NaN and values of weight 0.
 
-    values : float64 (n,); weight : float64 (n,), or (0,) where all weigh one
+    values : float64 (n,); weight : float64 (n,), or (0,) for equal weights
     total : int64 (70,), added to
     """
     for i in range(values.size):
@@ -51,7 +51,7 @@ def add_exact(values: Floats, weight: Floats, total: Ints) -> None:
         mantissa, exponent = math.frexp(abs(value))
         whole = np.int64(math.ldexp(mantissa, 53))
         place = exponent - 53 + LEAST
-        if place < 0:  # of a subnormal number, whose last bits are zeros
+        if place < 0:  # subnormal: the last bits are zeros
             whole >>= -place
             place = 0
         sign = 1 if value > 0.0 else -1

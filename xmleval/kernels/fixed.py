@@ -1,8 +1,8 @@
-"""Fixed-point sums: exact addition of float64 terms, so that no order of adding shows in a digit.
+"""Fixed-point sums: exact addition of float64 terms, so that the order of terms does not change a bit.
 
-A sum is four int64 limbs, last axis of its array: whole part, then three times 52 bits of fraction.
-Fractions are carried at every addition and lie in [0, 2^52), so equal sums have equal limbs.
-Terms are cut below 2^-156, each by itself, hence alike however the input is cut into blocks.
+A sum is four int64 limbs, the last axis of its array: the whole part, then three fractions of 52 bits.
+Fractions are carried at every addition and lie in [0, 2^52), so that equal sums have equal limbs.
+Each term is truncated below 2^-156 on its own, so that the blocks of the input do not matter.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LIMBS = 4
 BITS = 52
 ONE = 1 << BITS
 MASK = ONE - 1
-UNCARRIED = 1 << 10  # fractions whose sum fits in 63 bits
+UNCARRIED = 1 << 10  # terms that can be added without a carry: their fractions fit in 63 bits
 Limbs = tuple[Any, Any, Any, Any]
 
 
 @kernel
 def split_term(term: float) -> Limbs:
-    """Split one float64 term into its whole part and three fractions, all of its sign."""
-    whole = np.int64(term)  # towards zero, so that what is left of a negative term is exact as well
+    """Split a float64 term into its whole part and three fractions, all with its sign."""
+    whole = np.int64(term)  # towards zero, so that the rest of a negative term is exact as well
     rest = (term - whole) * ONE
     first = np.int64(rest)
     rest = (rest - first) * ONE
@@ -35,7 +35,7 @@ def split_term(term: float) -> Limbs:
 
 @kernel
 def add_limbs(limbs: Ints, whole: Any, first: Any, second: Any, third: Any) -> None:
-    """Add a whole part and three fractions, int64 each and not carried yet, to one sum, int64 (4,)."""
+    """Add a whole part and three fractions, int64 and not yet carried, to a sum, int64 (4,)."""
     third += limbs[3]
     limbs[3] = third & MASK
     second += limbs[2] + (third >> BITS)
@@ -47,16 +47,18 @@ def add_limbs(limbs: Ints, whole: Any, first: Any, second: Any, third: Any) -> N
 
 @kernel
 def add_term(limbs: Ints, term: float) -> None:
-    """Add one float64 term to one sum, int64 (4,)."""
+    """Add a float64 term to a sum, int64 (4,)."""
     whole, first, second, third = split_term(term)
     add_limbs(limbs, whole, first, second, third)
 
 
 @kernel
 def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
-    """Add part / whole, within 0..1 and cut below 2^-104, or take it away (sign -1); whole below 2^37.
+    """Add part / whole, within 0..1, truncated below 2^-104, or subtract it (sign -1); whole below 2^37.
 
-    The limbs are those of a sum. Integers alone lead there, so that 1/3 and 2/6 are the same.
+    Integer division makes 1/3 and 2/6 the same.
+
+    limbs : int64 (4,), a sum, changed
     """
     units = part // whole
     rest = part - units * whole
@@ -76,10 +78,10 @@ def add_share(limbs: Ints, part: int, whole: int, sign: int) -> None:
 
 @kernel
 def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -> int:
-    """Add weighted values and their weights, leaving out NaN; return how many were added.
+    """Add weighted values and their weights, skipping NaN; return how many were added.
 
-    values : float64 (n,), finite or NaN; weight : float64 (n,), or (0,) where all weigh one (then
-    weight_total is not touched); total, weight_total : int64 (4,), added to
+    values : float64 (n,), finite or NaN; weight : float64 (n,), or (0,) for equal weights
+    total, weight_total : int64 (4,), added to; the latter only with weights
     """
     n_added = 0
     for start in range(0, values.size, UNCARRIED):
@@ -93,7 +95,10 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
 
 @kernel
 def sum_few(values: Floats, weight: Floats, total: Ints) -> int:
-    """Add values as `sum_terms` does, so few that they need no carrying: then none waits for another."""
+    """Add at most `UNCARRIED` values as `sum_terms` does, with one carry at the end; return how many.
+
+    values : float64 (n,); weight : float64 (n,), or (0,) for equal weights; total : int64 (4,), added to
+    """
     n_added = 0
     limb_0, limb_1, limb_2, limb_3 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(values.size):
@@ -111,7 +116,7 @@ def sum_few(values: Floats, weight: Floats, total: Ints) -> int:
 
 @kernel
 def carry(limbs: Ints) -> None:
-    """Bring sums that were added limb by limb back to canonical limbs, int64 (n, 4)."""
+    """Carry between the limbs of sums, int64 (n, 4), until they are canonical."""
     for i in range(limbs.shape[0]):
         for limb in range(LIMBS - 1, 0, -1):
             limbs[i, limb - 1] += limbs[i, limb] >> BITS
@@ -120,7 +125,7 @@ def carry(limbs: Ints) -> None:
 
 @kernel
 def as_float(limbs: Ints) -> float:
-    """Return one sum, int64 (4,), as float64, to the bit as `states.limbs.as_floats` does for arrays."""
+    """Return a sum, int64 (4,), as float64, with the same bits as `xmleval.exact.as_floats`."""
     total = 0.0
     for limb in range(LIMBS - 1, -1, -1):
         total = total / ONE + limbs[limb]

@@ -14,14 +14,13 @@ the lanes. With arrays of two dimensions it does not.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.profiles import SPLIT_HIGH, SPLIT_LOW
 from xmleval.records import Floats, Ints, Labels
 
+Numbers = Floats | Ints
 LANES = 32  # instances taken together
 WIDTH = 8  # numbers a lane holds, and the deepest rank
 SIZE = WIDTH * LANES  # of a buffer
@@ -134,7 +133,7 @@ def gather_relevant(
     firsts = np.empty(LANES, np.int64)
     for x in range(rows.size):
         firsts[x] = true_ptr[rows[x]] + start
-    # labels outermost, which fills whole vectors; unsigned indices skip a check (1.2 times)
+    # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
@@ -189,7 +188,7 @@ def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
 
 
 @kernel
-def fold_lanes(lanes: Any, totals: Any) -> None:
+def fold_lanes(lanes: Numbers, totals: Numbers) -> None:
     """Add the sums of all lanes to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
     for r in range(totals.size):
         for x in range(LANES):

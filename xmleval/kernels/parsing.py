@@ -1,7 +1,7 @@
 """Lines of text to the entries of a sparse matrix.
 
-The text is uint8 and ends in a newline and `SPARE` more bytes that may be read. A kernel returns how far it
-came: the first line it could not read is explained elsewhere.
+A text is uint8 and ends in a newline and `SPARE` more bytes that may be read; positions are uint64. A kernel
+stops at the first line it cannot read and returns how many it read; the caller explains the error.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from xmleval.kernels.decimal import (
     U2,
     U3,
     U8,
+    ZERO,
     eight_bytes,
     leading_digits,
     scan_decimal,
@@ -29,14 +30,15 @@ from xmleval.kernels.decimal import (
 from xmleval.kernels.jit import kernel
 from xmleval.records import Floats, Ints, Labels
 
-MOST_LABELS = np.uint64(10**10)  # below it, eight more digits are still few enough for int64
+MOST_LABELS = np.uint64(10**10)  # below it, eight more digits fit in int64
 NEWLINES = ONES * np.uint64(10)
 TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = 9, 10, 13, 32, 35, 44, 58
+LETTER_D, LETTER_I, LETTER_Q = 100, 105, 113
 
 
 @kernel
 def count_byte(text: NDArray[np.uint8], sought: int) -> int:
-    """Count a byte in a text, without the array of flags that NumPy needs."""
+    """Count a byte in a text, without a temporary array of flags. text : uint8 (n,)."""
     n = 0
     for byte in text:
         n += byte == sought
@@ -45,7 +47,7 @@ def count_byte(text: NDArray[np.uint8], sought: int) -> int:
 
 @kernel
 def find_last(text: NDArray[np.uint8], byte: int) -> int:
-    """Return the last position of a byte, -1 if there is none."""
+    """Return the last position of a byte, -1 if there is none. text : uint8 (n,)."""
     p = text.size - 1
     while p >= 0 and text[p] != byte:
         p -= 1
@@ -54,7 +56,7 @@ def find_last(text: NDArray[np.uint8], byte: int) -> int:
 
 @kernel
 def blank_comments(text: NDArray[np.uint8]) -> None:
-    """Overwrite whatever follows a # in its line with spaces, in place, carriage returns too."""
+    """Overwrite comments, from a # to the end of the line, with spaces, in place. text : uint8 (n,)."""
     inside = False
     for p in range(text.size):
         inside = text[p] != NEWLINE and (inside or text[p] == HASH)
@@ -89,7 +91,7 @@ def behind_line(text: NDArray[np.uint8], p: Any) -> Any:
 
 @kernel
 def parse_id(text: NDArray[np.uint8], p: Any) -> tuple[Any, Any]:
-    """Return the integer that starts at text[p], -1 if none that is surely one does, and where it stops."""
+    """Return the integer that starts at text[p], -1 if there is none that fits, and where it ends."""
     start, label, n = p, U0, U8
     while n == U8:
         n, value = leading_digits(text, p)
@@ -110,11 +112,11 @@ def parse_entries(
     scores: Floats,
     powers: NDArray[np.int16],
 ) -> int:
-    """Read lines of ``label:score`` tokens and return how many of them are fine.
+    """Read lines of ``label:score`` tokens and return how many were read.
 
     ptr : int64 (n_lines + 1,), labels : (s,), scores : float64 (s,), powers : int16 (s,), with room for
-        every entry; written. Scores become the bits of the digits of `scan_decimal`, or of the position of
-        a score that it leaves alone, whose power is ODD.
+        every entry; written. Scores hold the bits of the digits of `scan_decimal`, or the position of a score
+        that it does not handle, with power ODD.
     """
     bits = scores.view(np.uint64)
     e, p = 0, U0
@@ -154,13 +156,13 @@ def parse_lists(
     labels: Labels,
     lines: Ints,
 ) -> tuple[int, int]:
-    """Read lines of ``label,label feature:value ...`` and return how many rows and lines are fine.
+    """Read lines of ``label,label feature:value ...`` and return how many rows and lines were read.
 
-    The features are looked over, not read. A first token with a colon is a feature: the line has no labels.
+    Features are checked, not read. If the first token has a colon, it is a feature: the line has no labels.
 
-    loose : whether blank lines are no rows, labels may follow blanks, and ``qid:`` tokens them
+    loose : whether to skip blank lines, and to allow blanks before the labels and ``qid:`` tokens behind them
     ptr : int64 (n_lines + 1,), labels : (s,), with room for every label; written
-    lines : int64 (n_lines,), which line each row is; written
+    lines : int64 (n_lines,), the line of each row; written
     """
     e, p, row = 0, U0, 0
     ptr[0] = 0
@@ -174,12 +176,12 @@ def parse_lists(
         start, first = p, e
         while not (is_blank(text[p]) or is_end(text, p)):
             label, p = parse_id(text, p)
-            if e == first and (text[p] == COLON or (loose and text[p] == 113)):
+            if e == first and (text[p] == COLON or (loose and text[p] == LETTER_Q)):
                 p = start
                 break
-            if text[p] == POINT:  # of an integer that was written as a float
+            if text[p] == POINT:  # an integer written as a float
                 p += U1
-                while text[p] == 48:
+                while text[p] == ZERO:
                     p += U1
             if label < 0 or label >= n_labels or e == labels.size:
                 return row, i
@@ -192,7 +194,7 @@ def parse_lists(
                 return row, i
         while is_blank(text[p]):
             p += U1
-        if loose and text[p] == 113:
+        if loose and text[p] == LETTER_Q:
             p = behind_query(text, p)
         after = behind_line(text, p)
         stop = after - U1
@@ -210,7 +212,7 @@ def parse_lists(
 @kernel
 def behind_query(text: NDArray[np.uint8], p: Any) -> Any:
     """Return the first position behind a ``qid:`` token and the blanks that follow it; p without one."""
-    if text[p + U1] != 105 or text[p + U2] != 100 or text[p + U3] != COLON:
+    if text[p + U1] != LETTER_I or text[p + U2] != LETTER_D or text[p + U3] != COLON:
         return p
     while not (is_blank(text[p]) or is_end(text, p)):
         p += U1
@@ -223,9 +225,9 @@ def behind_query(text: NDArray[np.uint8], p: Any) -> Any:
 def are_features(text: NDArray[np.uint8], start: Any, stop: Any) -> Any:
     """Tell whether text[start:stop], which starts with no blank, looks like ``feature:value`` tokens.
 
-    One pass without branches, which is several times faster than following the tokens: as many tokens as
-    colons, each token starting with a digit, each colon between a digit and something, no byte that no
-    number has.
+    One vectorised pass over the bytes, several times as fast as parsing, checks that there are as many tokens
+    as colons, that each token starts with a digit, that each colon follows a digit and precedes a value, and
+    that all bytes may occur in numbers.
     """
     if start == stop:
         return True

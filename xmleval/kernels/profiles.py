@@ -9,17 +9,20 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
 from xmleval.records import Floats, Ints, Labels
 
-SPLIT_HIGH = 1.5 * 2.0**32  # adding and taking it away again rounds to a multiple of 2^-20
+SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
-INSERTED = 32  # depth up to which inserting into the largest so far beats sorting all
-COUNTED = 24  # relevant labels of a row up to which adding what is no hit beats finding out
+INSERTED = 32  # depth up to which insertion beats sorting all values
+COUNTED = 24  # relevant labels of a row up to which counting misses as well beats a branch
 
 
 @kernel
 def keep_largest(values: Floats, best: Floats) -> int:
-    """Write the largest values, falling, as many as there are or fit; return how many. Reorders values."""
+    """Write the largest values in decreasing order; return how many.
+
+    values : float64 (n,), may be reordered; best : float64 (depth,), its first min(n, depth) are written
+    """
     depth = min(best.size, values.size)
     if depth > INSERTED:
         values.sort()
@@ -45,8 +48,9 @@ def keep_largest(values: Floats, best: Floats) -> int:
 def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
     """Count hits by the instance's slot and rank.
 
+    true_ptr : int64 (n + 1,); ranks : int64 (t,), rank of each relevant label, 0 for none
     slots : int64 (largest R + 1,), slot of each number of relevant labels
-    hits : int64 (slots, depth + 1), added to; column 0 takes what is no hit, which spares a branch
+    hits : int64 (slots, depth + 1), added to; column 0 takes labels that are no hits
     """
     depth = hits.shape[1] - 1
     for i in range(true_ptr.size - 1):
@@ -72,11 +76,13 @@ def sum_exact_gains(
 ) -> None:
     """Sum hit propensities by slot and rank, and the largest propensities by slot and place.
 
-    Each term is split into multiples of 2^-20 and of 2^-52, whose sums are exact in float64: for
-    propensities of 1 or more that is the whole term, if their sum stays below `LARGEST_SUM`.
+    Each term is split into multiples of 2^-20 and of 2^-52, whose sums are exact in float64 if propensities
+    are 1 or more, sums below `LARGEST_SUM`, and terms at most `MOST_TERMS`.
 
+    true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
+    slots : int64 (largest R + 1,), slot of each number of relevant labels
     propensity : float64 (n_labels,)
-    gains : float64 (slots, depth + 1, 2), added to; column 0 takes what is no hit
+    gains : float64 (slots, depth + 1, 2), added to; column 0 takes labels that are no hits
     ideals : float64 (slots, depth, 2), added to
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
@@ -91,7 +97,7 @@ def sum_exact_gains(
         for t in range(n):
             rank = ranks[first + t]
             if n > COUNTED and not 0 < rank <= n_hit_ranks:
-                continue  # in a long row there are few hits: a branch is cheaper than a sum
+                continue  # a long row has few hits: the branch is well predicted
             rank = rank if rank <= n_hit_ranks else 0
             high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
             gains[slot, rank, 0] += high
@@ -114,6 +120,8 @@ def add_split_sums(sums: Floats, limbs: Ints) -> None:
 def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Ints, hits: Ints) -> None:
     """Sum instance weights by slot, and by slot and rank of a hit.
 
+    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; weight : float64 (n,)
+    slots : int64 (largest R + 1,), slot of each number of relevant labels
     rows : int64 (slots, 4); hits : int64 (slots, depth, 4), fixed point, added to
     """
     depth = hits.shape[1]
@@ -137,7 +145,9 @@ def sum_gains(
 ) -> None:
     """Sum the propensity of each hit by slot and rank.
 
-    propensity : float64 (n_labels,); weight : float64 (n,), or (0,) where all weigh one
+    true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
+    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    propensity : float64 (n_labels,); weight : float64 (n,), or (0,) for equal weights
     gains : int64 (slots, depth, 4), fixed point, added to
     """
     depth = gains.shape[1]
@@ -153,9 +163,9 @@ def sum_gains(
 def sum_ideals(
     true_ptr: Ints, true_labels: Labels, slots: Ints, propensity: Floats, weight: Floats, ideals: Ints
 ) -> None:
-    """Sum each instance's largest propensities by slot and by their place in falling order.
+    """Sum each instance's largest propensities by slot and by place, largest first.
 
-    ideals : int64 (slots, depth, 4), fixed point, added to; the rest as in `sum_gains`
+    ideals : int64 (slots, depth, 4), fixed point, added to; the other arrays as in `sum_gains`
     """
     best = np.empty(ideals.shape[1], np.float64)
     row = np.empty(longest_row(true_ptr), np.float64)
@@ -175,7 +185,8 @@ def keep_hits(
 ) -> None:
     """Write each instance's own hits and gains by rank.
 
-    propensity : float64 (n_labels,), or (0,) where no gains are wanted
+    true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
+    propensity : float64 (n_labels,), or (0,) for hits alone
     hits, gains : float64 (n, depth), zero at first; gains (0, 0) without propensities
     """
     depth = hits.shape[1]

@@ -1,4 +1,4 @@
-"""Ordering the listed labels of each instance, best first."""
+"""The listed labels of each instance, best first."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Ints, Labels, Scores
 
-MOST_RISES = 1 << 30  # that 32 bits count
-LANES = 16  # lanes whose maxima bound the best of a row
-SHARE, MOST_PARTS = 6, 3  # heads that one bound is for, as it gets loose towards 8, and bounds of a row
-FEW = 64  # entries up to which counting the better ones of each beats inserting
-WORTH = 80  # entries times depth from which on it is worth to look for a bound
-PART = 64  # entries that are looked at together
+MOST_RISES = 1 << 30  # that an int32 counts
+BOUND_LANES = 16  # lanes whose maxima bound the best of a part
+SHARE, MOST_PARTS = 6, 3  # entries that one bound is for, as it gets loose towards 8; bounds of a row
+MOST_FOUND = 64  # entries up to which counting the better ones of each beats inserting
+WORTH = 80  # entries times depth from which on a bound pays
+STEP = 64  # entries tested together
 
 
 @kernel
 def rank_rows(ptr: Ints, labels: Labels, scores: Scores) -> None:
-    """Order each row by score downwards, in place; ties keep the order they came in.
+    """Sort each row by score downwards, in place and stably.
 
     ptr : int64 (n + 1,); labels, scores : (s,), moved together
     """
@@ -30,7 +30,7 @@ def rank_rows(ptr: Ints, labels: Labels, scores: Scores) -> None:
 
 @kernel
 def head_pointer(ptr: Ints, depth: int) -> Ints:
-    """Return the CSR pointer of rows cut to at most ``depth`` entries."""
+    """Return the CSR pointer, int64 (n + 1,), of rows cut to at most ``depth`` entries."""
     out = np.zeros(ptr.size, np.int64)
     for i in range(ptr.size - 1):
         out[i + 1] = out[i] + min(depth, ptr[i + 1] - ptr[i])
@@ -39,7 +39,10 @@ def head_pointer(ptr: Ints, depth: int) -> Ints:
 
 @kernel
 def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None:
-    """Copy the leading entries of each row; heads : (head_ptr[-1],), written."""
+    """Copy the leading entries of each row.
+
+    ptr, values : int64 (n + 1,), (s,); head_ptr : int64 (n + 1,); heads : (head_ptr[-1],), written
+    """
     for i in range(ptr.size - 1):
         for p in range(head_ptr[i + 1] - head_ptr[i]):
             heads[head_ptr[i] + p] = values[ptr[i] + p]
@@ -47,9 +50,9 @@ def copy_heads(ptr: Ints, values: Scores, head_ptr: Ints, heads: Scores) -> None
 
 @kernel
 def falls(ptr: Ints, scores: Scores) -> bool:
-    """Tell whether no row's scores rise, and none is NaN."""
+    """Tell whether scores never rise within a row, and none is NaN. ptr, scores : int64 (n + 1,), (s,)."""
     n_rises, n_unordered = 0, int(scores.size > 0 and scores[0] != scores[0])
-    for start in range(1, scores.size, MOST_RISES):  # over all rows, which vectorises
+    for start in range(1, scores.size, MOST_RISES):  # one pass over all rows vectorises
         several, unordered = np.int32(0), np.int32(0)
         later = scores[start : start + MOST_RISES]
         earlier = scores[start - 1 : start - 1 + later.size]
@@ -57,7 +60,7 @@ def falls(ptr: Ints, scores: Scores) -> bool:
             several = np.int32(several + np.int32(later[p] > earlier[p]))
             unordered = np.int32(unordered + np.int32(later[p] != later[p]))
         n_rises, n_unordered = n_rises + int(several), n_unordered + int(unordered)
-    for i in range(1, ptr.size - 1):  # rises where rows begin are none
+    for i in range(1, ptr.size - 1):  # between two rows a rise is allowed
         start = ptr[i]
         if 0 < start < scores.size and ptr[i + 1] > start:
             n_rises -= scores[start] > scores[start - 1]
@@ -68,17 +71,17 @@ def falls(ptr: Ints, scores: Scores) -> bool:
 def bound_part(row: Scores, depth: int, best: Scores) -> float:
     """Return a score that at least ``depth`` entries of a row reach, and seldom many more.
 
-    The row is dealt out to 16 and then 8 lanes, whose maxima belong to as many entries and are sorted.
+    The maxima of 16 interleaved lanes, reduced to 8 and sorted, are those of as many entries.
 
-    row : at least LANES entries; depth : at most 8; best : (LANES,) of their type, overwritten
+    row : at least BOUND_LANES entries; depth : at most 8; best : (BOUND_LANES,) of their type, overwritten
     """
-    for x in range(LANES):
+    for x in range(BOUND_LANES):
         best[x] = row[x]
-    start = LANES
-    while start + LANES <= row.size:
-        for x in range(LANES):
+    start = BOUND_LANES
+    while start + BOUND_LANES <= row.size:
+        for x in range(BOUND_LANES):
             best[x] = row[start + x] if row[start + x] > best[x] else best[x]
-        start += LANES
+        start += BOUND_LANES
     for x in range(row.size - start):
         best[x] = row[start + x] if row[start + x] > best[x] else best[x]
     for x in range(8):
@@ -104,16 +107,17 @@ def bound_part(row: Scores, depth: int, best: Scores) -> float:
 def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
     """Collect the places of the entries that reach a bound, without a branch for each.
 
-    found : int64 (FEW + PART,), places written in order
-    Returns how many there are, or some number above FEW where they are more.
+    row : (s,)
+    found : int64 (MOST_FOUND + STEP,), places written in order
+    Returns how many there are, or some number above MOST_FOUND where they are more.
     """
-    n = np.uint64(0)  # unsigned: a signed index is first asked whether it counts from the end
-    for start in range(0, row.size, PART):
-        part = row[start : start + PART]
+    n = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
+    for start in range(0, row.size, STEP):
+        part = row[start : start + STEP]
         some = False
-        for s in range(part.size):  # vectorises, and wide rows have next to nothing in most parts
+        for s in range(part.size):  # vectorises, and in wide rows most steps have none
             some |= part[s] >= bound
-        if some and n <= np.uint64(FEW):
+        if some and n <= np.uint64(MOST_FOUND):
             for s in range(part.size):
                 found[n] = start + s
                 n += np.uint64(part[s] >= bound)
@@ -122,10 +126,11 @@ def collect_reaching(row: Scores, bound: float, found: Ints) -> int:
 
 @kernel
 def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, order: Ints) -> None:
-    """Order entries by score downwards, by counting the better ones of each; ties keep their order.
+    """Sort entries by score downwards and stably, by counting the better ones of each.
 
-    found : int64, at least n places in the row; order : int64 (FEW,), gets them best first
-    values, places : (FEW,) as the row, int64 (FEW,); overwritten
+    row : (s,); found : int64 (n or more,), increasing places in the row
+    order : int64 (MOST_FOUND,), its first n are written, best first
+    values, places : (MOST_FOUND,) as the row, int64 (MOST_FOUND,); overwritten
     """
     for q in range(n):
         score, place = row[found[q]], 0
@@ -140,56 +145,78 @@ def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, or
 
 
 @kernel
+def bound_row(row: Scores, depth: int, best: Scores) -> float:
+    """Return a score that at least ``depth`` entries of a row reach, and seldom many more; -inf if none pays.
+
+    Each part of the row has its share of the depth; the lowest bound of all parts holds for the row.
+
+    row : (s,); best : (BOUND_LANES,) of its type, overwritten
+    """
+    bound: float = row.dtype.type(np.inf)
+    n_parts = -(-depth // SHARE)
+    if n_parts > MOST_PARTS or n_parts * (BOUND_LANES + MOST_PARTS) > row.size or depth * row.size < WORTH:
+        return -bound
+    share, width = -(-depth // n_parts), -(-row.size // n_parts)
+    for start in range(0, row.size, width):
+        bound = min(bound, bound_part(row[start : start + width], share, best))
+    return bound
+
+
+@kernel
+def insert_heads(labels: Labels, scores: Scores, head_labels: Labels, head_scores: Scores) -> None:
+    """Write the best entries of one row in order, by insertion; ties keep the order they came in.
+
+    labels, scores : (s,); head_labels, head_scores : (1 or more, at most s), written
+    """
+    depth, held = head_scores.size, 0
+    for p in range(scores.size):
+        score = scores[p]
+        if held == depth and score <= head_scores[depth - 1]:
+            continue
+        j = min(held, depth - 1)
+        while j > 0 and head_scores[j - 1] < score:
+            head_scores[j], head_labels[j] = head_scores[j - 1], head_labels[j - 1]
+            j -= 1
+        head_scores[j], head_labels[j] = score, labels[p]
+        held = min(held + 1, depth)
+
+
+@kernel
 def select_heads(
     ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, head_labels: Labels, head_scores: Scores
 ) -> None:
     """Write the best entries of each row in order; ties keep the order they came in.
 
-    Of shallow heads few entries come into question: those that reach a bound which is found in passing.
+    For small depths, only the entries that reach a bound are ordered; otherwise all are inserted.
 
-    ptr, labels, scores : int64 (n + 1,), (s,), (s,); head_ptr from `head_pointer`; the rest is written
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,); head_ptr : int64 (n + 1,), from `head_pointer`
+    head_labels, head_scores : (head_ptr[-1],), written
     """
-    best, values = np.empty(LANES, scores.dtype), np.empty(FEW, scores.dtype)
-    infinite = scores.dtype.type(np.inf)
-    found, places, order = np.empty(FEW + PART, np.int64), np.empty(FEW, np.int64), np.empty(FEW, np.int64)
+    best, values = np.empty(BOUND_LANES, scores.dtype), np.empty(MOST_FOUND, scores.dtype)
+    found, places = np.empty(MOST_FOUND + STEP, np.int64), np.empty(MOST_FOUND, np.int64)
+    order = np.empty(MOST_FOUND, np.int64)
     for i in range(ptr.size - 1):
-        first, n = ptr[i], ptr[i + 1] - ptr[i]
-        lo, depth = head_ptr[i], head_ptr[i + 1] - head_ptr[i]
-        if depth == 0:
+        first, lo, hi = ptr[i], head_ptr[i], head_ptr[i + 1]
+        if lo == hi:
             continue
-        n_parts = -(-depth // SHARE)
-        if n_parts <= MOST_PARTS and n_parts * (LANES + MOST_PARTS) <= n and depth * n >= WORTH:
-            row = scores[first : first + n]
-            share, width, bound = -(-depth // n_parts), -(-n // n_parts), infinite
-            for start in range(0, n, width):  # so many of each part reach the least bound of all
-                other = bound_part(row[start : start + width], share, best)
-                bound = other if other < bound else bound
+        row, n_found = scores[first : ptr[i + 1]], MOST_FOUND + 1
+        bound = bound_row(row, hi - lo, best)
+        if bound > -np.inf:
             n_found = collect_reaching(row, bound, found)
-            if n_found <= FEW:
-                order_few(row, found, n_found, values, places, order)
-                for r in range(depth):
-                    p = first + order[r]
-                    head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]
-                continue
-        held = 0
-        for p in range(first, first + n):
-            score = scores[p]
-            if held == depth and score <= head_scores[lo + depth - 1]:
-                continue
-            j = lo + (held if held < depth else depth - 1)
-            while j > lo and head_scores[j - 1] < score:
-                head_scores[j], head_labels[j] = head_scores[j - 1], head_labels[j - 1]
-                j -= 1
-            head_scores[j], head_labels[j] = score, labels[p]
-            if held < depth:
-                held += 1
+        if n_found > MOST_FOUND:
+            insert_heads(labels[first : ptr[i + 1]], row, head_labels[lo:hi], head_scores[lo:hi])
+            continue
+        order_few(row, found, n_found, values, places, order)
+        for r in range(hi - lo):
+            p = first + order[r]
+            head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]
 
 
 @kernel
 def count_leading(ptr: Ints, scores: Scores, value: float, with_equal: bool, n_leading: Ints) -> None:
     """Count the leading entries of each row (best first) above a value, or at and above it.
 
-    ptr : int64 (n + 1,); scores : (s,); n_leading : int64 (n,), written
+    ptr : int64 (n + 1,); scores : (s,), best first; n_leading : int64 (n,), written
     """
     for i in range(ptr.size - 1):
         lo, hi = ptr[i], ptr[i + 1]
@@ -204,7 +231,10 @@ def count_leading(ptr: Ints, scores: Scores, value: float, with_equal: bool, n_l
 
 @kernel
 def count_reaching(ptr: Ints, scores: Scores, value: float, n_reaching: Ints) -> None:
-    """Count the entries of each row, in any order, at and above a value; n_reaching : int64 (n,), written."""
+    """Count the entries of each row, in any order, at or above a value.
+
+    ptr : int64 (n + 1,); scores : (s,); n_reaching : int64 (n,), written
+    """
     for i in range(ptr.size - 1):
         n = 0
         for p in range(ptr[i], ptr[i + 1]):
@@ -219,7 +249,9 @@ def fill_heads(
     """Write the first labels of each row where unlisted labels compete, in the order of their ids.
 
     The order is: the ``n_above`` leading entries, the unlisted labels by id, the other entries.
-    head_ptr : int64 (n + 1,), how many labels each row wants; head_labels is written
+
+    ptr, labels : int64 (n + 1,), (s,), best first; n_above : int64 (n,)
+    head_ptr : int64 (n + 1,), how many labels each row gets; head_labels : (head_ptr[-1],), written
     """
     depth = longest_row(head_ptr)
     listed = labels[:0].copy()

@@ -1,4 +1,4 @@
-"""Numbers of one instance each, from the places of its relevant labels."""
+"""Values of single instances, from the ranks and ties of their relevant labels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Floats, Ints, Labels, Scores
 
+SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS
 
 
 @kernel
 def sort_ties(true_ptr: Ints, above: Ints, tied: Ints) -> None:
-    """Order each instance's relevant labels worst first, in place; above, tied from `find_ties`."""
+    """Order each instance's relevant labels worst first, in place.
+
+    true_ptr : int64 (n + 1,); above, tied : int64 (t,), from `matching.find_ties`
+    """
     spare = longest_row(true_ptr)
     spare_above, spare_tied = above[:spare].copy(), tied[:spare].copy()
     for i in range(true_ptr.size - 1):
@@ -28,16 +32,17 @@ def complete_ties(
     positions: Ints, true_ptr: Ints, list_ptr: Ints, scores: Scores, n_labels: int, best: bool, above: Ints,
     tied: Ints,
 ) -> None:  # fmt: skip
-    """Move the unlisted labels to the best, or the worst, places they may have for an instance.
+    """Move the unlisted labels to the best or the worst ranks they may have.
 
+    true_ptr, list_ptr : int64 (n + 1,)
     positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
-    scores : (s,) best first, or (0,) for lists without scores, whose places are all distinct
-    above, tied : int64 (t,) from `find_ties`, changed: at best all relevant unlisted labels are level with
-    the last listed one; at worst the irrelevant ones are, and the relevant ones stand last, one by one
+    scores : (s,) best first, or (0,) for lists without scores, which have no ties
+    above, tied : int64 (t,) from `matching.find_ties`, changed: at best, all relevant unlisted labels tie
+        with the last listed one; at worst, the irrelevant ones do, and the relevant ones rank last, untied
     """
     for i in range(true_ptr.size - 1):
         lo, hi = list_ptr[i], list_ptr[i + 1]
-        group = hi - 1  # where the entries that are level with the last one start
+        group = hi - 1  # start of the entries tied with the last one
         while group > lo and scores.size and scores[group - 1] == scores[hi - 1]:
             group -= 1
         group = max(group, lo)
@@ -69,9 +74,9 @@ def summarise_ties(
 ) -> None:
     """Summarise each instance over its tie groups, best group first.
 
-    above, tied : int64 (t,) from `sort_ties`
+    true_ptr : int64 (n + 1,); above, tied : int64 (t,) from `sort_ties`
     worst : int64 (n,), written: last rank that a relevant label may get, 0 without relevant labels
-    n_reversed, n_tied : int64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and level
+    n_reversed, n_tied : int64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied
     precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at or above)
     peak : float64 (n,), written: largest F1 of a prefix of the ranking, tie groups whole
     """
@@ -86,19 +91,20 @@ def summarise_ties(
             while t > first and above[t - 1] == above[start - 1]:
                 t -= 1
             n_here = start - t
-            n_above, n_level = above[start - 1], tied[start - 1]
+            n_above, n_equal = above[start - 1], tied[start - 1]
             n_reversed[i] += n_here * (n_above - seen)
-            n_tied[i] += n_here * (n_level - n_here)
+            n_tied[i] += n_here * (n_equal - n_here)
             seen += n_here
-            worst[i] = n_above + n_level
+            worst[i] = n_above + n_equal
             precision[i] += n_here * (seen / worst[i])
             peak[i] = max(peak[i], 2.0 * seen / (worst[i] + n_relevant))
 
 
 @kernel
 def summarise_ranks(true_ptr: Ints, ranks: Ints, first: Ints, n_within: Ints) -> None:
-    """Find the best rank of a relevant label and how many stand within the first R.
+    """Find the best rank of a relevant label, and count those within the first R.
 
+    true_ptr : int64 (n + 1,)
     ranks : int64 (t,), 0 for labels that get no credit
     first, n_within : int64 (n,), written; ``first`` is 0 where no relevant label has a rank
     """
@@ -114,7 +120,11 @@ def summarise_ranks(true_ptr: Ints, ranks: Ints, first: Ints, n_within: Ints) ->
 
 @kernel
 def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats) -> None:
-    """Sum the precision at each hit among the first k ranks; float64 (n,), written."""
+    """Sum the precision at each hit among the first k ranks.
+
+    true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing, 0 for none
+    precision : float64 (n,), written
+    """
     for i in range(true_ptr.size - 1):
         hits = 0
         precision[i] = 0.0
@@ -127,7 +137,10 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 
 @kernel
 def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
-    """Sum 1 / log2(1 + rank) over the relevant labels, best first; float64 (n,), written."""
+    """Sum 1 / log2(1 + rank) over the relevant labels, best first.
+
+    true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing; gain : float64 (n,), written
+    """
     for i in range(true_ptr.size - 1):
         gain[i] = 0.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
@@ -138,12 +151,13 @@ def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
 def sum_tied_discounts(
     true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gain: Floats
 ) -> None:
-    """Sum discounts where each relevant label gets the mean discount of its tie group.
+    """Sum discounts, where each relevant label gets the mean discount of its tie group.
 
+    true_ptr : int64 (n + 1,)
     start, stop : int64 (t,), ranks of the group that count: start + 1..stop; worst label first
     tied : int64 (t,), size of the group
-    n_credited : int64 (n,), groups from there on get nothing
-    long : float64 (t,), sum of the group's discounts as a difference of sums, for long groups
+    n_credited : int64 (n,), groups that start at this rank or later get nothing
+    long : float64 (t,), sum of the group's discounts as a difference of cumulative sums, for long groups
     gain : float64 (n,), written
     """
     for i in range(true_ptr.size - 1):
@@ -152,7 +166,7 @@ def sum_tied_discounts(
             if start[t] >= n_credited[i]:
                 continue
             total = long[t]
-            if stop[t] - start[t] <= 64:  # short groups add up directly: the difference would cancel
+            if stop[t] - start[t] <= SHORT_GROUP:  # the difference would cancel
                 total = 0.0
                 for rank in range(start[t] + 1, stop[t] + 1):
                     total += 1.0 / math.log2(1.0 + rank)
@@ -161,7 +175,10 @@ def sum_tied_discounts(
 
 @kernel
 def hash_rows(ptr: Ints, labels: Labels, fingerprint: Ints) -> None:
-    """Fingerprint each label set by two independent 64-bit hashes; int64 (n, 2), written."""
+    """Fingerprint each label set by two independent 64-bit hashes.
+
+    ptr, labels : int64 (n + 1,), (t,), increasing within each row; fingerprint : int64 (n, 2), written
+    """
     for i in range(ptr.size - 1):
         a, b = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
         for p in range(ptr[i], ptr[i + 1]):
@@ -176,7 +193,7 @@ def hash_rows(ptr: Ints, labels: Labels, fingerprint: Ints) -> None:
 
 @kernel
 def group_by_hash(fingerprint: Ints, starts: Ints, grouped: Ints) -> None:
-    """Write fingerprints in groups, by the leading bits of the first hash.
+    """Group fingerprints by the leading bits of the first hash.
 
     fingerprint, grouped : int64 (n, 2)
     starts : int64 (HASH_GROUPS + 1,), written: where each group starts, and the end
@@ -197,11 +214,11 @@ def group_by_hash(fingerprint: Ints, starts: Ints, grouped: Ints) -> None:
 
 @kernel
 def drop_repeats(fingerprint: Ints, distinct: Ints) -> int:
-    """Write each fingerprint once, where it comes first; both int64 (n, 2). Return how many there are."""
+    """Write each distinct fingerprint once, in order, and return how many there are; both int64 (n, 2)."""
     n_slots = 1
     while n_slots < 2 * len(fingerprint):
         n_slots *= 2
-    slots, n_distinct = np.zeros(n_slots, np.int64), 0  # one more than the place of what is there
+    slots, n_distinct = np.zeros(n_slots, np.int64), 0  # 1 + place in ``distinct``, 0 if free
     for i in range(len(fingerprint)):
         first, second = fingerprint[i, 0], fingerprint[i, 1]
         slot = second & (n_slots - 1)

@@ -1,4 +1,4 @@
-"""Sweeps down sorted scores of relevant and irrelevant cells, tie groups whole."""
+"""Sweeps down sorted scores of relevant and irrelevant entries, tie groups whole."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import add_term
+from xmleval.kernels.fixed import BITS, add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import BIAS, HALF, LOW
 from xmleval.records import Bools, Floats, Ints, Scores
 
-STRIDE = 32  # scores that are passed, or compared without a branch to mispredict, at a time
+STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
 
 
 @kernel
 def add_product(limbs: Ints, a: int, b: int) -> None:
-    """Add a * b, with a below 2^31 and b below 2^63, to a sum in two limbs of 2^32, int64 (2,)."""
+    """Add a * b, a below 2^31 and b below 2^63, to a sum of two limbs of 32 bits: int64 (2,), high first."""
     low = limbs[1] + a * (b & LOW)
     limbs[1] = low & LOW
     limbs[0] += a * (b >> HALF) + (low >> HALF)
@@ -24,7 +24,11 @@ def add_product(limbs: Ints, a: int, b: int) -> None:
 
 @kernel
 def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
-    """Add up products of numbers below 2^62; limbs : int64 (2, 2), of the low and the high 31 bits of one."""
+    """Sum products of numbers below 2^62.
+
+    one, other : int64 (n,)
+    limbs : int64 (2, 2), added to: sums, as in `add_product`, for the low and the high 31 bits of ``one``
+    """
     for p in range(one.size):
         add_product(limbs[0], one[p] & (BIAS - 1), other[p])
         add_product(limbs[1], one[p] >> (HALF - 1), other[p])
@@ -32,9 +36,9 @@ def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
 
 @kernel
 def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
-    """Find a score among the `STRIDE` from base on: the first not less and the first more; no branches."""
+    """Return the first of `STRIDE` scores from ``base`` on that is not below, and the first that is above."""
     one = np.uint64(1)
-    low = high = np.uint64(base)  # unsigned: a signed index is first asked whether it counts from the end
+    low = high = np.uint64(base)  # unsigned, which avoids Numba's negative-index check
     half = np.uint64(STRIDE // 2)
     while half:
         low += half * np.uint64(scores[low + half - one] < score)
@@ -47,7 +51,10 @@ def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
 
 @kernel
 def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, int]:
-    """Find a score from below: strides of less, from ``base`` on, the first not less, the first more."""
+    """Find a score from ``base`` up: return the new base, the first place not below and the first above.
+
+    scores : (n,), increasing; ``base`` advances by whole strides of lower scores
+    """
     while base + STRIDE <= scores.size and scores[base + STRIDE - 1] < score:
         base += STRIDE
     low, high = base, base
@@ -64,7 +71,10 @@ def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, in
 
 @kernel
 def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, int]:
-    """Find a score from above: strides of more, ``top`` down, the first not less, the first more."""
+    """Find a score from ``top`` down: return the new top, the first place not below and the first above.
+
+    scores : (n,), increasing; ``top`` falls by whole strides of higher scores
+    """
     while top >= STRIDE and scores[top - STRIDE] > score:
         top -= STRIDE
     low, high = top, top
@@ -81,9 +91,9 @@ def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, in
 
 @kernel
 def weigh_group(group: int, seen: int, wrong: int, n_relevant: int) -> tuple[float, float]:
-    """Return the precision of a tie group's relevant cells, summed, and the F1 of the cut behind it.
+    """Return the precision at a tie group's end, summed over its relevant entries, and the F1 of that cut.
 
-    seen, wrong : relevant and irrelevant cells down to the group's end
+    seen, wrong : relevant and irrelevant entries down to the group's end
     """
     return group * (seen / (seen + wrong)), 2.0 * seen / (seen + wrong + n_relevant)
 
@@ -93,7 +103,7 @@ def count_group(
     group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Count a tie group of ``group`` relevant and ``others`` irrelevant cells, see `sweep`."""
+    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries; arrays as in `sweep`."""
     if group == 0:
         return
     term, f1 = weigh_group(group, seen, wrong, totals[0])
@@ -109,14 +119,14 @@ def sweep(
     relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, pairs: Ints, precision: Ints,
     peak: Floats,
 ) -> None:  # fmt: skip
-    """Walk down the scores of cells that are ranked together.
+    """Count pairs, precision and the best F1 of entries that are ranked together, in a range of scores.
 
-    relevant, irrelevant : scores, rising, of a range of scores
-    above, totals : int64 (2,), relevant and irrelevant cells with higher scores, and in all
-    pairs : int64 (2, 2), added to: pairs of these relevant cells with an irrelevant one that are in the
-    right order, and level, as limbs
-    precision : int64 (4,), added to: precision at the end of its tie group of every relevant cell
-    peak : float64 (2,), largest F1 of a cut so far and the score it is at, replaced by larger ones
+    relevant, irrelevant : (n,), (m,), increasing, the scores in the range
+    above, totals : int64 (2,), relevant and irrelevant entries above the range, and in total
+    pairs : int64 (2, 2), added to: pairs of these relevant entries with any irrelevant one that are in the
+        right order, and tied, as limbs of `add_product`
+    precision : int64 (4,), fixed point, added to: for every relevant entry, the precision at its group's end
+    peak : float64 (2,), largest F1 of a cut so far and its score, replaced by larger ones
     """
     i, top = relevant.size - 1, irrelevant.size
     seen = above[0]
@@ -132,32 +142,32 @@ def sweep(
 
 @kernel
 def count_pairs(relevant: Scores, irrelevant: Scores, pairs: Ints) -> None:
-    """Count pairs of a relevant and an irrelevant score, in the right order and level.
+    """Count pairs of a relevant and an irrelevant score, in the right order and tied.
 
-    relevant, irrelevant : rising, fewer than 2^31 each
-    pairs : int64 (2, 2), added to, as limbs
+    relevant, irrelevant : (n,), (m,), increasing, fewer than 2^31 each
+    pairs : int64 (2, 2), added to, as limbs of `add_product`
     """
-    base, right, level = 0, 0, 0
+    base, right, tied = 0, 0, 0
     low, high, last = 0, 0, np.nan
     for score in relevant:
-        if score != last:  # a tie group, which may be long, is walked through once
+        if score != last:  # each tie group, which may be long, is searched once
             base, low, high = find_from_low(irrelevant, base, score)
             last = score
         right += low
-        level += high - low
+        tied += high - low
     add_product(pairs[0], 1, right)
-    add_product(pairs[1], 1, level)
+    add_product(pairs[1], 1, tied)
 
 
 @kernel
 def trace(
     relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, strides: Ints, points: Floats
 ) -> int:
-    """Write points of the curve: where a multiple of a stride is passed, and its end; return how many.
+    """Write points of the curve, where a multiple of a stride is passed and at the end; return how many.
 
-    relevant, irrelevant, above, totals : see `sweep`
-    strides : int64 (2,), relevant and irrelevant cells from one point to the next
-    points : float64 (p, 3), written: score, relevant and irrelevant cells at or above it
+    relevant, irrelevant, above, totals : as in `sweep`
+    strides : int64 (2,), relevant and irrelevant entries from one point to the next
+    points : float64 (p, 3), written: score, relevant and irrelevant entries at or above it
     """
     i, j = relevant.size - 1, irrelevant.size - 1
     seen, wrong = above[0], above[1]
@@ -183,34 +193,44 @@ def trace(
 
 
 @kernel
-def as_float(limbs: Ints) -> float:
-    """Return a sum in two limbs."""
-    return float(limbs[0] * 4294967296.0 + limbs[1])
+def product_sum(limbs: Ints) -> float:
+    """Return a sum of `add_product`, int64 (2,), as float64."""
+    return float(limbs[0] * 2.0**HALF + limbs[1])
 
 
 @kernel
 def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
-    """Write the sums of one label as floats."""
-    pairs[label, 0], pairs[label, 1] = as_float(limbs[0]), as_float(limbs[1])
-    fraction = total[1] / 4503599627370496.0 + total[2] / 4503599627370496.0**2
+    """Write the sums of one label as floats.
+
+    limbs : int64 (2, 2), see `add_product`; total : int64 (4,), fixed point
+    pairs : float64 (n_labels, 2); precision : float64 (n_labels,); written at ``label``
+    """
+    pairs[label, 0], pairs[label, 1] = product_sum(limbs[0]), product_sum(limbs[1])
+    fraction = total[1] / 2.0**BITS + total[2] / 2.0 ** (2 * BITS)
     precision[label] = total[0] + fraction
 
 
 @kernel
 def count_down(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, level: float, totals: Ints, pairs: Ints,
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Walk down relevant scores, counting the irrelevant ones, which are in any order; see `sweep_labels`."""
+    """Count the tie groups of one label, whose irrelevant scores are in any order.
+
+    Each group passes over all irrelevant scores: faster than sorting them, for few relevant ones.
+
+    relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
+    totals, pairs, precision, peak : as in `sweep`
+    """
     i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
-    below = np.isnan(level)
+    below = np.isnan(unlisted)
     seen, passed = 0, 0
     while i >= 0 or waiting:
-        at_level = waiting and (i < 0 or (not below and level >= relevant[i]))
-        score = -np.inf if at_level and below else level if at_level else float(relevant[i])
+        at_unlisted = waiting and (i < 0 or (not below and unlisted >= relevant[i]))
+        score = -np.inf if at_unlisted and below else unlisted if at_unlisted else float(relevant[i])
         group, others, greater = 0, 0, 0
-        if at_level and below:
+        if at_unlisted and below:
             greater = irrelevant.size
         else:
             while i >= 0 and relevant[i] == score:
@@ -219,66 +239,79 @@ def count_down(
             for p in range(irrelevant.size):
                 greater += irrelevant[p] > score
                 others += irrelevant[p] == score
-        if at_level:
+        if at_unlisted:
             waiting = False
             group += n_unlisted[0]
             others += n_unlisted[1]
         seen += group
         wrong = greater + passed + others
-        passed += n_unlisted[1] if at_level else 0
+        passed += n_unlisted[1] if at_unlisted else 0
         count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
+
+
+@kernel
+def sweep_around(
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
+    precision: Ints, peak: Floats,
+) -> None:  # fmt: skip
+    """Count the tie groups of one label: those above the unlisted entries, theirs, and those below.
+
+    relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
+    totals, pairs, precision, peak : as in `sweep`
+    """
+    i0, i1, j0, j1 = 0, 0, 0, 0  # where scores tied with the unlisted entries start and stop
+    score = -np.inf
+    if not np.isnan(unlisted):
+        score = unlisted
+        i0, i1 = int(np.searchsorted(relevant, unlisted)), int(np.searchsorted(relevant, unlisted, "right"))
+        j0, j1 = (
+            int(np.searchsorted(irrelevant, unlisted)),
+            int(np.searchsorted(irrelevant, unlisted, "right")),
+        )
+    above = np.zeros(2, np.int64)
+    sweep(relevant[i1:], irrelevant[j1:], above, totals, pairs, precision, peak)
+    group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
+    above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + others
+    count_group(group, others, score, above[0], above[1], totals, pairs, precision, peak)
+    sweep(relevant[:i0], irrelevant[:j0], above, totals, pairs, precision, peak)
 
 
 @kernel
 def sweep_labels(
     relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
-    n_unlisted: Ints, level: float, pairs: Floats, precision: Floats, peak: Floats,
+    n_unlisted: Ints, unlisted: float, pairs: Floats, precision: Floats, peak: Floats,
 ) -> None:  # fmt: skip
-    """Walk down the scores of every label.
+    """Count pairs, precision and the best F1 of every label, tie groups whole.
 
-    *_ptr, relevant, irrelevant : int64 (n_labels + 1,), scores rising within each label
-    in_order : bool (n_labels,), whether the irrelevant ones of a label do rise
-    n_unlisted : int64 (n_labels, 2), relevant and irrelevant cells that share one place
-    level : their score, or NaN where they stand below everything
+    relevant_ptr, irrelevant_ptr : int64 (n_labels + 1,)
+    relevant, irrelevant : (s,), (t,), scores increasing within each label
+    in_order : bool (n_labels,), False where the irrelevant scores of a label are in any order
+    n_unlisted : int64 (n_labels, 2), relevant and irrelevant entries that are not listed, all tied
+    unlisted : their score, or NaN if they rank below everything
     pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written, see `sweep`
     """
-    limbs, total = np.zeros((2, 2), np.int64), np.zeros(4, np.int64)
-    above, totals = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros(4, np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
-        if relevant_ptr[label] == relevant_ptr[label + 1] and n_unlisted[label, 0] == 0:
-            pairs[label, 0] = pairs[label, 1] = precision[label] = peak[label, 0] = 0.0
-            peak[label, 1] = np.nan
-            continue
         right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
         wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
-        limbs[:], total[:], above[:] = 0, 0, 0
-        totals[0], totals[1] = right.size + n_unlisted[label, 0], wrong.size + n_unlisted[label, 1]
-        best = peak[label]
-        best[0], best[1] = 0.0, np.nan
-        if not in_order[label]:
-            count_down(right, wrong, n_unlisted[label], level, totals, limbs, total, best)
-            finish(label, limbs, total, pairs, precision)
-            continue
-        i0, i1, j0, j1 = 0, 0, 0, 0
-        if not np.isnan(level):
-            i0, i1 = int(np.searchsorted(right, level)), int(np.searchsorted(right, level, side="right"))
-            j0, j1 = int(np.searchsorted(wrong, level)), int(np.searchsorted(wrong, level, side="right"))
-        sweep(right[i1:], wrong[j1:], above, totals, limbs, total, best)
-        group, others = n_unlisted[label, 0] + i1 - i0, n_unlisted[label, 1] + j1 - j0
-        above[0], above[1] = right.size - i1 + group, wrong.size - j1 + others
-        score = -np.inf if np.isnan(level) else level
-        count_group(group, others, score, above[0], above[1], totals, limbs, total, best)
-        sweep(right[:i0], wrong[:j0], above, totals, limbs, total, best)
+        missing = n_unlisted[label]
+        limbs[:], total[:] = 0, 0
+        totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
+        peak[label, 0], peak[label, 1] = 0.0, np.nan
+        if totals[0] and in_order[label]:
+            sweep_around(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
+        elif totals[0]:
+            count_down(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
         finish(label, limbs, total, pairs, precision)
 
 
 @kernel
 def sum_below(scores: Scores, reference: Scores, weights: Ints, pairs: Ints) -> None:
-    """Add up, over scores, the weight of a reference below each of them, and level with it.
+    """Sum, over scores, the weight of the reference scores below each, and tied with it.
 
-    scores : (n,), rising; reference : (r,), rising
-    weights : int64 (r + 1,), weight of the first entries of the reference, of none to all
-    pairs : int64 (2, 2), added to: below and level, as limbs
+    scores, reference : (n,), (r,), increasing
+    weights : int64 (r + 1,), total weight of the first 0..r scores of the reference
+    pairs : int64 (2, 2), added to: below and tied, as limbs of `add_product`
     """
     i = 0
     while i < scores.size:
@@ -295,12 +328,13 @@ def sum_below(scores: Scores, reference: Scores, weights: Ints, pairs: Ints) -> 
 def sum_labels_below(
     ptr: Ints, scores: Scores, taken_ptr: Ints, taken: Scores, last: Scores, pairs: Floats
 ) -> None:
-    """Count, for the scores of every label, the last scores of rows below each, and level with it.
+    """Count, for the scores of every label, the last scores of rows below each, and tied with it.
 
-    ptr, scores : int64 (n_labels + 1,), (s,), rising within each label
-    last : (m,), rising: last scores of all rows
-    taken_ptr, taken : int64 (n_labels + 1,), (t,), rising: last scores of the rows that do not count
-    pairs : float64 (n_labels, 2), added to: below and level
+    ptr, scores : int64 (n_labels + 1,), (s,), increasing within each label
+    last : (m,), increasing: last scores of all rows
+    taken_ptr, taken : int64 (n_labels + 1,), (t,), increasing within each label: last scores of the rows that
+        do not count for the label
+    pairs : float64 (n_labels, 2), added to: below and tied
     """
     found, less = np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)
     places = np.arange(max(last.size, taken.size) + 1)
@@ -313,4 +347,4 @@ def sum_labels_below(
         sum_below(own, last, places, found)
         sum_below(own, others, places, less)
         for kind in range(2):
-            pairs[label, kind] += as_float(found[kind] - less[kind])
+            pairs[label, kind] += product_sum(found[kind] - less[kind])

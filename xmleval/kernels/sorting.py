@@ -1,20 +1,20 @@
-"""Sorting of short runs in place, with a worst case of n log n."""
+"""Sorting of short rows in place, with a worst case of n log n."""
 
 from __future__ import annotations
 
 from xmleval.kernels.jit import kernel
 from xmleval.records import Ints, Labels, Scores
 
-RUN = 16  # insertion sort below, merging above
+RUN = 16  # entries sorted by insertion; longer rows merge such runs
 
 
 @kernel
 def sort_down(
     keys: Scores, payload: Labels, lo: int, hi: int, spare_keys: Scores, spare_payload: Labels
 ) -> None:
-    """Sort keys[lo:hi] downwards, equal keys keeping their order; the payload moves along.
+    """Sort keys[lo:hi] downwards in place, stably; the payload moves along.
 
-    spare_keys, spare_payload : at least hi - lo entries of the same types, overwritten
+    keys, payload : (s,); spare_keys, spare_payload : at least hi - lo entries of their types, overwritten
     """
     for start in range(lo, hi, RUN):
         stop = min(start + RUN, hi)
@@ -52,7 +52,7 @@ def sort_down(
 
 @kernel
 def sort_up(values: Ints, lo: int, hi: int) -> None:
-    """Sort values[lo:hi] upwards in place."""
+    """Sort values[lo:hi] upwards in place; values : int64 (s,)."""
     if hi - lo > RUN:
         values[lo:hi].sort()
         return
@@ -67,7 +67,7 @@ def sort_up(values: Ints, lo: int, hi: int) -> None:
 
 @kernel
 def longest_row(ptr: Ints) -> int:
-    """Return the length of the longest row of a CSR pointer."""
+    """Return the length of the longest row of a CSR pointer, int64 (n + 1,)."""
     longest = 0
     for i in range(ptr.size - 1):
         longest = max(longest, ptr[i + 1] - ptr[i])

@@ -1,4 +1,4 @@
-"""Sweeps down sorted scores for the set of best F1 or fewest errors, tie groups whole; sets by thresholds."""
+"""Cuts of sorted scores with the best F1 or the fewest errors, tie groups whole; sets by thresholds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 
 @kernel
-def exceeds(one: Ints, other: Ints, n_shares: int) -> bool:
-    """Tell whether a sum of shares is larger than another, by more than their cut ends may tell.
+def is_larger(one: Ints, other: Ints, n_shares: int) -> bool:
+    """Tell whether a sum of shares is larger than another, by more than the truncation of its terms.
 
-    one, other : int64 (4,), see `add_share`; n_shares : how many each has at most
+    one, other : int64 (4,), see `fixed.add_share`; n_shares : how many terms each has at most
     """
     last = one[2] - other[2]
     middle = one[1] - other[1] + (last >> BITS)
@@ -22,22 +22,23 @@ def exceeds(one: Ints, other: Ints, n_shares: int) -> bool:
 
 
 @kernel
-def sweep_f1(levels: Scores, units: Labels, relevant: Bools, n_true: Ints) -> int:
-    """Find how many leading cells to predict for the largest sum of F1 over units; the fewest of equals.
+def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> int:
+    """Find how many leading entries to predict for the largest sum of F1 over units; the fewest if several.
 
-    Sums are compared as fractions: 1/3 + 2/3 equals 1. Only sums that differ by less than 2^-104 for each
-    unit count as equal although they are not.
+    Sums are compared as fractions: 1/3 + 2/3 equals 1. Sums that differ by less than 2^-104 a unit count as
+    equal.
 
-
-    levels : (s,), those of one tie group next to one another; units : (s,), the unit of each cell
-    n_true : int64 (u,), relevant cells of each unit; F1 of a unit without any, and without predictions, is 0
+    scores : (s,), best first, equal within a tie group; units : (s,), the unit of each entry
+    relevant : bool (s,)
+    n_true : int64 (u,), relevant entries of each unit; F1 is 0 for a unit without relevant entries, or
+        without predictions
     """
     hits, size = np.zeros(n_true.size, np.int64), np.zeros(n_true.size, np.int64)
     total, most = np.zeros(LIMBS, np.int64), np.zeros(LIMBS, np.int64)
     best, p = 0, 0
-    while p < levels.size:
-        level = levels[p]
-        while p < levels.size and levels[p] == level:
+    while p < scores.size:
+        score = scores[p]
+        while p < scores.size and scores[p] == score:
             unit = units[p]
             if hits[unit]:
                 add_share(total, 2 * hits[unit], size[unit] + n_true[unit], -1)
@@ -46,7 +47,7 @@ def sweep_f1(levels: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
             if hits[unit]:
                 add_share(total, 2 * hits[unit], size[unit] + n_true[unit], 1)
             p += 1
-        if exceeds(total, most, n_true.size):
+        if is_larger(total, most, n_true.size):
             most[:] = total
             best = p
     return best
@@ -57,12 +58,13 @@ def sweep_groups(
     ptr: Ints, scores: Scores, relevant: Bools, n_true: Ints, floor: float, by_f1: bool, cut: Ints,
     found: Floats,
 ) -> None:  # fmt: skip
-    """Find, for each group by itself, how many leading cells to predict; the fewest of equals.
+    """Find, for each group alone, how many leading entries to predict; the fewest if several are best.
 
-    ptr : int64 (g + 1,); scores, relevant : (s,), best first within a group; n_true : int64 (g,)
-    floor : cells at or below this score are never predicted
-    by_f1 : largest F1, else fewest errors
-    cut : int64 (g,) and found : float64 (g,), F1 or errors there; written
+    ptr : int64 (g + 1,); scores : (s,), best first within a group; relevant : bool (s,)
+    n_true : int64 (g,), relevant entries of each group
+    floor : entries at or below this score are never predicted
+    by_f1 : whether the largest F1 is best, else the fewest errors
+    cut : int64 (g,), written; found : float64 (g,), written: F1 or errors at the cut
     """
     for group in range(ptr.size - 1):
         p, hits, most = ptr[group], 0, 0
@@ -86,9 +88,9 @@ def sweep_groups(
 
 @kernel
 def bring_together(units: Labels, ptr: Ints, order: Ints) -> None:
-    """Find the order that brings the cells of each unit together, in the order they have.
+    """Find the stable order that groups entries by unit.
 
-    units : (s,); ptr : int64 (u + 1,) and order : int64 (s,), written
+    units : (s,), unit of each entry; ptr : int64 (u + 1,) and order : int64 (s,), written
     """
     ptr[:] = 0
     for unit in units:
@@ -107,8 +109,9 @@ def select_above(
 ) -> None:
     """Write the entries whose score is above the threshold of their label.
 
-    thresholds : (n_labels,); chosen_ptr : int64 (n + 1,), written
-    chosen : (c,), written; with room for none they are only counted
+    ptr, labels : int64 (n + 1,), (s,); scores : (s,); thresholds : (n_labels,)
+    chosen_ptr : int64 (n + 1,), written
+    chosen : (c,), written; if it is empty, entries are only counted
     """
     chosen_ptr[0] = n_chosen = 0
     for i in range(ptr.size - 1):
@@ -122,7 +125,11 @@ def select_above(
 
 @kernel
 def count_above(ptr: Ints, scores: Scores, thresholds: Scores, cut: Ints) -> None:
-    """Count the leading entries of each row (best first) above the row's threshold; int64 (n,), written."""
+    """Count the leading entries of each row above the row's threshold.
+
+    ptr : int64 (n + 1,); scores : (s,), best first within a row; thresholds : (n,)
+    cut : int64 (n,), written
+    """
     for i in range(ptr.size - 1):
         p = ptr[i]
         while p < ptr[i + 1] and scores[p] > thresholds[i]:
@@ -132,14 +139,15 @@ def count_above(ptr: Ints, scores: Scores, thresholds: Scores, cut: Ints) -> Non
 
 @kernel
 def copy_leading(
-    ptr: Ints, scores: Scores, n_above: Ints, n_labels: int, level: float, leading: Floats
+    ptr: Ints, scores: Scores, n_above: Ints, n_labels: int, unlisted: float, leading: Floats
 ) -> None:
-    """Copy the first scores of each row, of all its labels.
+    """Copy the k highest scores of each row, unlisted labels included.
 
-    scores : (s,), best first; n_above : int64 (n,), entries above the labels that are not listed
-    level : score of those labels, or NaN where they repeat the last score of the row
-    leading : float64 (n, k), written; 0 in rows that list nothing where unlisted labels have no score,
-        and the last score once more where a row has fewer than k labels
+    ptr : int64 (n + 1,); scores : (s,), best first
+    n_above : int64 (n,), entries above the unlisted labels
+    unlisted : score of unlisted labels, or NaN if they repeat the last score of the row
+    leading : float64 (n, k), written; a row with fewer than k labels repeats its last score, and a row
+        without scores has 0
     """
     for i in range(ptr.size - 1):
         n_listed = ptr[i + 1] - ptr[i]
@@ -147,9 +155,9 @@ def copy_leading(
         for rank in range(leading.shape[1]):
             if rank < n_above[i]:
                 leading[i, rank] = scores[ptr[i] + rank]
-            elif not np.isnan(level) and rank < n_above[i] + n_unlisted:
-                leading[i, rank] = level
-            elif not np.isnan(level) and rank < n_labels:
+            elif not np.isnan(unlisted) and rank < n_above[i] + n_unlisted:
+                leading[i, rank] = unlisted
+            elif not np.isnan(unlisted) and rank < n_labels:
                 leading[i, rank] = scores[ptr[i] + rank - n_unlisted]
             else:
                 leading[i, rank] = leading[i, rank - 1] if rank else 0.0
@@ -157,7 +165,7 @@ def copy_leading(
 
 @kernel
 def apply_weights(values: Floats, weights: Floats, out: Floats) -> None:
-    """Evaluate a linear model, term by term, so that no cutting of the rows changes a digit.
+    """Evaluate a linear model, term by term, so that the blocks of rows do not change a bit.
 
     values : float64 (n, k); weights : float64 (k + 1,), the constant first; out : float64 (n,), written
     """
@@ -169,7 +177,11 @@ def apply_weights(values: Floats, weights: Floats, out: Floats) -> None:
 
 @kernel
 def apply_weights_sparse(ptr: Ints, columns: Labels, values: Floats, weights: Floats, out: Floats) -> None:
-    """Evaluate a linear model of CSR rows with rising columns, to the last bit as `apply_weights` does."""
+    """Evaluate a linear model on CSR rows, with the same bits as `apply_weights`.
+
+    ptr, columns : int64 (n + 1,), (s,), increasing within each row; values : float64 (s,)
+    weights : float64 (k + 1,), the constant first; out : float64 (n,), written
+    """
     for i in range(ptr.size - 1):
         out[i] = weights[0]
         for p in range(ptr[i], ptr[i + 1]):

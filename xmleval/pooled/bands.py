@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.kernels.bands import CHUNK, TRAILING_BITS, WAYS, order_by_band
+from xmleval.kernels.bands import CHUNK, TRAILING_BITS, order_by_band
 from xmleval.kernels.keys import HALF, count_leading_bits
 from xmleval.records import Bools, Ints, Scores
 
@@ -129,5 +129,5 @@ def choose_bands(scores: Scores) -> Bands:
     band_of[first[1:]] = 1
     band_of = np.cumsum(band_of, dtype=np.uint16)
     # by leading bits numbers from 0.0 on come first, and then those below, downwards
-    cell_of = 2 * WAYS * np.concatenate([band_of[half:], band_of[half - 1 :: -1]])
+    cell_of = 2 * np.concatenate([band_of[half:], band_of[half - 1 :: -1]])
     return Bands(np.append(first << TRAILING_BITS, 1 << HALF), cell_of)

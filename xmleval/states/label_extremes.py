@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, exact_mean, saved
-from xmleval.kernels.margins import widen_extremes
+from xmleval.kernels.extremes import widen_extremes
 from xmleval.plan import Plan
 from xmleval.records import Extremes, Floats, Ints, as_score
 from xmleval.results import Results

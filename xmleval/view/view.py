@@ -8,8 +8,8 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums
+from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.keys import find_last, flag_listed
-from xmleval.kernels.margins import find_extremes
 from xmleval.kernels.matching import (
     count_places,
     find_hits,

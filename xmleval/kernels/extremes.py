@@ -1,4 +1,4 @@
-"""Lowest relevant and highest irrelevant scores, of instances and of labels."""
+"""Lowest relevant and highest irrelevant scores of instances and of labels."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 @kernel
 def find_extremes(
-    list_ptr: Ints, scores: Scores, relevant: Bools, n_relevant: Ints, n_labels: int, level: float,
+    list_ptr: Ints, scores: Scores, relevant: Bools, n_relevant: Ints, n_labels: int, unlisted: float,
     lowest: Floats, highest: Floats,
 ) -> None:  # fmt: skip
     """Find the lowest relevant and the highest irrelevant score of each instance.
 
-    list_ptr : int64 (n + 1,); scores, relevant : (s,), in any order within a row; n_relevant : int64 (n,)
-    level : score of the labels that are not listed, NaN where they have none
-    lowest, highest : float64 (n,), written; NaN where there are no pairs, or a label has no score
+    list_ptr : int64 (n + 1,); scores : (s,), relevant : bool (s,), in any order within a row
+    n_relevant : int64 (n,), relevant labels of each row, listed or not
+    unlisted : score of unlisted labels, NaN if they have none
+    lowest, highest : float64 (n,), written; NaN where a row has no pairs, or a label has no score
     """
     for i in range(list_ptr.size - 1):
         lo, hi = list_ptr[i], list_ptr[i + 1]
         lowest[i] = highest[i] = np.nan
         if n_relevant[i] == 0 or n_relevant[i] == n_labels:
             continue
-        if hi - lo < n_labels and np.isnan(level):
+        if hi - lo < n_labels and np.isnan(unlisted):
             continue
-        least, most, n_found = np.inf, -np.inf, 0
+        low, high, n_found = np.inf, -np.inf, 0
         for p in range(lo, hi):
             if relevant[p]:
                 n_found += 1
-                least = min(least, float(scores[p]))
+                low = min(low, float(scores[p]))
             else:
-                most = max(most, float(scores[p]))
+                high = max(high, float(scores[p]))
         n_missing = n_relevant[i] - n_found
         if n_missing:
-            least = min(least, level)
+            low = min(low, unlisted)
         if n_labels - (hi - lo) > n_missing:
-            most = max(most, level)
-        lowest[i], highest[i] = least, most
+            high = max(high, unlisted)
+        lowest[i], highest[i] = low, high
 
 
 @kernel
@@ -46,11 +47,13 @@ def widen_extremes(
     list_ptr: Ints, list_labels: Labels, scores: Scores, relevant: Bools, true_ptr: Ints,
     true_labels: Labels, weight: Floats, ends: Floats, counts: Ints,
 ) -> None:  # fmt: skip
-    """Take the scores of some instances into the extremes of every label.
+    """Update the extremes of every label by the scores of some instances.
 
-    weight : float64 (n,), or (0,); instances that weigh nothing do not count
-    ends : float64 (2, n_labels), lowest relevant and highest irrelevant score, widened
-    counts : int64 (3, n_labels), added to: relevant and irrelevant listed cells, relevant ones
+    list_ptr, list_labels : int64 (n + 1,), (s,); scores : (s,); relevant : bool (s,)
+    true_ptr, true_labels : int64 (n + 1,), (t,)
+    weight : float64 (n,), or (0,) without weights; instances of weight 0 do not count
+    ends : float64 (2, n_labels), lowest relevant and highest irrelevant score so far, updated
+    counts : int64 (3, n_labels), added to: listed relevant, listed irrelevant, and all relevant entries
     """
     for i in range(list_ptr.size - 1):
         if weight.size and weight[i] == 0.0:
