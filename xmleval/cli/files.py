@@ -8,11 +8,13 @@ import math
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
+from xmleval.cached import cached
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
@@ -42,7 +44,8 @@ class Shard(NamedTuple):
     format: Format
 
 
-class Input(NamedTuple):
+@dataclass(frozen=True)
+class Input:
     """What a name on the command line stands for: one file, or several that follow one another."""
 
     name: str
@@ -52,7 +55,13 @@ class Input(NamedTuple):
     @property
     def named(self) -> bool:
         """Whether names of rows or labels stand in it."""
-        return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
+        return None in self._by_number.values()
+
+    @cached
+    def _by_number(self) -> dict[Path, Pieces | None]:
+        """Rows of the files of formats with names, None where there are any: telling may take reading all."""
+        named = ((shard.path, shard.format.named) for shard in self.shards)
+        return {path: readers.by_number(path, self.kind) for path, readers in named if readers}
 
     @property
     def files(self) -> list[Path]:
@@ -61,10 +70,11 @@ class Input(NamedTuple):
 
     def pieces(self) -> Pieces:
         """Return its rows."""
-        return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
+        known = self._by_number
+        return joined([(str(s.path), _pieces(s, self.kind, known.get(s.path))) for s in self.shards])
 
 
-def _pieces(shard: Shard, kind: str) -> Pieces:
+def _pieces(shard: Shard, kind: str, by_number: Pieces | None) -> Pieces:
     known = shard.format
     reader: Callable[[Path], Any] | None = getattr(known, kind)
     if reader is None and known.named is not None and kind == "scores":
@@ -73,6 +83,8 @@ def _pieces(shard: Shard, kind: str) -> Pieces:
         )
     if reader is None:
         raise ValueError(f"{shard.path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    if by_number is not None:
+        return by_number
     return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
 
 

@@ -278,6 +278,10 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)
 
 
+def _by_number(path: Path, kind: str) -> Pieces | None:
+    return None if has_names(path, kind) else arrow_pieces(path, kind)
+
+
 def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     write_parquet(path, data, kind, n_labels=n_labels)
 
@@ -291,7 +295,7 @@ ARROW = Format(
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=arrow_pieces,
-    named=NamedReaders(has_names, read_arrow_truth, read_arrow_scores),
+    named=NamedReaders(_by_number, read_arrow_truth, read_arrow_scores),
     written=(".parquet",),
     write=_write,
 )
