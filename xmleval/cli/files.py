@@ -7,7 +7,6 @@ import glob
 import math
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from xmleval.cached import cached
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
-from xmleval.input.formats.registry import FORMATS, find_input_format, stands_for_file, titles_of
+from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
 
@@ -76,13 +75,11 @@ class Input:
 
 def _pieces(shard: Shard, kind: str, by_number: Pieces | None) -> Pieces:
     known = shard.format
-    reader: Callable[[Path], Any] | None = getattr(known, kind)
-    if reader is None and known.named is not None and kind == "scores":
+    if getattr(known, kind) is None and known.named is not None and kind == "scores":
         raise ValueError(
             f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
         )
-    if reader is None:
-        raise ValueError(f"{shard.path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    reader = reader_of(known, shard.path, kind)
     if by_number is not None:
         return by_number
     return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))

@@ -15,13 +15,6 @@ from xmleval.input.names import Named, NameIndex
 from xmleval.records import Ints
 from xmleval.thresholds import Rule
 
-LABEL_NAMES = click.option(
-    "--labels",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Names of the labels by column, one a line or a JSON list.",
-)
-
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
     """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""

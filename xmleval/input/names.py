@@ -92,14 +92,7 @@ class Named:
     def widened(self, label_names: list[str]) -> Named:
         """Return the same rows with further labels, which none of them has.
 
-        Parameters
-        ----------
-        label_names : list of str
-            Names of all labels, beginning with those of these rows, as predictions like these have them.
-
-        Returns
-        -------
-        Named
+        ``label_names`` are those of all labels, and begin with the names of the labels of these rows.
         """
         if label_names[: len(self.label_names)] != self.label_names:
             raise ValueError("label_names do not begin with the names of the labels that are there")
