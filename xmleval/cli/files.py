@@ -8,12 +8,12 @@ import math
 import os
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from xmleval.cached import cached
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
@@ -56,7 +56,7 @@ class Input:
         """Whether names of rows or labels stand in it."""
         return None in self._by_number.values()
 
-    @cached
+    @cached_property
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
         named = ((shard.path, shard.format.named) for shard in self.shards)
