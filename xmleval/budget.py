@@ -67,19 +67,10 @@ class Budget(NamedTuple):
 
 
 def memory_bytes(argument: str, value: Any) -> int:
-    """Return an amount of memory in bytes.
+    """Return an amount of memory in bytes, or refuse it.
 
-    Parameters
-    ----------
-    argument : str
-        Name of the argument, for messages.
-    value : int or str
-        Bytes, or a number with a unit: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024).
-
-    Raises
-    ------
-    InputError
-        If it is neither, or not positive.
+    It is a number of bytes, or a number with a unit: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB
+    (of 1024).
     """
     if not isinstance(value, str):
         return positive_integer(argument, value)

@@ -65,13 +65,7 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
 
 
 class LabelStatistics:
-    """What `label_statistics` needs of labels, row after row.
-
-    Parameters
-    ----------
-    n_labels : int
-        Number of labels.
-    """
+    """What `label_statistics` needs of labels, row after row."""
 
     def __init__(self, n_labels: int) -> None:
         self.counts: Ints = np.zeros(n_labels, np.int64)
@@ -79,13 +73,7 @@ class LabelStatistics:
         self._longest, self._n_empty = 0, 0
 
     def update(self, truth: Source[Truth]) -> None:
-        """Count some rows, or refuse them.
-
-        Parameters
-        ----------
-        truth : Source of Truth
-            Relevant labels of each instance.
-        """
+        """Count the relevant labels of some rows, or refuse them."""
         rows, checked = held(truth)
         self._evaluator.update(checked)
         self.counts += np.bincount(rows.labels, minlength=self.counts.size)
@@ -94,17 +82,7 @@ class LabelStatistics:
         self._n_empty += int(np.count_nonzero(sizes == 0))
 
     def values(self, trained: Ints | None = None) -> dict[str, float]:
-        """Return the statistics, see `label_statistics`.
-
-        Parameters
-        ----------
-        trained : array of shape (l,), optional
-            Training instances of each label.
-
-        Returns
-        -------
-        dict of str to float
-        """
+        """Return the statistics; ``trained`` are the training instances of each label."""
         counts = self.counts
         present = counts[counts > 0]
         found = {

@@ -17,9 +17,10 @@ import scipy.sparse
 from rich.table import Table
 
 from xmleval.budget import Budget
-from xmleval.cli.evaluate import FILE, split_names
+from xmleval.cli.evaluate import split_names
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
+from xmleval.cli.options import FILE, OUTPUT, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows
@@ -81,15 +82,8 @@ class Timing(NamedTuple):
 )
 @INPUT_FORMAT
 @click.option("--threads", type=click.IntRange(min=1), help="Most threads to use.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
+@format_option()
+@OUTPUT
 def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
     """Measure how fast the predictions in SCORES are evaluated against TRUTH, once both are in memory.
 

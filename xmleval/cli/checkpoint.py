@@ -38,19 +38,10 @@ LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of th
 
 
 class Checkpoint:
-    """A folder that holds how far a stream was counted.
+    """A folder that holds how far a stream was counted, made if it does not exist.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if it does not exist. Files of others in it are left alone.
-    settings : dict
-        What must be the same when the run goes on, as plain JSON values.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made or written.
+    Files of others in it are left alone. ``settings`` are what must be the same when the run goes on, as
+    plain JSON values.
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
@@ -77,10 +68,7 @@ class Checkpoint:
     def load(self, **more: Any) -> tuple[int, list[Evaluator]]:
         """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
 
-        Raises
-        ------
-        ValueError
-            If the checkpoint is damaged, or of a run with other settings.
+        A checkpoint that is damaged, or of a run with other settings, is refused.
         """
         path = self.folder / MANIFEST
         with naming_damage(path, CHECKPOINT):
@@ -123,13 +111,7 @@ class Checkpoint:
             self._took = self._saved_at - start
 
     def save(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
-        """Save evaluators that have counted so many rows.
-
-        Raises
-        ------
-        OSError
-            If the folder cannot be written; the checkpoint before is then still whole.
-        """
+        """Save evaluators that have counted so many rows, or leave the checkpoint before whole."""
         self._generation += 1
         sums: dict[str, str] = {}
         states: list[tuple[str, dict[str, str]]] = []

@@ -13,14 +13,13 @@ import scipy.sparse
 from xmleval.budget import PIECE_BYTES
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named import read_named, read_numbered_truth
+from xmleval.cli.options import FILE, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.cli.stream import naming_rows
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, count_columns
-from xmleval.input.stack import all_cells, stack
-
-FILE = click.Path(path_type=Path)
+from xmleval.input.stack import all_cells, stack, stack_filled
 
 
 @click.command()
@@ -30,9 +29,7 @@ FILE = click.Path(path_type=Path)
     "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
 )
 @click.option("--n-labels", type=click.IntRange(min=1), help="Number of labels, where IN does not tell it.")
-@click.option(
-    "--like", type=FILE, metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores."
-)
+@file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
 @INPUT_FORMAT
 def convert(
     source: Path,
@@ -102,10 +99,10 @@ def _collected(reader: RowReader, kind: str, n_labels: int | None) -> Any:
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)
     depth = max(labels.shape[1] for labels, _ in pieces)
-    labels = np.concatenate([_padded(labels, depth, -1) for labels, _ in pieces])
+    labels = stack_filled([labels for labels, _ in pieces], depth, -1)
     if pieces[0][1] is None:
         return labels, None
-    return labels, np.concatenate([_padded(scores, depth, np.nan) for _, scores in pieces])
+    return labels, stack_filled([scores for _, scores in pieces], depth, np.nan)
 
 
 def _consumed(pieces: list[Any]) -> Iterator[Any]:
@@ -113,7 +110,3 @@ def _consumed(pieces: list[Any]) -> Iterator[Any]:
     pieces.reverse()
     while pieces:
         yield pieces.pop()
-
-
-def _padded(rows: Any, depth: int, filler: float) -> Any:
-    return np.pad(rows, ((0, 0), (0, depth - rows.shape[1])), constant_values=filler)

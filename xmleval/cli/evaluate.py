@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from xmleval.cli.files import FORMAT_HELP
-from xmleval.cli.named import LABEL_NAMES
+from xmleval.cli.options import FILE, LABEL_NAMES, OUTPUT, PER_LABEL, file_option, format_option
 from xmleval.cli.output import write_result
 from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
@@ -19,7 +19,6 @@ from xmleval.metrics import GROUPS
 from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K
 
-FILE = click.Path(path_type=Path)
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 EXCLUDE = (
     ("train", "inverse_propensity"),
@@ -66,18 +65,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     metavar="LIST",
     help="Cutoffs of measures at k that are named without one.",
 )
-@click.option(
+@file_option(
     "--train",
-    type=FILE,
     metavar="Y_TRAIN",
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
-@click.option(
-    "--inverse-propensity",
-    type=FILE,
-    metavar="FILE",
-    help="Inverse propensities: an .npy vector, or one number a line.",
-)
+@file_option("--inverse-propensity", help="Inverse propensities: an .npy vector, or one number a line.")
 @click.option("--a", "a", type=float, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
 @click.option("--b", "b", type=float, help="Constant B of the propensity model.")
 @click.option(
@@ -86,7 +79,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.option(
     "--conventions", type=click.Choice(list(PRESETS)), help="Readings of the formulas where they differ."
 )
-@click.option("--pred", type=FILE, metavar="FILE", help="Predicted sets, for measures of sets.")
+@file_option("--pred", help="Predicted sets, for measures of sets.")
 @click.option(
     "--decision",
     metavar="RULE",
@@ -100,31 +93,14 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(list(WRITERS)),
-    default="table",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option(
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="File for the result, written whole or not at all; default stdout.",
-)
+@format_option(list(WRITERS))
+@OUTPUT
 @click.option(
     "--bounds",
     is_flag=True,
     help="Also print the least and the largest value that any scores of unlisted labels could give.",
 )
-@click.option(
-    "--per-label",
-    type=FILE,
-    metavar="FILE",
-    help="CSV file for the results of every label, written whole or not at all.",
-)
+@PER_LABEL
 @click.option(
     "--memory",
     default=MEMORY,
@@ -134,20 +110,17 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     "rows; more of these goes to temporary files.",
 )
 @LABEL_NAMES
-@click.option(
+@file_option(
     "--exclude",
-    type=FILE,
-    metavar="FILE",
     help="Pairs of a row and a label, by number and one a line, that are taken out of TRUTH and SCORES.",
 )
-@click.option(
+@file_option(
     "--checkpoint",
-    type=FILE,
     metavar="DIR",
     help="Folder to keep the state in every so often; it is removed at the end.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
-@click.option("--save", "state", type=FILE, metavar="FILE", help="File for the state, for `xmleval merge`.")
+@file_option("--save", "state", help="File for the state, for `xmleval merge`.")
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Most threads to use; no value depends on it."
 )  # fmt: skip

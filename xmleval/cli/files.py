@@ -7,7 +7,8 @@ import glob
 import math
 import os
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import click
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
-from xmleval.input.formats.registry import FORMATS, find_input_format, stands_for_file, titles_of
+from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
 
@@ -42,7 +43,8 @@ class Shard(NamedTuple):
     format: Format
 
 
-class Input(NamedTuple):
+@dataclass(frozen=True)
+class Input:
     """What a name on the command line stands for: one file, or several that follow one another."""
 
     name: str
@@ -52,7 +54,13 @@ class Input(NamedTuple):
     @property
     def named(self) -> bool:
         """Whether names of rows or labels stand in it."""
-        return any(s.format.named and s.format.named.has_names(s.path, self.kind) for s in self.shards)
+        return None in self._by_number.values()
+
+    @cached_property
+    def _by_number(self) -> dict[Path, Pieces | None]:
+        """Rows of the files of formats with names, None where there are any: telling may take reading all."""
+        named = ((shard.path, shard.format.named) for shard in self.shards)
+        return {path: readers.by_number(path, self.kind) for path, readers in named if readers}
 
     @property
     def files(self) -> list[Path]:
@@ -61,18 +69,19 @@ class Input(NamedTuple):
 
     def pieces(self) -> Pieces:
         """Return its rows."""
-        return joined([(str(shard.path), _pieces(shard, self.kind)) for shard in self.shards])
+        known = self._by_number
+        return joined([(str(s.path), _pieces(s, self.kind, known.get(s.path))) for s in self.shards])
 
 
-def _pieces(shard: Shard, kind: str) -> Pieces:
+def _pieces(shard: Shard, kind: str, by_number: Pieces | None) -> Pieces:
     known = shard.format
-    reader: Callable[[Path], Any] | None = getattr(known, kind)
-    if reader is None and known.named is not None and kind == "scores":
+    if getattr(known, kind) is None and known.named is not None and kind == "scores":
         raise ValueError(
             f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
         )
-    if reader is None:
-        raise ValueError(f"{shard.path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    reader = reader_of(known, shard.path, kind)
+    if by_number is not None:
+        return by_number
     return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
 
 

@@ -7,26 +7,18 @@ from pathlib import Path
 import click
 
 from xmleval.cli.messages import naming_files
+from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.cli.running import WRITERS, write_labels, written
 from xmleval.evaluator import MEMORY, Evaluator
 
-FILE = click.Path(path_type=Path)
-
 
 @click.command()
 @click.argument("states", type=FILE, nargs=-1, required=True)
-@click.option("--save", "state", type=FILE, metavar="FILE", help="File for the state of all together.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(list(WRITERS)),
-    default="table",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
-@click.option("--per-label", type=FILE, metavar="FILE", help="CSV file for the results of every label.")
+@file_option("--save", "state", help="File for the state of all together.")
+@format_option(list(WRITERS))
+@OUTPUT
+@PER_LABEL
 @click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory for pooled scores.")
 def merge(
     states: tuple[Path, ...],

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import numpy as np
-import scipy.sparse
 
-from xmleval.cli.files import Input, Shard
-from xmleval.input.formats.arrow import EXPECTED, opened
-from xmleval.input.formats.arrow_columns import INSTANCE, find_columns, refuse_null, texts
-from xmleval.input.formats.arrow_names import BATCH_BYTES
-from xmleval.input.formats.format import naming
-from xmleval.input.formats.trec import RUN
-from xmleval.input.formats.trec import SCORES as RUN_EXPECTED
-from xmleval.input.lines import numbered_lines, shown
+from xmleval.cli.files import Input
+from xmleval.input.lines import shown
 from xmleval.input.names import Named, NameIndex
 from xmleval.records import Ints
 from xmleval.thresholds import Rule
-
-LABEL_NAMES = click.option(
-    "--labels",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Names of the labels by column, one a line or a JSON list.",
-)
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
@@ -40,8 +26,11 @@ def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> t
         if len(given.shards) > 1 or own is None or own.scores is None:
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
         read.append(own.scores(given.shards[0].path, found))
-        if read[-1].n_ignored and 0 < read[-1].n_empty == len(found.row_names):
-            _refuse_other_rows(given, found.row_names, truth.name)
+        if read[-1].other_row is not None and found.row_names:
+            raise ValueError(
+                f"{given.name}: no row is one of {truth.name}, as {shown(read[-1].other_row)} is not; "
+                f"expected names like {shown(found.row_names[0])}"
+            )
         found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
     return found, [_widened(named, found.label_names, n_own) for named in read]
 
@@ -51,15 +40,6 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     if len(truth.shards) > 1 or reader is None or reader.truth is None:
         raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names")
     return reader.truth(truth.shards[0].path, labels)
-
-
-def _refuse_other_rows(given: Input, row_names: list[str], truth: str) -> None:
-    names = list(_row_names(given.shards[0]))
-    if not set(names).intersection(row_names):
-        raise ValueError(
-            f"{given.name}: no row is one of {truth}, as {shown(names[0])} is not; expected names like "
-            f"{shown(row_names[0])}"
-        )
 
 
 def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
@@ -112,13 +92,10 @@ def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
 
 def read_scores_alone(given: Input, label_names: list[str], named_by: Path) -> Named:
     """Read scores whose rows and labels have names: rows in the order in which they appear first."""
-    shard = given.shards[0]
-    readers = shard.format.named
+    readers = given.shards[0].format.named
     if len(given.shards) > 1 or readers is None or readers.scores is None:
         raise ValueError(f"{given.name}: expected one file of scores with names")
-    rows = list(dict.fromkeys(_row_names(shard)))
-    none = scipy.sparse.csr_array((len(rows), len(label_names)), dtype=np.uint8)
-    found = readers.scores(shard.path, Named(none, rows, label_names))
+    found = readers.scores(given.shards[0].path, label_names)
     if found.n_new_labels:
         name = shown(found.label_names[len(label_names)])
         raise ValueError(
@@ -126,22 +103,3 @@ def read_scores_alone(given: Input, label_names: list[str], named_by: Path) -> N
             "expected --labels with the names of all"
         )
     return found
-
-
-def _row_names(shard: Shard) -> Iterator[str]:
-    """Yield the name of the row of each entry, or of each list of them."""
-    if shard.format is RUN:
-        with naming(shard.path, RUN_EXPECTED):
-            for _, line in numbered_lines(shard.path):
-                yield from line.split(maxsplit=1)[:1]
-        return
-    with naming(shard.path, EXPECTED), opened(shard.path) as file:
-        _, columns = find_columns(file.schema, "scores", unscored=False)
-        first = 0
-        for batch in file.batches(columns[:1], BATCH_BYTES):
-            if columns[0] in INSTANCE:
-                refuse_null(batch.column(columns[0]), columns[0], first)
-                yield from texts(batch.column(columns[0]), columns[0])
-            else:
-                yield from map(str, range(first, first + batch.num_rows))
-            first += batch.num_rows

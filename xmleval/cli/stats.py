@@ -14,28 +14,20 @@ from rich.table import Table
 from xmleval.budget import PIECE_BYTES
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named import count_named_training, read_numbered_truth
+from xmleval.cli.options import FILE, OUTPUT, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.cli.stream import count_training, read_sets
 from xmleval.input.reader import count_columns
 from xmleval.input.sets import set_rows
 from xmleval.statistics import LabelStatistics
 
-FILE = click.Path(path_type=Path)
-
 
 @click.command()
 @click.argument("truth", type=FILE)
-@click.option("--train", type=FILE, metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
+@file_option("--train", metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
 @INPUT_FORMAT
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the result.",
-)
-@click.option("--output", type=FILE, metavar="FILE", help="File for the result; default stdout.")
+@format_option()
+@OUTPUT
 def stats(
     truth: Path, train: Path | None, input_format: str | None, output_format: str, output: Path | None
 ) -> None:

@@ -62,20 +62,10 @@ def count_rows(
     skipped: int,
     after: Callable[[int], None],
 ) -> None:
-    """Count all rows.
+    """Count all rows, behind those that were counted before.
 
-    Parameters
-    ----------
-    evaluators : sequence of Evaluator, or of what takes rows as they do
-        One for each input of scores, or one if there is none.
-    inputs : Inputs
-        The inputs.
-    budget : Budget
-        Memory, of which a part is for rows that are being read.
-    skipped : int
-        Rows that were counted before.
-    after : callable
-        Called with the number of rows counted so far.
+    There is one evaluator, or other counter, for each input of scores, or one if there is none. ``after`` is
+    called with the number of rows counted so far.
     """
     truth, scores, pred = inputs.readers(budget, evaluators[0].n_labels)
     readers = [truth, *scores, *([pred] if pred else [])]
@@ -135,14 +125,8 @@ def naming_rows(
 ) -> Iterator[None]:
     """Raise errors about arguments as errors about the files that they were read from.
 
-    Parameters
-    ----------
-    readers : dict of str to RowReader or None
-        What each argument was read from.
-    first : int
-        Row that the first row of the arguments is, counted over all files of a reader.
-    files : dict of str to Path or str, optional
-        What other arguments came from.
+    ``readers`` tells what each argument was read from, ``files`` what other arguments came from. The first
+    row of the arguments is row ``first``, counted over all files of a reader.
     """
     names = dict(files or {}) | {argument: reader.name for argument, reader in readers.items() if reader}
     with naming_files(names):

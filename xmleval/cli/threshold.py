@@ -13,7 +13,8 @@ import scipy.sparse
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
-from xmleval.cli.named import LABEL_NAMES, read_scores_alone, rule_for
+from xmleval.cli.named import read_scores_alone, rule_for
+from xmleval.cli.options import FILE, LABEL_NAMES, file_option
 from xmleval.cli.output import check_outputs, write_binary, write_result
 from xmleval.cli.running import open_rows, width_of
 from xmleval.cli.stream import count_rows, naming_rows, progress
@@ -26,11 +27,8 @@ from xmleval.thresholds.fitting import FALLBACKS, Fitting
 from xmleval.thresholds.linear import check_features
 from xmleval.thresholds.rule import BY_CELLS, MEASURES
 
-FILE = click.Path(path_type=Path)
-ROW_FEATURES = click.option(
+ROW_FEATURES = file_option(
     "--features",
-    type=FILE,
-    metavar="FILE",
     help="For row: features of the rows that it is linear in instead, an .npy array or a sparse .npz matrix.",
 )
 
@@ -63,9 +61,7 @@ def threshold() -> None:
 @ROW_FEATURES
 @LABEL_NAMES
 @INPUT_FORMAT
-@click.option(
-    "--output", type=FILE, metavar="RULE", required=True, help="File for the rule, an .npz archive."
-)
+@file_option("--output", metavar="RULE", required=True, help="File for the rule, an .npz archive.")
 def fit(
     truth: Path,
     scores: Path,
@@ -101,24 +97,13 @@ def fit(
 
 @threshold.command(short_help="Apply a rule.")
 @click.argument("scores", type=FILE)
-@click.option(
-    "--rule",
-    "saved",
-    type=FILE,
-    metavar="RULE",
-    required=True,
-    help="File that `xmleval threshold fit` wrote.",
+@file_option(
+    "--rule", "saved", metavar="RULE", required=True, help="File that `xmleval threshold fit` wrote."
 )
 @ROW_FEATURES
 @LABEL_NAMES
 @INPUT_FORMAT
-@click.option(
-    "--output",
-    type=FILE,
-    metavar="SETS",
-    required=True,
-    help="File for the sets, a sparse 0/1 matrix (.npz).",
-)
+@file_option("--output", metavar="SETS", required=True, help="File for the sets, a sparse 0/1 matrix (.npz).")
 def apply(
     scores: Path,
     saved: Path,

@@ -56,27 +56,11 @@ def array_names(archive: zipfile.ZipFile) -> list[str]:
 def read_archive(
     path: Path, wanted: Callable[[str], bool] = lambda name: True, *, in_pieces: str | None = None
 ) -> dict[str, Any]:
-    """Read arrays of an .npz archive.
+    """Read arrays of an .npz archive, those whose name is wanted.
 
-    Parameters
-    ----------
-    path : Path
-        File to read.
-    wanted : callable, optional
-        Tells by name which arrays are read; all of them by default.
-    in_pieces : str, optional
-        Beginning of the names of vectors that are left in the file, to be read in pieces.
-
-    Returns
-    -------
-    dict of str to ndarray or Chunks
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError, zipfile.BadZipFile
-        If it is no such archive, is damaged, holds objects, or promises more than it can hold.
+    Vectors whose names begin with ``in_pieces`` are left in the file, to be read in pieces. An archive that
+    is damaged, holds objects, or promises more than it can hold is refused by ValueError or
+    zipfile.BadZipFile.
     """
     arrays: dict[str, Any] = {}
     with open_archive(path) as archive:
@@ -88,22 +72,9 @@ def read_archive(
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of an .npy file.
+    """Read the shape, whether the order is Fortran's, and the dtype from the header of an .npy file.
 
-    Parameters
-    ----------
-    file : binary file
-        At the start of the header; afterwards at the first byte of data.
-
-    Returns
-    -------
-    tuple
-        Shape, whether the order is Fortran's, and dtype.
-
-    Raises
-    ------
-    ValueError
-        If it is no such header, or the array holds objects.
+    The file is at the start of the header, and afterwards at the first byte of data. Objects are refused.
     """
     try:
         with warnings.catch_warnings():
@@ -125,24 +96,8 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 class StoredArray:
     """An array of an archive, whose rows are read from front to back: mapped from the file, or inflated.
 
-    Parameters
-    ----------
-    path : Path
-        The archive.
-    name : str
-        Name of the array in it.
-
-    Attributes
-    ----------
-    shape, dtype : tuple of int, dtype
-        As its header tells them.
-    fortran : bool
-        Whether it is stored by column; its rows cannot be read then.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name, or its header is none.
+    ``shape`` and ``dtype`` are as its header tells them; ``fortran`` tells whether it is stored by column:
+    its rows cannot be read then.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -196,20 +151,7 @@ class StoredArray:
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
-    """Write arrays as `numpy.savez` does, those in pieces as they come.
-
-    Parameters
-    ----------
-    file : binary file
-        Where to write.
-    arrays : dict of str to ndarray or Chunks
-        Arrays by name.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
+    """Write arrays as `numpy.savez` does, those in pieces as they come."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -41,15 +41,7 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(path: Path) -> Pairs:
-    """Read pairs from a text, packed by gzip or not.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If a line is no pair.
-    """
+    """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
     pairs: list[tuple[int, int, int]] = []
     with naming(path, EXPECTED):
         for number, line in numbered_lines(path):

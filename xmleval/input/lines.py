@@ -64,16 +64,10 @@ def open_text(path: Path) -> Iterator[IO[bytes]]:
 
 
 def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
-    """Yield the rest of a file, about n_bytes of whole lines at a time, each in memory of its own.
+    """Yield the rest of a file, about ``n_bytes`` of whole lines at a time, each in memory of its own.
 
-    Parameters
-    ----------
-    file : binary file
-        At the start of a line.
-    n_bytes : int
-        Most bytes at a time; a longer line comes with whatever follows it in twice the memory.
-    first : int
-        Number of the line there.
+    The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
+    memory.
     """
     room, held, rest = max(n_bytes, 1), 0, np.empty(0, np.uint8)
     while True:

@@ -76,6 +76,8 @@ class Named:
         of their name, and labels at the end that the truth does not name.
     closed : bool
         Whether a list told all labels, so that predictions can have no others.
+    other_row : str or None
+        Of predictions: the name of their first row, where none of theirs is one of the truth.
     """
 
     matrix: Any
@@ -85,18 +87,12 @@ class Named:
     n_ignored: int = 0
     n_new_labels: int = 0
     closed: bool = False
+    other_row: str | None = None
 
     def widened(self, label_names: list[str]) -> Named:
         """Return the same rows with further labels, which none of them has.
 
-        Parameters
-        ----------
-        label_names : list of str
-            Names of all labels, beginning with those of these rows, as predictions like these have them.
-
-        Returns
-        -------
-        Named
+        ``label_names`` are those of all labels, and begin with the names of the labels of these rows.
         """
         if label_names[: len(self.label_names)] != self.label_names:
             raise ValueError("label_names do not begin with the names of the labels that are there")
@@ -164,26 +160,33 @@ class Gathering:
 
     Parameters
     ----------
-    like : Named or None
-        Rows and labels that predictions are brought in line with; None to gather a truth.
+    like : Named, list of str, or None
+        Rows and labels that predictions are brought in line with, or labels alone, where rows stand in the
+        order in which they appear first; None to gather a truth.
     labels : list of str or None
         Names of all labels of a truth, None where it is the truth that tells them.
     """
 
-    def __init__(self, like: Named | None, labels: list[str] | None) -> None:
-        self._like, self._closed = like, labels is not None or (like is not None and like.closed)
-        self._rows = NameIndex(like.row_names if like is not None else ())
-        self._labels = NameIndex(like.label_names if like is not None else labels or ())
-        self._ignored: set[str] = set()
+    def __init__(self, like: Named | list[str] | None, labels: list[str] | None = None) -> None:
+        named = like if isinstance(like, Named) else None
+        self._is_truth, self._own_rows = like is None, named is None
+        self._closed = labels is not None or (named is not None and named.closed)
+        self._rows = NameIndex(named.row_names if named else ())
+        self._labels = NameIndex(like.label_names if isinstance(like, Named) else like or labels or ())
+        self._n_known = len(self._labels)
+        self._ignored: dict[str, None] = {}
+        self._met = False  # whether there was a row of the truth
         self._at = array("q"), array("q"), array("d"), array("q")  # row, label, value, place
 
     def add_row(self, name: str) -> int | None:
         """Return the number of a row, which may stay empty; None where the truth does not have it."""
-        if self._like is None:
+        if self._own_rows:
             return self._rows.add(name)
         row = self._rows.find(name)
         if row is None:
-            self._ignored.add(name)
+            self._ignored[name] = None
+        else:
+            self._met = True
         return row
 
     def add(self, row_name: str, label_name: str, value: float, place: int) -> None:
@@ -217,7 +220,7 @@ class Gathering:
         n_rows, n_labels = len(self._rows), len(self._labels)
         n_empty = n_rows - np.unique(rows).size
         data: NDArray[Any] = values
-        if self._like is None:
+        if self._is_truth:
             kept = values > 0
             rows, labels, data = rows[kept], labels[kept], np.ones(int(kept.sum()), np.uint8)
             n_empty = 0
@@ -225,6 +228,7 @@ class Gathering:
         ptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
         matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
-        n_new = 0 if self._like is None else n_labels - len(self._like.label_names)
+        n_new = 0 if self._is_truth else n_labels - self._n_known
         names = self._rows.names, self._labels.names
-        return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed)
+        other_row = None if self._met else next(iter(self._ignored), None)
+        return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)

@@ -62,18 +62,10 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
 
 
 class RowReader:
-    """Rows of one input.
+    """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the input.
-    pieces : Pieces
-        What it holds.
-    n_bytes : int
-        About how many bytes of rows to read at a time; one more piece is read ahead.
-    n_labels : int or None
-        Number of columns of sparse pieces that do not know it.
+    ``name`` is what messages call it, ``n_labels`` the number of columns of sparse pieces that do not know
+    it.
     """
 
     def __init__(self, name: str, pieces: Pieces, n_bytes: int, n_labels: int | None) -> None:

@@ -54,31 +54,12 @@ def ranking_rows(
 ) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
-    Parameters
-    ----------
-    argument : str
-        Name of the argument, for messages.
-    value : sparse matrix or array, dense array, (labels, scores) pair, or ragged lists
-        Ragged lists only where ``n_labels`` is given; ``scores`` of a pair may be None.
-    n_labels : int or None
-        Number of labels as the caller gave it.
-    known : int
-        Number of labels of the truth.
-    unlisted : float or None
-        Score of labels that are not listed; None ranks them below everything.
-    depth : int or None
-        How many leading labels of a row are needed; None for all.
-    ordered : bool
-        Whether they are needed best first; matrices are then left in the order of their labels.
-
-    Returns
-    -------
-    Source of Ranking
-
-    Raises
-    ------
-    InputError
-        If a score is NaN, ids are out of range or doubled in a row, or shapes disagree.
+    ``argument`` is what messages call ``value``: a sparse matrix or array, a dense array, a (labels, scores)
+    pair whose scores may be None, or, where ``n_labels`` is given, ragged lists. The truth has ``known``
+    labels; ``n_labels`` is what the caller gave. Labels that are not listed score ``unlisted``, None ranks
+    them below everything. The leading ``depth`` labels of a row are needed, all if None, and best first if
+    ``ordered``: if not, matrices are left in the order of their labels. NaN, ids that are out of range or
+    twice in a row, and other shapes are refused.
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)

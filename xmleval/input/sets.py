@@ -27,25 +27,10 @@ from xmleval.records import Truth, label_dtype, row_sizes
 def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None = None) -> Source[Truth]:
     """Accept label sets in any form.
 
-    Parameters
-    ----------
-    argument : str
-        Name of the argument, for messages.
-    value : sparse matrix or array, dense 0/1 array, list of lists of label ids, or Source of Truth
-        Lists of ids only where ``n_labels`` is given; a source, whose rows are checked, is returned as it is.
-    n_labels : int or None
-        Number of labels as the caller gave it.
-    known : int or None
-        Number of labels that another input has settled.
-
-    Returns
-    -------
-    Source of Truth
-
-    Raises
-    ------
-    InputError
-        If anything but 0 and 1 is stored, ids are out of range or doubled, or shapes disagree.
+    ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, lists of label
+    ids where the caller gave ``n_labels``, or a source, whose rows are checked and which is returned as it
+    is. ``known`` labels are what another input has settled. Anything but 0 and 1, ids that are out of range
+    or twice in a row, and other shapes are refused.
     """
     if isinstance(value, Source):
         return value

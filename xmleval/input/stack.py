@@ -39,14 +39,8 @@ def all_cells(dense: NDArray[Any]) -> Any:
 def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
     """Put CSR arrays on top of one another in little more memory than the result takes.
 
-    Parameters
-    ----------
-    pieces : iterable of CSR arrays
-        Each is dropped before the next is asked for.
-    n_labels : int
-        Number of columns, at least; a wider piece widens the result.
-    dtype : dtype
-        Type of the data, at least.
+    Each is dropped before the next is asked for. The result has ``n_labels`` columns at least; a wider piece
+    widens it, as data of another type may widen ``dtype``.
     """
     ptr, labels, data = _Growing(np.int64), _Growing(label_dtype(n_labels)), _Growing(dtype)
     ptr.append(np.zeros(1, np.int64))
@@ -56,6 +50,16 @@ def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
         labels.append(piece.indices)
         data.append(piece.data)
     return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels)
+
+
+def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: Any = None) -> NDArray[Any]:
+    """Return lists one below the other, each filled up to the same width."""
+    whole = np.full((sum(map(len, parts)), width), filler, parts[0].dtype if parts else dtype)
+    first = 0
+    for part in parts:
+        whole[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return whole
 
 
 class _Growing:

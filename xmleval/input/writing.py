@@ -34,14 +34,8 @@ def replacing_text(path: Path) -> Iterator[Any]:
 def canonical(data: Any, kind: str, n_labels: int | None = None) -> Iterator[tuple[int, Any]]:
     """Yield the number of labels as far as it shows, and checked rows, some at a time.
 
-    Parameters
-    ----------
-    data : sparse or dense array, (labels, scores) pair of arrays, or Pieces
-        What `xmleval.evaluate` takes, or what a reader gives.
-    kind : str
-        "truth" for blocks of Truth, "scores" for blocks of Ranking.
-    n_labels : int or None
-        Number of labels where it is known.
+    ``data`` is what `xmleval.evaluate` takes, or what a reader gives; ``kind`` is "truth" for blocks of
+    Truth, "scores" for blocks of Ranking.
     """
     if not isinstance(data, Pieces):
         rows = _rows(data, kind, n_labels)

@@ -98,14 +98,7 @@ def find_labels(path: Path, header: Header) -> list[int]:
 
 
 class LabelReader:
-    """Reads rows of an ARFF file as the columns of their labels.
-
-    Parameters
-    ----------
-    attributes : list of Attribute
-    places : list of int
-        Which of them are labels; that in ``places[c]`` is label c.
-    """
+    """Reads rows of an ARFF file as the columns of their labels; attribute ``places[c]`` is label c."""
 
     def __init__(self, attributes: list[Attribute], places: list[int]) -> None:
         self.n_attributes = len(attributes)
@@ -178,26 +171,10 @@ def read_rows(path: Path, reader: LabelReader, end: int, n_bytes: int) -> Iterat
 
 
 def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
-    """Read the header of an ARFF file and find its labels; the rows are read in pieces.
+    """Read the header of an ARFF file, packed or not, and find its labels; the rows are read in pieces.
 
-    Parameters
-    ----------
-    path : Path
-        File to read, packed by gzip or not; an XML file beside it, or its relation's name, tells which
-        attributes are labels.
-    kind : str
-        ``"truth"``; the format has no scores.
-
-    Returns
-    -------
-    Pieces
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    ValueError
-        If it is damaged, or does not tell its labels.
+    An XML file beside it, or its relation's name, tells which attributes are labels. The format has no
+    scores.
     """
     if kind != "truth":
         raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")

@@ -55,15 +55,16 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
     return _gather(Path(path), "truth", Gathering(None, labels))
 
 
-def read_arrow_scores(path: str | os.PathLike[str], like: Named) -> Named:
+def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     """Read scores of labels that have names, brought in line with the truth.
 
     Parameters
     ----------
     path : path
         A file as `read_arrow_truth` reads it, with a column ``score``, or ``scores`` of lists.
-    like : Named
-        The truth, as `read_arrow_truth` or `read_qrels` reads it.
+    like : Named or list of str
+        The truth, as `read_arrow_truth` or `read_qrels` reads it, or names of labels: rows are
+        then in the order in which they appear first.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named) -> Named:
     ValueError
         If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
     """
-    return _gather(Path(path), "scores", Gathering(like, None))
+    return _gather(Path(path), "scores", Gathering(like))
 
 
 def has_names(path: Path, kind: str) -> bool:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class NamedReaders(NamedTuple):
     """Readers of a format whose rows and labels may have names.
 
-    has_names : tells of a file, and its kind, whether names stand in it; truth : reads relevant labels, the
-    names of all labels given or None; scores : reads predictions, brought in line with a truth
+    by_number : gives the rows of a file, by its kind, or None where names stand in it; truth : reads
+    relevant labels, the names of all labels given or None; scores : reads predictions, brought in line
+    with a truth, or with labels alone
     """
 
-    has_names: Callable[[Path, str], bool]
+    by_number: Callable[[Path, str], Pieces | None]
     truth: Callable[[Path, list[str] | None], Named] | None
-    scores: Callable[[Path, Named], Named] | None
+    scores: Callable[[Path, Named | list[str]], Named] | None
 
 
 @dataclass(frozen=True, kw_only=True)

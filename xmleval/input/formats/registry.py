@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,7 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     ...     read_truth(path).shape
     (2, 3)
     """
-    found, completed = find_format(Path(path), format)
-    if found.truth is None:
-        raise ValueError(f"{path}: a {found.title} holds no truth; expected a {titles_of('truth')}")
-    return found.truth(completed)
+    return _read(Path(path), "truth", format)
 
 
 def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -101,10 +99,20 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     ...     labels.tolist(), scores
     ([[4, 2], [0, -1]], None)
     """
-    found, completed = find_format(Path(path), format)
-    if found.scores is None:
-        raise ValueError(f"{path}: a {found.title} holds no scores; expected a {titles_of('scores')}")
-    return found.scores(completed)
+    return _read(Path(path), "scores", format)
+
+
+def _read(path: Path, kind: str, name: str | None) -> Any:
+    found, completed = find_format(path, name)
+    return reader_of(found, path, kind)(completed)
+
+
+def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path], Any]:
+    """Return the reader of a kind by number, or refuse a file of a format that does not hold it."""
+    reader: Callable[[Path], Any] | None = getattr(known, kind)
+    if reader is None:
+        raise ValueError(f"{path}: a {known.title} holds no {kind}; expected a {titles_of(kind)}")
+    return reader
 
 
 def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:

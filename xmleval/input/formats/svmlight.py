@@ -23,26 +23,10 @@ MOST_LABELS = 10**MOST_DIGITS
 
 
 def svmlight_pieces(path: Path, kind: str) -> Pieces:
-    """Read the labels of a multi-label svmlight file some rows at a time.
+    """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
 
-    Parameters
-    ----------
-    path : Path
-        File to read; compressed by gzip or not. Comments, blank lines and ``qid:`` tokens are passed over.
-    kind : {"truth"}
-        Such a file holds no scores.
-
-    Returns
-    -------
-    Pieces
-        Of CSR arrays of uint8 with rising ids, each as wide as the largest id so far needs.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is empty. Anything else is found when the rows are read.
+    Comments, blank lines and ``qid:`` tokens are passed over. Pieces are CSR arrays of uint8 with rising ids,
+    each as wide as the largest id so far needs.
     """
     assert kind == "truth"
     with naming(path, EXPECTED), open_text(path):

@@ -29,6 +29,7 @@ from xmleval.input.formats.arrow_names import has_names, read_arrow_scores, read
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.pieces import Pieces
+from xmleval.input.stack import stack_filled
 from xmleval.records import Ints, label_dtype
 
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
@@ -39,29 +40,11 @@ CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to
 def arrow_pieces(path: Path, kind: str, n_labels: int | None = None) -> Pieces:
     """Look into a Parquet or Arrow file; its rows are read in pieces.
 
-    Parameters
-    ----------
-    path : Path
-        With a row for each instance, its columns ``labels`` and ``scores`` are lists: labels best first,
-        read as arrays of (labels, scores) where -1 fills a row up, scores None where there is no such
-        column. Relevant labels, and scores of a file with columns ``instance`` (or ``row``), ``label`` and
-        ``score``, are sparse arrays; instances are then numbers from 0 that do not fall.
-    kind : str
-        "truth" or "scores".
-    n_labels : int, optional
-        Number of labels, where the schema's metadata does not tell it as ``n_labels``. Without either,
-        sparse arrays are as wide as the labels so far.
-
-    Returns
-    -------
-    Pieces
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is damaged, its columns are others, or pyarrow is not installed.
+    With a row for each instance, its columns ``labels`` and ``scores`` are lists: labels best first, read as
+    arrays of (labels, scores) where -1 fills a row up, scores None where there is no such column. Relevant
+    labels, and scores of a file with columns ``instance`` (or ``row``), ``label`` and ``score``, are sparse
+    arrays; instances are then numbers from 0 that do not fall. Where neither ``n_labels`` nor the metadata of
+    the schema tells the number of labels, sparse arrays are as wide as the labels so far.
     """
     with naming(path, EXPECTED), opened(path) as file:
         lists, columns = find_columns(file.schema, kind, unscored=True)
@@ -247,20 +230,10 @@ def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
     with naming(path, EXPECTED):
         if n_rows * width > CELLS_FOR_NOTHING + CELLS_PER_ENTRY * n_entries:
             raise ValueError(f"a row of {width} labels, where {n_rows} rows have {n_entries}")
-    labels = _stacked([labels for labels, _ in found], width, -1, np.int64)
+    labels = stack_filled([labels for labels, _ in found], width, -1, np.int64)
     if "scores" not in columns:
         return labels, None
-    return labels, _stacked([scores for _, scores in found], width, np.nan, np.float32)
-
-
-def _stacked(parts: list[NDArray[Any]], width: int, filler: float, dtype: Any) -> NDArray[Any]:
-    """Return lists one below the other, each filled up to the same width."""
-    whole = np.full((sum(map(len, parts)), width), filler, parts[0].dtype if parts else dtype)
-    first = 0
-    for part in parts:
-        whole[first : first + len(part), : part.shape[1]] = part
-        first += len(part)
-    return whole
+    return labels, stack_filled([scores for _, scores in found], width, np.nan, np.float32)
 
 
 def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None) -> Any:
@@ -278,6 +251,10 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)
 
 
+def _by_number(path: Path, kind: str) -> Pieces | None:
+    return None if has_names(path, kind) else arrow_pieces(path, kind)
+
+
 def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     write_parquet(path, data, kind, n_labels=n_labels)
 
@@ -291,7 +268,7 @@ ARROW = Format(
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=arrow_pieces,
-    named=NamedReaders(has_names, read_arrow_truth, read_arrow_scores),
+    named=NamedReaders(_by_number, read_arrow_truth, read_arrow_scores),
     written=(".parquet",),
     write=_write,
 )

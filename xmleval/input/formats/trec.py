@@ -14,6 +14,8 @@ import scipy.sparse
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import Gathering, Named
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import whole
 from xmleval.input.writing import canonical, replacing_text
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
@@ -69,7 +71,7 @@ def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) ->
     return _gather(Path(path), JUDGEMENTS, Gathering(None, labels), _judgement)
 
 
-def read_run(path: str | os.PathLike[str], like: Named) -> Named:
+def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     """Read scores from a TREC run, brought in line with the truth.
 
     Parameters
@@ -78,8 +80,9 @@ def read_run(path: str | os.PathLike[str], like: Named) -> Named:
         Lines ``qid Q0 docid rank score tag``, in any order, packed by gzip or not. Ranks are passed over:
         as in trec_eval, the scores give the order (ties go to the label that the truth names first, where
         trec_eval goes by the names, from the last).
-    like : Named
-        The truth, as `read_qrels` reads it.
+    like : Named or list of str
+        The truth, as `read_qrels` reads it, or names of labels: rows are then in the order in which they
+        appear first.
 
     Returns
     -------
@@ -95,7 +98,7 @@ def read_run(path: str | os.PathLike[str], like: Named) -> Named:
     ValueError
         If a line is malformed, scores a label of an instance again, or a score is NaN.
     """
-    return _gather(Path(path), SCORES, Gathering(like, None), _scoring)
+    return _gather(Path(path), SCORES, Gathering(like), _scoring)
 
 
 def _gather(
@@ -143,36 +146,47 @@ def _scoring(fields: list[str]) -> tuple[str, str, float]:
     return row, label, score
 
 
-def has_names(path: Path, kind: str) -> bool:
-    """Tell whether instances and labels of qrels are called otherwise than by their numbers from 0."""
-    rows: set[int] = set()
-    with naming(path, JUDGEMENTS):
-        for _, line in numbered_lines(path):
-            fields = line.split(maxsplit=MOST_FIELDS)
-            if len(fields) != 4:
-                continue  # blank, or refused where it is read
-            if not (_is_number(fields[0]) and _is_number(fields[2])):
-                return True
-            rows.add(int(fields[0]))
-    return max(rows, default=-1) != len(rows) - 1
+class _FoundNameError(Exception):
+    """What stops reading qrels by number."""
+
+
+class _GapError(ValueError):
+    """Numbers of instances that leave some out."""
+
+
+def qrels_by_number(path: Path, kind: str) -> Pieces | None:
+    """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
+    try:
+        return whole(_by_number(_gather(path, JUDGEMENTS, Gathering(None), _numbered_judgement)))
+    except (_FoundNameError, _GapError):
+        return None
 
 
 def read_numbered_qrels(path: Path) -> Any:
     """Read qrels whose names are the numbers of their rows and labels, as `write_qrels` writes them."""
     named = read_qrels(path)
     with naming(path, "instances and labels that are called by their numbers, from 0"):
-        rows, labels = _numbers("instance", named.row_names), _numbers("label", named.label_names)
-        if rows.size and rows.max() != rows.size - 1:
-            raise ValueError(f"instance {rows.max()}, of {rows.size}")
-        matrix = named.matrix.tocoo()
-        shape = rows.size, int(labels.max(initial=-1)) + 1
-        place = rows[matrix.row], labels[matrix.col]
-        return scipy.sparse.coo_array((matrix.data, place), shape=shape).tocsr()
+        return _by_number(named)
 
 
 def _is_number(name: str) -> bool:
     plain = name.isascii() and name.isdecimal() and len(name) <= MOST_DIGITS
     return plain and str(int(name)) == name
+
+
+def _numbered_judgement(fields: list[str]) -> tuple[str, str, float]:
+    if len(fields) == 4 and not (_is_number(fields[0]) and _is_number(fields[2])):
+        raise _FoundNameError
+    return _judgement(fields)
+
+
+def _by_number(named: Named) -> Any:
+    rows, labels = _numbers("instance", named.row_names), _numbers("label", named.label_names)
+    if rows.size and rows.max() != rows.size - 1:
+        raise _GapError(f"instance {rows.max()}, of {rows.size}")
+    matrix = named.matrix.tocoo()
+    shape = rows.size, int(labels.max(initial=-1)) + 1
+    return scipy.sparse.coo_array((matrix.data, (rows[matrix.row], labels[matrix.col])), shape=shape).tocsr()
 
 
 def _numbers(kind: str, names: list[str]) -> Any:
@@ -279,7 +293,7 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     sibling="run",
     truth=read_numbered_qrels,
-    named=NamedReaders(has_names, read_qrels, None),
+    named=NamedReaders(qrels_by_number, read_qrels, None),
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(
@@ -288,6 +302,6 @@ RUN = Format(
     files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
     sibling="qrels",
-    named=NamedReaders(lambda path, kind: True, None, read_run),
+    named=NamedReaders(lambda path, kind: None, None, read_run),
     write=lambda path, data, kind, n_labels: write_run(path, data),
 )

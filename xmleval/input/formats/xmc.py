@@ -50,28 +50,12 @@ class Header(NamedTuple):
 
 
 def xmc_pieces(path: Path, kind: str) -> Pieces:
-    """Read a file of the Extreme Classification Repository some rows at a time.
+    """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
-    Parameters
-    ----------
-    path : Path
-        File to read; compressed by gzip or not.
-    kind : {"truth", "scores"}
-        Truth is what lies before the features, or every label with a value other than 0; scores are all
-        stored values, zeros included.
-
-    Returns
-    -------
-    Pieces
-        Of CSR arrays with rising ids. Scores are float64; truth is uint8, or float64 where other values
-        than 0 and 1 are stored.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If its first line is no such header. Anything else is found when the rows are read.
+    Truth is what lies before the features, or every label with a value other than 0; scores are all stored
+    values, zeros included. Pieces are CSR arrays with rising ids: scores in float64; truth in uint8, or in
+    float64 where other values than 0 and 1 are stored. The first line is read at once; faults of others are
+    found with the rows.
     """
     with naming(path, EXPECTED[kind]), open_text(path) as file:
         header = _read_header(file, kind)

@@ -1,0 +1,36 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(path_type=Path)
+Decorator = Callable[[Any], Any]
+
+
+def file_option(*names: str, help: str, metavar: str = "FILE", required: bool = False) -> Decorator:
+    """Return an option that takes a file."""
+    return click.option(*names, type=FILE, metavar=metavar, required=required, help=help)
+
+
+def format_option(forms: Sequence[str] = ("table", "json")) -> Decorator:
+    """Return the option for the form of the result."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(forms),
+        default="table",
+        show_default=True,
+        help="Form of the result.",
+    )
+
+
+OUTPUT = file_option("--output", help="File for the result, written whole or not at all; default stdout.")
+PER_LABEL = file_option(
+    "--per-label", help="CSV file for the results of every label, written whole or not at all."
+)
+LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
