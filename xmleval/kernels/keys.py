@@ -27,20 +27,6 @@ def rank_of(bits: int) -> int:
 
 
 @kernel
-def flag_relevant(list_ptr: Ints, true_ptr: Ints, positions: Ints, relevant: Bools) -> None:
-    """Flag the listed entries that are relevant.
-
-    list_ptr, true_ptr : int64 (n + 1,)
-    positions : int64 (t,), 1-based place of each relevant label in its row's list, 0 where it is not listed
-    relevant : bool (s,), False at first
-    """
-    for i in range(true_ptr.size - 1):
-        for t in range(true_ptr[i], true_ptr[i + 1]):
-            if positions[t]:
-                relevant[list_ptr[i] + positions[t] - 1] = True
-
-
-@kernel
 def flag_by_comparing(row: Labels, truth: Labels, flags: Bools) -> None:
     """Flag the entries of a row that are among a few labels.
 
