@@ -360,9 +360,10 @@ class Evaluator:
         names : collection of str
             Their canonical names.
         """
-        settings = self._counting.settings
-        asked = [(spec, explicit) for spec, explicit in settings.asked if spec.name not in names]
-        self._counting.settings = replace(settings, asked=asked)
+        before = self._counting
+        asked = [(spec, explicit) for spec, explicit in before.settings.asked if spec.name not in names]
+        settings = replace(before.settings, asked=asked)
+        self._counting = Counting(settings, before.work, before.block_rows)  # copies may have the other
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and other processes get."""

@@ -40,7 +40,8 @@ NAMES = [
     "auc.micro(bits=8)",
 ]
 STATES = [
-    "rank_profile", "row_sums", "label_totals", "score_runs", "key_counts", "label_extremes", "label_sets", "gaps",
+    "rank_profile", "row_sums", "label_totals", "score_runs", "key_counts", "label_extremes", "label_sets",
+    "gaps",
 ]  # fmt: skip
 INLINE, WORKERS = {"threads": 1}, {"threads": 2, "block_rows": 7}
 
@@ -316,6 +317,15 @@ def test_copies_count_for_themselves(how: str, memory: Any) -> None:
     assert [other.compute().to_json(), one.compute().to_json()] == wanted[1:]
     assert json.loads(one.merge(other).compute().to_json())["n_rows"] == 3 * N_ROWS
     assert other.compute().to_json() == wanted[1]
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_what_a_copy_leaves_out_stays_with_the_others(how: str) -> None:
+    one = empty()
+    other = COPIES[how](one)
+    other.leave_out(NAMES[1:])
+    assert [spec.name for spec in other.asked] == NAMES[:1]
+    assert [spec.name for spec in one.asked] == NAMES
 
 
 # --------------------------------------------------------------------------------------- rows that wait
