@@ -40,7 +40,7 @@ def test_saved_is_loaded(case: str, weight: Any, tmp_path: Path) -> None:
         loaded.update(T, S, sample_weight=weight)
         found, expected = loaded.compute(), ev.compute()
         assert (found.to_json(), str(found)) == (expected.to_json(), str(expected))
-        if ev._settings.keep_rows:
+        if ev.settings["keep_rows"]:
             np.testing.assert_equal(found.per_row(), expected.per_row())
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 

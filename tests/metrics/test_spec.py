@@ -25,7 +25,8 @@ def names(metrics: Any, *ks: Any) -> list[str]:
     ("text", "canonical"),
     [
         ("p@5", "p@5"), ("P@5", "p@5"), ("precision@5", "p@5"), ("prec@5", "p@5"), (" P @ 5 ", "p@5"),
-        ("nDCG@5", "ndcg@5"), ("ndcg@all", "ndcg@all"), ("RR@All", "mrr@all"), ("recall@3", "r@3"), ("R@3", "r@3"), ("hits@3", "hit@3"),
+        ("nDCG@5", "ndcg@5"), ("ndcg@all", "ndcg@all"), ("nDCG @ All", "ndcg@all"), ("RR@all", "mrr@all"),
+        ("recall@3", "r@3"), ("R@3", "r@3"), ("hits@3", "hit@3"),
         ("success@3", "hit@3"), ("RR@10", "mrr@10"), ("MAP_R@3", "map_r@3"), ("Rcap@3", "rcap@3"),
         ("PSP@3", "psp@3"), ("psprecision@3", "psp@3"), ("PSRecall@3", "psr@3"), ("PSnDCG@3", "psndcg@3"),
         ("psndcg_repo@3", "psdcg@3"), ("psndcg_raw@3", "psndcg_raw@3"), ("ap.samples", "lrap"),
@@ -139,7 +140,9 @@ XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1
     ("metrics", "expected"),
     [
         (None, XMC), ("xmc", XMC), ([" XMC "], XMC), ("p@2", ["p@2"]), (["p"], ["p@1", "p@3", "p@5"]),
-        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]), (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
+        (["P", "nDCG"], ["p@1", "p@3", "p@5", "ndcg@1", "ndcg@3", "ndcg@5"]),
+        (["ndcg@all", "mrr"], ["ndcg@all", "mrr@1", "mrr@3", "mrr@5"]),
+        (("lrap", "p@2", "lrap", "P@2"), ["lrap", "p@2"]),
         (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
         ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
         ("curves", [

@@ -193,7 +193,7 @@ def last_runs(memory: str, *sizes: int) -> list[ScoreRuns]:
     """Return the scores of an evaluator whose compute is the last to read them, after updates of rows."""
     rng = np.random.default_rng(2)
     evaluator = Evaluator(AUC, n_labels=50, memory=memory, threads=1, block_rows=10)
-    evaluator._work = evaluator._work._replace(last=True)
+    evaluator._counting.work = evaluator._counting.work._replace(last=True)
     found = []
     for rows in sizes:
         truth = (rng.random((rows, 50)) < 0.2).astype(int)
