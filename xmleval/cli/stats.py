@@ -12,7 +12,7 @@ import scipy.sparse
 from rich.table import Table
 
 from xmleval.budget import PIECE_BYTES
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels
 from xmleval.cli.named import count_named_training, read_numbered_truth
 from xmleval.cli.options import FILE, OUTPUT, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
@@ -62,6 +62,7 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
 def _values(given: Input, train: Input | None) -> dict[str, float]:
     pieces = given.pieces()
     n_labels = count_columns(pieces, PIECE_BYTES)
+    refuse_many_labels(given.name, n_labels)
     found = LabelStatistics(n_labels)
     if not read_sets("y_true", given.name, pieces, n_labels, PIECE_BYTES, found.update):
         found.update(set_rows("y_true", scipy.sparse.csr_array((0, n_labels), dtype=np.uint8), None))
