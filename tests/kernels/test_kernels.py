@@ -62,7 +62,7 @@ def test_sort_up(seed: int, size: int, before: int) -> None:
 @given(sizes=sizes, seed=seeds, float_type=float_types, int_type=int_types)
 def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_type: Any) -> None:
     rng = np.random.default_rng(seed)
-    ptr, ids = csr([rng.permutation(200)[:size].tolist() for size in sizes], int_type)
+    ptr, ids = csr([rng.permutation(500)[:size].tolist() for size in sizes], int_type)
     scores = rng.choice(LEVELS, ids.size).astype(float_type)
     want = [
         sorted(zip(*row, strict=True), key=lambda item: -item[1])

@@ -14,7 +14,6 @@ SPLIT_LOW = 1.5  # the same for 2^-52
 LARGEST_SUM = 2.0**33  # up to it, sums of multiples of 2^-20 are exact in float64
 MOST_TERMS = 1 << 21  # up to it, sums of remainders below 2^-20 are exact as well
 INSERTED = 32  # depth up to which insertion beats sorting all values
-COUNTED = 24  # relevant labels of a row up to which counting misses as well beats a branch
 
 
 @kernel
@@ -54,14 +53,10 @@ def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
     """
     depth = hits.shape[1] - 1
     for i in range(true_ptr.size - 1):
-        n = true_ptr[i + 1] - true_ptr[i]
-        slot = slots[n]
+        slot = slots[true_ptr[i + 1] - true_ptr[i]]
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            rank = ranks[t]
-            if n > COUNTED and not 0 < rank <= depth:
-                continue
-            rank = rank if rank <= depth else 0
-            hits[slot, rank] += 1
+            rank = ranks[t] if ranks[t] <= depth else 0
+            hits[slot, rank] += 1  # misses too: a branch would be mispredicted
 
 
 @kernel
@@ -96,8 +91,6 @@ def sum_exact_gains(
             row[t] = propensity[true_labels[first + t]]
         for t in range(n):
             rank = ranks[first + t]
-            if n > COUNTED and not 0 < rank <= n_hit_ranks:
-                continue  # a long row has few hits: the branch is well predicted
             rank = rank if rank <= n_hit_ranks else 0
             high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
             gains[slot, rank, 0] += high
