@@ -69,16 +69,6 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
     return Pieces(header.n_rows, header.n_labels, read)
 
 
-def read_truth(path: Path) -> Any:
-    """Read the labels of every row."""
-    return _read_whole(path, "truth")
-
-
-def read_scores(path: Path) -> Any:
-    """Read the labels of every row and their scores."""
-    return _read_whole(path, "scores")
-
-
 def _read_whole(path: Path, kind: str) -> Any:
     pieces = xmc_pieces(path, kind)
     assert pieces.n_labels is not None
@@ -253,8 +243,8 @@ XMC = Format(
     title="text file of the Extreme Classification Repository",
     files="NAME.txt, NAME.txt.gz",
     extensions=(".txt", ".txt.gz"),
-    truth=read_truth,
-    scores=read_scores,
+    truth=partial(_read_whole, kind="truth"),
+    scores=partial(_read_whole, kind="scores"),
     pieces=xmc_pieces,
     write=lambda path, data, kind, n_labels: write_xmc(path, as_sparse(data, kind, n_labels), kind),
 )
