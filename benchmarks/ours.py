@@ -71,8 +71,6 @@ def evaluated(
 
 def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
     """Sort the stored scores and no more, a part on each thread. Nobody who sorts can be faster."""
-    from xmleval.threads import available_processors
-
     threads = threads or available_processors()  # as an evaluation
     parts = np.array_split(workload.scores.ravel(), threads)
     pool = ThreadPoolExecutor(threads)
@@ -82,6 +80,13 @@ def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
         return {}
 
     return Prepared({"all": call}, workload.scores.nbytes)
+
+
+def available_processors() -> int:
+    """Return how many threads an evaluation takes."""
+    from xmleval import threads  # here, because earlier versions do not have it
+
+    return threads.available_processors()
 
 
 def n_bytes(given: Any) -> int:

@@ -8,10 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 TIMED = """
 import time
@@ -25,78 +23,60 @@ import numpy as np
 from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 """ + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
+ROOT = Path(__file__).resolve().parents[1]
 COLD_RUNS = 3  # each compiles everything anew
 
 
+class Case(NamedTuple):
+    """Arguments of a new Python: a script that prints its seconds, or a command, which takes them as a whole.
+
+    A cold one starts where nothing was compiled.
+    """
+
+    words: list[str]
+    cold: bool = False
+
+
+def cases() -> dict[str, Case]:
+    """Return what is measured, by its name."""
+    found = {
+        "import xmleval": Case(["-c", IMPORT]),
+        "from xmleval import evaluate": Case(["-c", IMPORT_EVALUATE]),
+        "first evaluate, kernels compiled before": Case(["-c", FIRST_CALL]),
+        "first evaluate of the group xmc, nothing compiled": Case(["-c", FIRST_CALL], cold=True),
+        "xmleval --help": Case(["-m", "xmleval", "--help"]),
+        "xmleval metrics": Case(["-m", "xmleval", "metrics"]),
+    }
+    if "XMLEVAL_DATA" in os.environ:
+        folder = Path(os.environ["XMLEVAL_DATA"]) / "bibtex"
+        files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
+        words = ["-m", "xmleval", "evaluate", *files[:2], "--train", files[2]]
+        found["xmleval evaluate on bibtex, kernels compiled before"] = Case(words)
+        found["xmleval evaluate on bibtex, nothing compiled"] = Case(words, cold=True)
+    return found
+
+
 def measure_startup(runs: int) -> dict[str, Any]:
-    """Return the median seconds of each measurement by its name."""
+    """Return the median seconds of each case by its name."""
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as warm:
-        for name, script in (
-            ("import xmleval", IMPORT),
-            ("from xmleval import evaluate", IMPORT_EVALUATE),
-            ("first evaluate, kernels compiled before", FIRST_CALL),
-        ):
-            found[name] = median(partial(printed, script, warm), runs)
-        found["first evaluate of the group xmc, nothing compiled"] = statistics.median(
-            cold(FIRST_CALL) for _ in range(COLD_RUNS)
-        )
-        for words in (["--help"], ["metrics"]):
-            found[" ".join(["xmleval", *words])] = median(partial(command, words, warm), runs)
-        if "XMLEVAL_DATA" in os.environ:
-            words = on_bibtex(Path(os.environ["XMLEVAL_DATA"]))
-            found["xmleval evaluate on bibtex, kernels compiled before"] = median(
-                partial(command, words, warm), runs
-            )
-            found["xmleval evaluate on bibtex, nothing compiled"] = statistics.median(
-                cold_command(words) for _ in range(COLD_RUNS)
-            )
+        for name, case in cases().items():
+            if not case.cold:
+                measure(case, warm)  # which compiles
+            n_runs = COLD_RUNS if case.cold else runs
+            found[name] = statistics.median(measure(case, warm) for _ in range(n_runs))
     return {"seconds": found}
 
 
-def median(measure: Callable[[], float], runs: int) -> float:
-    """Return the median of several measurements after one that does not count."""
-    measure()
-    return statistics.median(measure() for _ in range(runs))
-
-
-def on_bibtex(data: Path) -> list[str]:
-    """Return the command that computes the default measures of CSR scores."""
-    folder = data / "bibtex"
-    files = [str(folder / name) for name in ("Y_test.npz", "scores_pecos.npz", "Y_train.npz")]
-    return ["evaluate", *files[:2], "--train", files[2]]
-
-
-def printed(script: str, cache: str) -> float:
-    """Return the seconds that a script prints in a new process."""
-    return float(process(["-c", script], cache))
-
-
-def command(words: list[str], cache: str) -> float:
-    """Return the seconds of a whole process of the command line."""
-    start = time.perf_counter()
-    process(["-m", "xmleval", *words], cache)
-    return time.perf_counter() - start
-
-
-def cold(script: str) -> float:
-    """Return the seconds that a script prints where nothing was compiled before."""
-    with tempfile.TemporaryDirectory() as empty:
-        return printed(script, empty)
-
-
-def cold_command(words: list[str]) -> float:
-    """Return the seconds of a whole process where nothing was compiled before."""
-    with tempfile.TemporaryDirectory() as empty:
-        return command(words, empty)
-
-
-def process(words: list[str], cache: str) -> str:
-    """Run Python with a folder for compiled kernels, and return what it prints."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+def measure(case: Case, warm: str, root: Path = ROOT) -> float:
+    """Return the seconds of a case, with the package of a folder and compiled kernels in another."""
+    if case.cold:
+        with tempfile.TemporaryDirectory() as empty:
+            return measure(case._replace(cold=False), empty, root)
+    environment = os.environ | {"NUMBA_CACHE_DIR": warm, "PYTHONPATH": str(root)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
-    root = Path(__file__).resolve().parents[1]
+    start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=True
+        [sys.executable, *case.words], cwd=root, env=environment, capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return float(done.stdout) if case.words[0] == "-c" else time.perf_counter() - start

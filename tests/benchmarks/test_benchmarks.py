@@ -13,7 +13,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import growth, machine, run, side_by_side, spilling, startup, streaming, tables, threads
+from benchmarks import (
+    growth,
+    machine,
+    run,
+    side_by_side,
+    spilling,
+    startup,
+    streaming,
+    tables,
+    threads,
+    torture,
+    versions,
+)
+from benchmarks.checkout import ROOT
 from benchmarks.comparisons import FAMILIES
 from benchmarks.workloads import SIZES, generate
 from xmleval import Evaluator, states
@@ -28,7 +41,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "BUDGET", 0.0)
     monkeypatch.setattr(threads, "BUDGET", 0.0)
     monkeypatch.setattr(threads, "available_processors", lambda: 2)
-    monkeypatch.setattr(startup, "median", lambda measure, runs: measure())
     monkeypatch.setattr(startup, "COLD_RUNS", 1)
 
 
@@ -127,6 +139,45 @@ def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(found["seconds"]) == 8
     assert all(value > 0 for value in found["seconds"].values())
     assert "| import xmleval | " in (tmp_path / "tables.md").read_text()
+
+
+def test_versions_are_timed_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"TURN": 0.0, "ENOUGH": 0.0, "LEAST_ROUNDS": 2}.items():
+        monkeypatch.setattr(versions, name, value)
+    lines = "^sets W1$|^at_k_matrix W2, 1 thread$|^import xmleval$"
+    file = tmp_path / "versions.json"
+    words = [str(ROOT), "--lines", lines, "--scale", "0.001", "--output", str(file)]
+    assert versions.main(words) in (0, 1)  # so small and so few rounds, times tell nothing
+    found = json.loads(file.read_text())
+    assert [one["line"] for one in found["lines"]] == ["sets W1", "at_k_matrix W2, 1 thread"]
+    assert [one["line"] for one in found["startup"]] == ["import xmleval"]
+    assert all(one["differ"] == [] for one in found["lines"])
+    assert all(len(seconds) == 2 for one in found["lines"] for seconds in one["rounds"].values())
+    assert "\ngeometric mean without start-up: " in capfd.readouterr().out
+
+
+def test_missed_targets_are_told() -> None:
+    line = {"line": "at_k_lists W2", "old": 1.0, "new": 1.1, "ratio": 1.1, "differ": []}
+    text, missed = versions.report([line], [])
+    assert missed
+    assert "1.100  over\n" in text
+    text, missed = versions.report([line | {"ratio": 1.04}, line | {"line": "sets W1", "ratio": 1.05}], [])
+    assert not missed
+    text, missed = versions.report([line | {"ratio": 1.0, "differ": ["p@1"]}], [])
+    assert missed
+    assert "values differ: p@1" in text
+
+
+def test_faults_are_raised_and_counted(tmp_path: Path) -> None:
+    file = tmp_path / "torture.json"
+    words = ["--share", "0.004", "--kinds", "alarm", "allocation", "--scenarios", "ranked lists"]
+    torture.main([*words, "--output", str(file)])
+    counts = json.loads(file.read_text())["counts"]
+    assert counts["alarm"]["raised"] >= 8
+    assert counts["allocation"]["raised"] >= 2
+    assert all(each["hangs"] == each["crashes"] == 0 for each in counts.values())
 
 
 @pytest.mark.parametrize("name", SIZES)

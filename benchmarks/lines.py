@@ -1,0 +1,86 @@
+"""The lines of the published tables, timed in a process that `benchmarks.versions` starts for each version.
+
+Every line of standard input asks for a line of the tables, which is then prepared, or for a turn of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xmleval
+from benchmarks import ours
+from benchmarks.comparisons import FAMILIES
+from benchmarks.serve import run
+from benchmarks.threads import CASES, Case
+from benchmarks.workloads import Workload
+
+FORMER = {"inverse_propensity": "propensity"}  # what arguments were called in earlier versions
+
+
+class Line(NamedTuple):
+    """What a line times, and the most threads."""
+
+    case: Case
+    threads: int | None
+
+
+def published() -> dict[str, Line]:
+    """Return all lines by title; one that is in two tables, once."""
+    cases: dict[str, Case] = {}
+    for family, each in FAMILIES.items():
+        given = each.libraries["xmleval"].keywords["given"]  # type: ignore[attr-defined]
+        for workload in each.workloads:
+            cases[f"{family} {workload}"] = Case(each.metrics, given, workload, each.depth)
+    for title, case in CASES.items():
+        if case.metrics and case not in cases.values():
+            cases[f"{title}, {case.workload}"] = case
+    return {
+        f"{title}{words}": Line(case, threads)
+        for title, case in cases.items()
+        for words, threads in (("", None), (", 1 thread", 1))
+    }
+
+
+def prepare(line: Line, workload: Workload) -> ours.Prepared:
+    """Return the call of a line, with the names that this version of the package has."""
+
+    def given(workload: Workload) -> dict[str, Any]:
+        known = inspect.signature(xmleval.evaluate).parameters
+        arguments = line.case.given(workload).items()
+        return {name if name in known else FORMER[name]: value for name, value in arguments}
+
+    return ours.evaluated(workload, given, line.case.metrics, line.threads)
+
+
+def folder_of(folder: Path, workload: str, depth: int) -> Path:
+    """Return where a workload is saved."""
+    return folder / f"{workload}_{depth}"
+
+
+def main() -> None:
+    """Answer until standard input ends: python -m benchmarks.lines FOLDER, which has the workloads."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    lines, folder = published(), Path(sys.argv[1])
+    kept: tuple[str, int] | None = None
+    workload: Workload | None = None
+    prepared: ours.Prepared | None = None
+    for request in map(json.loads, sys.stdin):
+        if "line" in request:
+            line, prepared = lines[request["line"]], None
+            if kept != line.case[2:]:
+                kept, workload = line.case[2:], None  # the last one is freed first
+                workload = Workload.load(kept[0], folder_of(folder, *kept))
+            assert workload is not None
+            prepared = prepare(line, workload)
+            run(prepared, 0)  # compiles, or loads compiled kernels
+        assert prepared is not None
+        runs, values = run(prepared, request["seconds"])
+        found = {name: value.hex() for name, value in values.items()}
+        print(json.dumps([statistics.median(one["all"] for one in runs), found]), file=answers, flush=True)

@@ -1,0 +1,198 @@
+"""Two versions of the project beside one another: python -m benchmarks.versions OLD_CHECKOUT --help.
+
+Every line of the published tables is timed with both in the same run: a process for each version, in turns,
+so that a busy moment of the machine falls on both; "new/old" is the median of the ratios of the rounds.
+Values must agree to the last bit. Start-up is timed in new processes, in turns, too. The exit code is 1 where
+values differ or a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import startup
+from benchmarks.checkout import ROOT, command_with
+from benchmarks.lines import FORMER, Line, folder_of, published
+from benchmarks.machine import Machine
+from benchmarks.workloads import generate
+
+TURN = 0.05  # seconds of calls in a turn, one call at least
+LEAST_ROUNDS, MOST_ROUNDS, ENOUGH = (
+    7,
+    25,
+    1.0,
+)  # rounds of a line, seconds for more
+MOST, MOST_AT_K, MOST_MEAN = 1.2, 1.05, 1.05  # targets of new/old
+AT_K = re.compile(r"at_k_\w+ W[234]")
+VERSIONS = ("old", "new")
+
+
+class Version:
+    """The process that times one version."""
+
+    def __init__(self, checkout: Path, folder: str) -> None:
+        self.process = subprocess.Popen(
+            command_with(checkout, "lines", folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def turn(self, **request: Any) -> tuple[float, dict[str, str]]:
+        """Return the median seconds of a turn, and the values."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"seconds": TURN, **request}) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"a version ended with exit code {self.process.wait()}")
+        seconds, values = json.loads(answer)
+        return seconds, values
+
+    def seconds(self) -> float:
+        """Return the median seconds of a turn."""
+        return self.turn()[0]
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Time two versions, print and write what was found, and return 1 where a target is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("old", type=Path, help="checkout of the version to compare with")
+    parser.add_argument("--lines", default="", help="regular expression of the lines to time")
+    parser.add_argument("--list", action="store_true", help="list the lines and do no more")
+    parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
+    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "versions.json")
+    args = parser.parse_args(arguments)
+    checkouts = {"old": args.old.resolve(), "new": ROOT}
+    lines = {title: line for title, line in published().items() if re.search(args.lines, title)}
+    processes = {title: case for title, case in startup.cases().items() if re.search(args.lines, title)}
+    if args.list:
+        print(*lines, *processes, sep="\n")
+        return 0
+    machine = Machine(args.scale)
+    records = time_lines(checkouts, lines, args.scale)
+    started = time_startup(checkouts, processes)
+    found = {"machine": machine.describe(), "lines": records, "startup": started}
+    args.output.write_text(json.dumps(found, indent=1) + "\n")
+    text, missed = report(records, started)
+    print(text)
+    return int(missed)
+
+
+def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float) -> list[dict[str, Any]]:
+    """Time lines, those of one workload after another."""
+    records = []
+    with tempfile.TemporaryDirectory() as folder:
+        versions = {name: Version(checkout, folder) for name, checkout in checkouts.items()}
+        for workload, depth in dict.fromkeys(line.case[2:] for line in lines.values()):
+            place = folder_of(Path(folder), workload, depth)
+            place.mkdir()
+            generate(workload, depth, scale).save(place)
+            for title, line in lines.items():
+                if line.case[2:] == (workload, depth):
+                    records.append({"line": title, **time_line(versions, title)})
+            for file in place.iterdir():
+                file.unlink()
+        for version in versions.values():
+            version.close()
+    return records
+
+
+def time_line(versions: dict[str, Version], title: str) -> dict[str, Any]:
+    """Time one line with both versions in turns."""
+    old, new = (versions[name].turn(line=title)[1] for name in VERSIONS)
+    found = in_turns({name: version.seconds for name, version in versions.items()}, LEAST_ROUNDS)
+    return {**found, "differ": [name for name in old if old[name] != new[name]]}
+
+
+def in_turns(calls: dict[str, Callable[[], float]], least: int) -> dict[str, Any]:
+    """Return the median seconds by version, the median of their ratios, and what each round took."""
+    rounds: dict[str, list[float]] = {name: [] for name in VERSIONS}
+    until = time.perf_counter() + ENOUGH
+    for number in range(MOST_ROUNDS):
+        for name in VERSIONS:
+            rounds[name].append(calls[name]())
+        if number + 1 >= least and time.perf_counter() > until:
+            break
+    found: dict[str, Any] = {name: statistics.median(seconds) for name, seconds in rounds.items()}
+    found["ratio"] = statistics.median(new / old for old, new in zip(*rounds.values(), strict=True))
+    print(".", end="", file=sys.stderr, flush=True)
+    return {**found, "rounds": rounds}
+
+
+def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> list[dict[str, Any]]:
+    """Time new processes of both versions in turns."""
+    records = []
+    known = {name: argument_names(checkout) for name, checkout in checkouts.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for title, case in cases.items():
+            calls: dict[str, Callable[[], float]] = {}
+            for name, checkout in checkouts.items():
+                own = case._replace(words=[spelled(word, known[name]) for word in case.words])
+                calls[name] = partial(startup.measure, own, f"{folder}/{name}", checkout)
+                if not case.cold:
+                    calls[name]()  # compiles
+            records.append(
+                {"line": title, **in_turns(calls, startup.COLD_RUNS if case.cold else LEAST_ROUNDS)}
+            )
+    return records
+
+
+def argument_names(checkout: Path) -> set[str]:
+    """Return what the arguments of `evaluate` are called in a version."""
+    script = "import inspect, xmleval\nprint(*inspect.signature(xmleval.evaluate).parameters)"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def spelled(script: str, known: set[str]) -> str:
+    """Return a script with the names of arguments that a version has."""
+    for name, former in FORMER.items():
+        script = script if name in known else script.replace(f"{name}=", f"{former}=")
+    return script
+
+
+def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tuple[str, bool]:
+    """Return what was found as text, and whether a target is missed."""
+    rows, missed = [], False
+    for record in [*records, *started]:
+        over = record["ratio"] > (MOST_AT_K if AT_K.match(record["line"]) else MOST)
+        notes = ["over"] * over + [f"values differ: {', '.join(record['differ'])}"] * bool(
+            record.get("differ")
+        )
+        missed |= bool(notes)
+        seconds = "".join(f"{record[name]:>11.3g}" for name in VERSIONS)
+        rows.append(f"{record['line']:62}{seconds}{record['ratio']:>9.3f}  {'; '.join(notes)}".rstrip())
+    head = f"{'line':62}{'old, s':>11}{'new, s':>11}{'new/old':>9}"
+    text = "\n".join([head, *rows])
+    if records:
+        mean = math.exp(statistics.fmean(math.log(record["ratio"]) for record in records))
+        missed |= mean > MOST_MEAN
+        text += f"\ngeometric mean without start-up: {mean:.3f}, at most {MOST_MEAN}"
+    text += (
+        f"\ntargets: report at k of W2 to W4 {MOST_AT_K}, all others {MOST}: {'missed' if missed else 'met'}"
+    )
+    return text, missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
