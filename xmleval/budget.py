@@ -1,4 +1,4 @@
-"""Memory: amounts of it, and what it is split into."""
+"""Memory sizes: parsing, and the shares given to each use."""
 
 from __future__ import annotations
 
@@ -12,66 +12,62 @@ UNITS = {
     **{f"{letter}b": 1000 ** (i + 1) for i, letter in enumerate("kmgt")},
     **{f"{letter}ib": 1024 ** (i + 1) for i, letter in enumerate("kmgt")},
 }
-PIECE_BYTES = 1 << 26  # of rows of a file that are read at a time where no memory is given
+PIECE_BYTES = 1 << 26  # rows of a file read at a time if no memory limit is given
 
 
 class Budget(NamedTuple):
-    """Shares of an amount of memory, all in bytes: fractions of memory are chosen here and nowhere else.
+    """Shares of a memory limit, all in bytes; no other module chooses fractions of memory.
 
-    The command line keeps half of its memory for rows that are read and gives the rest to its evaluators.
-    An evaluator holds pooled scores in three quarters of its own and leaves the last one for sorting them.
+    The command line uses half for reading rows and gives the rest to its evaluators. An evaluator uses three
+    quarters of its share for pooled scores and the rest for sorting them.
     """
 
     memory: int
 
     def piece(self, n_inputs: int) -> int:
-        """Return the size of a piece of each of several inputs: one is in use, and one is read ahead."""
+        """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""
         return max(1, self.memory // 2 // (2 * n_inputs))
 
     def evaluator(self, n_evaluators: int) -> int:
-        """Return what each of several evaluators may use."""
+        """Return the share of each of several evaluators."""
         return max(1, self.memory // 2 // max(1, n_evaluators))
 
     @property
     def lone_piece(self) -> int:
-        """Rows that are read at a time from an input that is read by itself."""
+        """Size of a piece of an input read alone."""
         return max(1, self.memory // 8)
 
     @property
     def waiting(self) -> int:
-        """Blocks that are not counted yet."""
+        """Blocks waiting to be counted."""
         return self.memory // 8
 
     @property
     def held(self) -> int:
-        """Pooled scores that are held before they go to a file."""
+        """Pooled scores held before they are spilled."""
         return self.memory * 3 // 4
 
     @property
     def copied(self) -> int:
-        """The largest array of pooled scores, where it may have to be copied."""
+        """Largest array of pooled scores that may be copied."""
         return self.memory // 16
 
     def sorted(self, threads: int) -> int:
-        """Return the size of the largest array of pooled scores that a thread sorts."""
+        """Return the largest array of pooled scores that one thread sorts."""
         return self.memory // (4 * threads)
 
     @property
     def counted(self) -> int:
-        """Pooled scores that are counted without being sorted into ranges."""
+        """Pooled scores counted without partitioning into ranges."""
         return self.memory // 4
 
     def swept(self, threads: int) -> int:
-        """Return the size of the pooled scores that a thread takes at a time out of counted ranges."""
+        """Return the pooled scores that one thread reads at a time from counted ranges."""
         return self.memory // (16 * threads)
 
 
 def memory_bytes(argument: str, value: Any) -> int:
-    """Return an amount of memory in bytes, or refuse it.
-
-    It is a number of bytes, or a number with a unit: B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB
-    (of 1024).
-    """
+    """Parse an amount of memory: bytes, or a number with a unit, B, kB..TB (1000) or KiB..TiB (1024)."""
     if not isinstance(value, str):
         return positive_integer(argument, value)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)

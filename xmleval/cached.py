@@ -1,4 +1,4 @@
-"""Values that are computed when first asked for."""
+"""A cached property without a lock."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ T = TypeVar("T")
 
 
 class cached(Generic[T]):  # noqa: N801
-    """A property that is computed once for each object, and then an attribute of it.
+    """A property computed on first access and then stored as an attribute.
 
-    Before Python 3.12, `functools.cached_property` lets only one thread at a time compute a property, even of
-    different objects.
+    Before Python 3.12, `functools.cached_property` holds one lock for all instances.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -20,7 +19,7 @@ class cached(Generic[T]):  # noqa: N801
         self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Remember the name of the attribute."""
+        """Store the attribute name."""
         self._name = name
 
     @overload
@@ -30,7 +29,7 @@ class cached(Generic[T]):  # noqa: N801
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object | None, owner: type) -> cached[T] | T:
-        """Compute the value, which then hides this."""
+        """Compute the value and store it, which shadows this descriptor."""
         if instance is None:
             return self
         found = instance.__dict__[self._name] = self._compute(instance)

@@ -1,8 +1,8 @@
-"""Discounts 1 / log2(1 + rank), the same to the last bit on every processor.
+"""Discounts 1 / log2(1 + rank), bit-identical on every processor.
 
-NumPy's and the C library's logarithms differ by a unit in the last place between processors. Here only
-+, -, * and / touch the numbers, which IEEE 754 rounds alike everywhere, in pairs of float64 (high, low) whose
-sum has about twice the digits; the one table of logarithms comes from `decimal`.
+Logarithms of NumPy and the C library differ in the last bit between processors. This module uses only +, -, *
+and /, which IEEE 754 rounds identically everywhere, on pairs of float64 (high, low) with about twice the
+precision. Its table of logarithms comes from `decimal`.
 
 With n = 2^e m, 1 <= m < 2, and c the leading `TABLE_BITS` + 1 bits of m:
 
@@ -23,8 +23,8 @@ TABULATED = 1 << 16  # discounts summed one by one
 FRACTION_BITS, EXPONENT_BIAS = 52, 1023  # of a float64
 TABLE_BITS = 7
 TABLE_UNITS = 2.0**40  # the table's high parts are multiples of 1 / TABLE_UNITS: adding e to them is exact
-SPLITTER = 2.0**27 + 1.0  # halves the 53 bits of a float64
-RANKS_AT_ONCE = 1 << 12  # so that intermediate arrays stay in a level-2 cache
+SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
+RANKS_AT_ONCE = 1 << 12  # keeps intermediate arrays in the level-2 cache
 
 
 def discounts(n: int) -> Floats:
@@ -33,9 +33,9 @@ def discounts(n: int) -> Floats:
 
 
 def discounts_at(ranks: Ints) -> Floats:
-    """Return 1 / log2(1 + rank) for each rank, float64, in the shape of the ranks.
+    """Return 1 / log2(1 + rank) for each rank, float64, in the shape of ``ranks``.
 
-    The logarithm is rounded once, and its reciprocal once more.
+    The logarithm is rounded once, its reciprocal once more.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def discounts_at(ranks: Ints) -> Floats:
 
 
 def _log2(numbers: Floats) -> Floats:
-    """Return log2 of whole numbers, float64 within 2..2^53: correctly rounded below 2^17, as a test shows."""
+    """Return log2 of integers 2..2^53, given as float64; a test shows correct rounding below 2^17."""
     scale, table_high, table_low = _constants()
     bits = numbers.view(np.int64)
     exponent = (bits >> FRACTION_BITS) - EXPONENT_BIAS
@@ -65,7 +65,7 @@ def _log2(numbers: Floats) -> Floats:
     product, rest = _multiply(s, total)
     s_low = ((above - product) - rest) / total
 
-    # 2 / ln(2) * (s + s^3 / 3 + s^5 / 5 + ...): the powers are so small that float64 is enough for them
+    # 2 / ln(2) * (s + s^3 / 3 + s^5 / 5 + ...): float64 suffices for the small higher powers
     square = s * s
     series = s * square * (1 / 3 + square * (1 / 5 + square * (1 / 7 + square / 9)))
     high, low = _multiply(s, scale[0])
@@ -73,7 +73,7 @@ def _log2(numbers: Floats) -> Floats:
 
     whole = exponent + table_high[place]
     result = whole + high
-    lost = high - (result - whole)  # whole >= high, so that this is exact
+    lost = high - (result - whole)  # exact, since whole >= high
     out: Floats = result + (lost + (low + table_low[place]))
     return out
 
@@ -104,7 +104,7 @@ def _constants() -> tuple[tuple[float, float], Floats, Floats]:
 
 @cache
 def tabulated_discounts() -> Floats:
-    """Return the sums of the first discounts, of none to TABULATED of them."""
+    """Return the cumulative sums of the first 0..TABULATED discounts."""
     sums = np.concatenate(([0.0], np.cumsum(discounts(TABULATED))))
     sums.flags.writeable = False
     return sums
@@ -113,13 +113,12 @@ def tabulated_discounts() -> Floats:
 def discount_sums(ranks: Ints) -> Floats:
     """Return the sum of the first discounts for each number of ranks.
 
-    Far down the list it is the integral of ln 2 / ln x, with the Euler-Maclaurin correction of the trapezoid
-    rule, so that memory does not follow the ranks.
+    Beyond the table it is the integral of ln 2 / ln x with the Euler-Maclaurin correction.
     """
     sums = tabulated_discounts()[np.minimum(ranks, TABULATED)]
     far = np.flatnonzero(ranks > TABULATED)
     if far.size:
-        from scipy.special import expi  # costs start-up time that few need
+        from scipy.special import expi  # slow import, rarely needed
 
         x = np.append(ranks[far], TABULATED) + 1.0
         log = np.log(x)

@@ -1,4 +1,4 @@
-"""Reading fixed-point sums."""
+"""Conversion of fixed-point and exact sums to floats, and checks of saved arrays."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exa
 from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.records import Floats, Ints
 
-NO_WEIGHT: Floats = np.empty(0)  # what kernels take where every instance weighs one
+NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
 def saved(arrays: dict[str, Any], name: str, *shape: int | None, dtype: type = np.int64) -> Any:
-    """Return a saved array, its type and shape (None for any length) checked."""
+    """Return a saved array after checking its dtype and shape (None for any length)."""
     array = arrays[name]
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if not fits or array.dtype != dtype:
@@ -33,7 +33,7 @@ def as_floats(limbs: Ints) -> Floats:
 
 
 def as_integer(limbs: Ints) -> int:
-    """Return one fixed-point sum, int64 (4,), as an integer multiple of its last bit."""
+    """Return one fixed-point sum, int64 (4,), as an integer in units of its last bit."""
     total = 0
     for limb in limbs:
         total = (total << BITS) + int(limb)
@@ -41,19 +41,19 @@ def as_integer(limbs: Ints) -> int:
 
 
 def exact_quotient(total: Ints, divisor: Fraction) -> float:
-    """Return an exact sum of float64 terms, int64 (70,), over a positive number, rounded once."""
+    """Return an exact sum, int64 (70,), divided by a positive number and rounded once."""
     up, down = int(total[UP]), int(total[DOWN])
     if up or down:
         return math.nan if up and down else math.inf if up else -math.inf
     whole = sum(int(limb) << WIDTH * place for place, limb in enumerate(total[:N_LIMBS]))
     try:
         return float(Fraction(whole, 1 << LEAST) / divisor)
-    except OverflowError:  # a weighted term may round to more than its share
+    except OverflowError:  # rounded weighted terms can exceed the exact mean
         return math.copysign(math.inf, whole)
 
 
 def exact_mean(values: Floats) -> float:
-    """Return the mean of what is defined, rounded once; NaN where nothing is, or for inf and -inf."""
+    """Return the mean of the values that are not NaN, rounded once; NaN if there are none."""
     total: Ints = np.zeros(SIZE, np.int64)
     add_exact(values, NO_WEIGHT, total)
     n_defined = int(np.count_nonzero(~np.isnan(values)))

@@ -1,4 +1,4 @@
-"""Plan: the measures to compute, and everything their values depend on besides the data."""
+"""Plan: the measures to compute and all that their values depend on besides the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xmleval.records import Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision
 
-GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states that no measure names
+GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states not named by any measure
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
 ORDER = [
@@ -22,7 +22,7 @@ ORDER = [
 
 @dataclass(frozen=True)
 class Plan:
-    """Measures to compute and everything their values depend on besides the data."""
+    """Measures to compute and all that their values depend on besides the data."""
 
     specs: tuple[Spec, ...]
     n_labels: int
@@ -31,37 +31,37 @@ class Plan:
     decision: Decision | None
     weighted: bool
     keep_rows: bool
-    keep_labels: bool = False  # totals under the decision, where there is one
-    keep_curves: bool = False  # curves of each label
+    keep_labels: bool = False  # keep per-label totals under the decision, if any
+    keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
     curve_points: int = 0
-    insisted: frozenset[str] = frozenset()  # specs that were asked for by name
-    left_out: dict[str, Message] = field(default_factory=dict)  # members of groups, and the input they need
+    insisted: frozenset[str] = frozenset()  # specs requested by name
+    left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
 
     def setting(self, spec: Spec) -> Setting:
-        """Return what a spec's formula depends on."""
+        """Return the setting passed to a spec's formula."""
         return Setting(spec.k, dict(spec.params), self.conventions, self.n_labels)
 
     @cached
     def unlisted(self) -> float | None:
-        """Score of unlisted labels; None where they rank below everything."""
+        """Score of unlisted labels; None if they rank below every listed label."""
         return self.conventions.unlisted_score
 
     def decide(self, spec: Spec) -> Decision:
-        """Return the decision rule of a set measure: the top k, or that of the evaluation."""
+        """Return the decision rule of a set measure: the top k, or the evaluation's."""
         decision = self.decision if spec.k is None else Decision("top", float(spec.k))
         assert decision is not None
         return decision
 
     @cached
     def every(self) -> list[Spec]:
-        """The specs and the parts that others are computed from, without repeats."""
+        """The specs and the parts they are computed from, without duplicates."""
         parts = [parse_spec(part) for spec in self.specs for part in spec.metric.parts]
         return list(dict.fromkeys([*self.specs, *parts])) if parts else [*self.specs]
 
     @cached
     def states(self) -> dict[str, tuple[Spec, ...]]:
-        """The states that are counted, and the specs that read each."""
+        """The states to count, and the specs that read each."""
         found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
             if spec.state:
@@ -79,21 +79,21 @@ class Plan:
 
     @cached
     def gapless(self) -> list[Spec]:
-        """The specs that need a score for every label, where unlisted labels have none."""
+        """The specs that need a score for every label, if unlisted labels have none."""
         return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []
 
     def bounded(self, spec: Spec) -> bool:
-        """Tell whether the lowest and the highest value of a spec are wanted, and can be told."""
+        """Return whether bounds of a spec are requested and available."""
         return self.bounds and spec.metric.bounded
 
     @cached
     def reads_scores(self) -> bool:
-        """Whether scores are compared across rows, or by their differences, and not only in order."""
+        """Whether any measure reads score values, not only the order within a row."""
         return "score_runs" in self.states or any("entry scores" in spec.needs for spec in self.every)
 
     @cached
     def depth(self) -> int | None:
-        """Leading labels of a ranking that the measures look at; None for all."""
+        """Depth of the ranking that the measures read; None for all of it."""
         decision = self.decision
         if self.reads_scores or any(spec.metric.whole for spec in self.every):
             return None
@@ -102,16 +102,16 @@ class Plan:
         at_k = [spec.k or 0 for spec in self.every]
         if decision and decision.kind in ("top", "listed"):
             at_k.append(int(decision.value))
-        return min(max([1, *at_k]), self.n_labels)  # one-error looks at the first label
+        return min(max([1, *at_k]), self.n_labels)  # one-error reads the first label
 
     @cached
     def uses_decision(self) -> bool:
-        """Whether the sets of the decision are asked for, not only those at k."""
+        """Whether any measure reads sets predicted by the decision, not only those at k."""
         return self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
 
     @cached
     def ordered(self) -> bool:
-        """Whether labels are needed in order, not only the places of the relevant ones."""
+        """Whether listed labels must be sorted, beyond the ranks of the relevant ones."""
         return self.bounds or self._keeps_decided or any(map(self._decides, self.every))
 
     @property
@@ -119,6 +119,6 @@ class Plan:
         return self.keep_labels and self.decision is not None and self.decision.kind != "pred"
 
     def _decides(self, spec: Spec) -> bool:
-        """Tell whether a spec reads sets that scores are turned into."""
+        """Return whether a spec reads sets derived from scores."""
         of_sets = "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS
         return of_sets and self.decide(spec).kind != "pred"

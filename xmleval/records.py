@@ -1,7 +1,7 @@
-"""The few array records that cross module borders, and their dtypes.
+"""Array records shared between modules, and their dtypes.
 
-A block is a run of consecutive instances in canonical form: labels in CSR order, ``ptr`` always starting
-at 0. Everything below `xmleval.input` sees only these.
+A block holds consecutive rows in canonical form: labels in CSR order, ``ptr`` starting at 0. Code below
+`xmleval.input` sees only these records.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
-Labels = NDArray[Any]  # int32, or int64 where there are more than 2^31 - 1 labels
+Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 
 
 class Truth(NamedTuple):
-    """Label sets of some instances, also used for predicted sets.
+    """Label sets of rows, relevant or predicted.
 
-    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within an instance.
+    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within a row.
     """
 
     ptr: Ints
@@ -31,11 +31,11 @@ class Truth(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Listed labels of some instances, best first, or in any order where ``ordered`` is False.
+    """Listed labels of rows, best first, or in any order if ``ordered`` is False.
 
-    ptr : int64 (n + 1,); labels : (s,); scores : (s,) not increasing within an instance, or None;
-    n_above : int64 (n,), how many entries rank above the labels that are not listed, the leading ones.
-    Without order, earlier ones of equal scores rank above later ones.
+    ptr : int64 (n + 1,); labels : (s,); scores : (s,) nonincreasing within a row, or None;
+    n_above : int64 (n,), number of leading entries that rank above the unlisted labels.
+    If not ordered, earlier entries of equal scores rank first.
     """
 
     ptr: Ints
@@ -46,7 +46,7 @@ class Ranking(NamedTuple):
 
 
 class Propensity(NamedTuple):
-    """Inverse propensities of all labels, float64 (n_labels,), and the least and the largest of them."""
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
 
     values: Floats
     least: float
@@ -54,9 +54,9 @@ class Propensity(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Canonical input of consecutive instances; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
+    """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
-    ``pred`` holds given sets; or, in any order, those of a decision "listed" where unlisted labels compete.
+    ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     """
 
     truth: Truth
@@ -67,7 +67,7 @@ class Block(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Entries of the contingency table, float64 each: per instance, per label or in total."""
+    """Contingency table, float64 each: per row, per label or in total."""
 
     tp: Floats
     fp: Floats
@@ -76,18 +76,18 @@ class Counts(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """Lowest relevant and highest irrelevant scores, of rows or labels, float64 (n,); NaN without pairs."""
+    """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
 
     lowest: Floats
     highest: Floats
 
 
 class Profile(NamedTuple):
-    """Groups of instances with equally many relevant labels, or single instances.
+    """Groups of rows with the same number of relevant labels, or single rows.
 
-    n_relevant : int64 (g,); weight : float64 (g,), instances of each group or their weights;
-    hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for propensities of
-    hits, and of the best labels, or None without propensities.
+    n_relevant : int64 (g,); weight : float64 (g,), total weight of each group;
+    hits : float64 (g, depth), weight of hits at each rank; gains, ideals : the same for the inverse
+    propensities of hits and of the ideal ranking, or None without propensities.
     """
 
     n_relevant: Ints
@@ -98,13 +98,13 @@ class Profile(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What curves of pooled scores say: of all entries together, or of each label, float64 (n,).
+    """Curve statistics of all pooled entries or of each label, float64 (n,).
 
-    Of all entries together, where counts may be of any size, they are arrays of Python integers.
+    Counts of all pooled entries are arrays of Python integers, which cannot overflow.
 
     n_relevant, n_irrelevant : entries; right, level : (relevant, irrelevant) pairs in the right order, and
     tied; precision : sum over relevant entries of the precision at the end of their tie group;
-    peak, threshold : largest F1 of a cut between tie groups, and the lowest score above the cut.
+    peak, threshold : highest F1 of a cut between tie groups, and the lowest score above the cut.
     """
 
     n_relevant: NDArray[Any]
@@ -117,7 +117,7 @@ class Curve(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """Exact numbers of (relevant, irrelevant) pairs: all, surely right, surely tied, and unknown."""
+    """Exact numbers of (relevant, irrelevant) pairs: all, certainly right, certainly tied, unknown."""
 
     pairs: int
     right: int
@@ -126,7 +126,7 @@ class Bracket(NamedTuple):
 
 
 class Chunks(NamedTuple):
-    """A vector that is read in pieces, because it may be larger than memory."""
+    """A vector read in pieces because it may exceed memory."""
 
     dtype: np.dtype[Any]
     size: int
@@ -139,17 +139,17 @@ def label_dtype(n_labels: int) -> np.dtype[Any]:
 
 
 def row_sizes(ptr: Ints) -> Ints:
-    """Return how many entries each row has, int64 (n,), as `np.diff` does, which takes longer to start."""
+    """Return the number of entries of each row, int64 (n,); less call overhead than `np.diff`."""
     return ptr[1:] - ptr[:-1]
 
 
 def as_score(value: float, scores: Scores) -> float:
-    """Return a number rounded to the type of scores, as NumPy compares it with them."""
+    """Return a number rounded to the dtype of scores, as in NumPy comparisons."""
     return float(as_scores(np.float64(value), scores))
 
 
 def as_scores(values: Any, scores: Scores) -> Scores:
-    """Return float64 numbers rounded to the type of scores."""
-    with np.errstate(over="ignore"):  # beyond float32 they are infinite
+    """Return float64 numbers rounded to the dtype of scores."""
+    with np.errstate(over="ignore"):  # overflow to infinity in float32
         rounded: Scores = values.astype(scores.dtype)
     return rounded

@@ -1,4 +1,4 @@
-"""Results: values by name, and what belongs to them."""
+"""Results: values by name, with their intervals, counts and kept details."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from xmleval.records import Floats
 
 @dataclass
 class Results:
-    """Values by name (NaN where they are undefined), and what belongs to them.
+    """Values by name (NaN if undefined), with their intervals, counts and kept details.
 
     Parameters
     ----------
     values : dict of str to float
         Values of the specs.
     intervals : dict of str to tuple of float
-        Lowest and highest value, where the scores do not tell it.
+        Lower and upper bounds, where the scores do not determine the value.
     rows_left_out, labels_left_out : dict of str to int
-        Rows, and labels, that a mean leaves out as undefined, where there are any.
+        Numbers of undefined rows and labels that a mean excludes, if any.
     thresholds : dict of str to float
-        Lowest score that is predicted where a measure looks for the best one.
+        Lowest predicted score, for measures that search for the best threshold.
     rows : dict of str to array
-        Kept values of every row, NaN where a mean leaves the row out.
+        Kept per-row values, NaN for excluded rows.
     labels : dict of str to array
-        Results of every label.
+        Per-label results.
     points : dict of str to array
-        Points of curves, float64 (p, 3): score, relevant and irrelevant entries at or above it.
+        Points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it.
     left_open : dict of str to str
-        Specs without a value because of what the rows turned out to be, and what they need.
+        Specs that the counted rows leave undefined, and the input they need.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class Results:
     left_open: dict[str, str] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
-        """Take over what another state found."""
+        """Add the results of another state."""
         for kind, found in vars(self).items():
             found.update(getattr(other, kind))
 
     def only(self, names: list[str]) -> Results:
-        """Return what belongs to some specs, in their order; results of labels and points stay."""
+        """Return the results of some specs in their order, with all labels and points."""
         kept = Results(labels=self.labels, points=self.points, left_open=self.left_open)
         for kind in ("values", "intervals", "rows_left_out", "labels_left_out", "thresholds", "rows"):
             held = getattr(self, kind)

@@ -1,4 +1,4 @@
-"""Threads: tasks taken in order by this thread and others, and the memory and threads to use."""
+"""Run numbered tasks in several threads."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ T = TypeVar("T")
 
 
 class Work(NamedTuple):
-    """Memory for scores, in bytes, and the most threads to use.
+    """Memory for scores in bytes, and the maximum number of threads.
 
-    ``last`` tells that values are computed once, and what was counted is then dropped: nobody else reads the
-    scores again, so they may be sorted where they are.
+    ``last``: values are computed once and the scores then dropped, so they may be sorted in place.
     """
 
     memory: int
@@ -25,30 +24,27 @@ class Work(NamedTuple):
     last: bool = False
 
     def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
-        """Return what a task gives for each number, in order."""
+        """Return the results of a task for each number, in order."""
         return map_in_turns(task, numbers, self.threads)
 
 
 def available_processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
-    """Let workers take the numbers 0 to n - 1 in order, the first worker in this thread.
+    """Let workers take the numbers 0 to n - 1 in order, the first worker in the calling thread.
 
-    A thread that only waits for the others would take the processor from them each time it looks. Where
-    threads cannot be started, fewer workers do the work. A signal handler may raise at any time: the threads
-    then stop after the number they are at. A thread pool would not do: its locks are held by Python code that
-    such an exception can leave.
+    If a thread cannot be started, fewer workers run. If a signal handler raises, each thread stops after its
+    current number. A thread pool is unsuitable: such an exception can leave its Python-level locks held.
 
     Raises
     ------
     BaseException
-        The first failure by number, for numbers are taken in order; but an interrupt before any failure. No
-        further numbers are then taken.
+        An interrupt, or else the failure with the lowest number. No further numbers are taken after it.
     """
     turn = itertools.count()
     failed: list[tuple[int, BaseException]] = []
@@ -74,7 +70,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
             running.acquire()
             try:
                 _thread.start_new_thread(run, (place, running))
-            except RuntimeError:  # no more threads
+            except RuntimeError:  # thread limit reached
                 break
             started.append((place, running))
         work(workers[0])
@@ -91,7 +87,7 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
 
 
 def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int) -> list[T]:
-    """Return what a task gives for each number, in order."""
+    """Return the results of a task for each number, in order."""
     if threads == 1 or len(numbers) < 2:
         return [task(number) for number in numbers]
     found: list[T | None] = [None] * len(numbers)
@@ -104,10 +100,7 @@ def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int)
 
 
 def when_free(task: Callable[[int], None], numbers: Iterable[int], locks: Sequence[Lock]) -> None:
-    """Do a task for each number, holding the lock of that number; those first whose lock is free.
-
-    locks : by number, or none where nobody else does the same work
-    """
+    """Run a task for each number under that number's lock, free locks first; no locks if unshared."""
     left = list(numbers)
     while left:
         number = next((number for number in left if locks and not locks[number].locked()), left[0])

@@ -99,7 +99,7 @@ LISTS = [
     (LABELS.astype(float), None, "indices", "float64 of shape (4, 2)"),
     (LABELS[0], None, "indices", "int32 of shape (2,)"),
     (np.array([["a"]]), None, "indices", "...does not hold real numbers..."),
-    (np.array([[None]]), None, "indices", "...Python objects, which are never read..."),
+    (np.array([[None]]), None, "indices", "...Python objects are not supported..."),
     (LABELS, SCORES[:3], "scores", "...shape (3, 2)"),
     (LABELS, SCORES.astype(complex), "scores", "...does not hold real numbers..."),
 ]
@@ -109,16 +109,16 @@ LISTS_IN_ARCHIVES: list[tuple[dict[str, Any], str]] = [
     ({"scores": SCORES[:3]}, "scores is float32 of shape (3, 2), for indices of shape (4, 2)"),
     ({"scores": SCORES > 0}, "scores is bool of shape (4, 2), for indices of shape (4, 2)"),
     ({"scores": SCORES.astype(complex)}, "scores is complex128 of shape (4, 2), for indices of shape (4, 2)"),
-    ({"scores": SCORES.astype(object)}, "scores.npy holds Python objects, which are never read"),
-    ({"indices": LABELS.astype(object)}, "indices.npy holds Python objects, which are never read"),
+    ({"scores": SCORES.astype(object)}, "scores.npy: Python objects are not supported"),
+    ({"indices": LABELS.astype(object)}, "indices.npy: Python objects are not supported"),
     ({"indices": None, "scores": None, "labels": LABELS}, "no array 'format' in it"),
 ]
 DAMAGES: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda held: held[:-5], "27 bytes of data where the header promises 32"),
     (lambda held: held + b"more", "36 bytes of data where the header promises 32"),
-    (lambda held: held[:40], "no NumPy array (..."),
-    (lambda held: b"garbage" * 9, "no NumPy array (the magic string is not correct..."),
-    (lambda held: pickle.dumps([1]) * 3, "no NumPy array (the magic string is not correct..."),
+    (lambda held: held[:40], "not a NumPy array (..."),
+    (lambda held: b"garbage" * 9, "not a NumPy array (the magic string is not correct..."),
+    (lambda held: pickle.dumps([1]) * 3, "not a NumPy array (the magic string is not correct..."),
     (lambda held: b"", "the file is empty"),
 ]
 NO_HEADERS = [
@@ -128,14 +128,14 @@ NO_HEADERS = [
         "impossible array, float64 of shape (0, 99999999999999999999)",
     ),
     ("{'descr': '|V0', 'fortran_order': False, 'shape': (3,)}", "impossible array, |V0 of shape (3,)"),
-    ("{'descr': 'nonsense', 'fortran_order': False, 'shape': (3,)}", "no NumPy array (..."),
-    ("{'descr': '<f8', 'shape': (3,)}", "no NumPy array (..."),
-    ("[1, 2]", "no NumPy array (..."),
-    ("(((", "no NumPy array (..."),
-    ("{'descr': '<f8', \n 'shape': '''", "no NumPy array (..."),
-    ("(" * 5000, "no NumPy array (..."),
-    ("-" * 9000 + "1", "no NumPy array (its header cannot be parsed)"),
-    ("\0\0\0", "no NumPy array (..."),
+    ("{'descr': 'nonsense', 'fortran_order': False, 'shape': (3,)}", "not a NumPy array (..."),
+    ("{'descr': '<f8', 'shape': (3,)}", "not a NumPy array (..."),
+    ("[1, 2]", "not a NumPy array (..."),
+    ("(((", "not a NumPy array (..."),
+    ("{'descr': '<f8', \n 'shape': '''", "not a NumPy array (..."),
+    ("(" * 5000, "not a NumPy array (..."),
+    ("-" * 9000 + "1", "not a NumPy array (its header cannot be parsed)"),
+    ("\0\0\0", "not a NumPy array (..."),
 ]
 
 
@@ -215,7 +215,7 @@ def header(shape: str, descr: str = "<f8") -> str:
     return f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}"
 
 
-OBJECTS, NO_ARCHIVE = "holds Python objects, which are never read", "not a zip archive"
+OBJECTS, NO_ARCHIVE = "Python objects are not supported", "not a zip archive"
 ONLY_TRUTH, ONLY_SCORES = ("truth",), ("scores",)
 FAULTS = [
     *(Fault("Y.npz", parts(**change), said, BOTH, *others) for change, said, *others in PARTS),
@@ -223,18 +223,18 @@ FAULTS = [
     Fault("Y.npz", b"", "the file is empty"),
     Fault("Y.npz", b"not an archive at all" * 20, NO_ARCHIVE),
     Fault("Y.npz", pickle.dumps([1, 2, 3]), NO_ARCHIVE),
-    Fault("Y.npz", parts(data=np.array([{}, None], dtype=object)), f"data.npy {OBJECTS}"),
+    Fault("Y.npz", parts(data=np.array([{}, None], dtype=object)), f"data.npy: {OBJECTS}"),
     Fault("Y.npz", lambda path: np.savez(path, scores=DENSE), "no array 'format' in it", ONLY_TRUTH),
     Fault("Y.npz", lambda path: zipfile.ZipFile(path, "w").close(), "no array 'format' in it"),
     Fault(
         "Y.npz",
         archive(npy(header("(1000000000000,)"), b"12345678")),
-        "data.npy holds 8000000000000 bytes of data by its header, 8 by its entry",
+        "data.npy: the header declares 8000000000000 bytes of data, the archive 8",
     ),
-    Fault("Y.npz", promising_more(), "data.npy promises 2147483648 bytes that it cannot hold"),
-    Fault("Y.npz", sharing(), "its entries promise more bytes than the file holds"),
+    Fault("Y.npz", promising_more(), "data.npy: impossible uncompressed size of 2147483648 bytes"),
+    Fault("Y.npz", sharing(), "the archive members exceed the size of the file"),
     *(
-        Fault("Y.npz", archive(b"\0" * 10_000, method), "data.npy is compressed by a method that NumPy...")
+        Fault("Y.npz", archive(b"\0" * 10_000, method), "data.npy: unsupported compression method")
         for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
     ),
     *(
@@ -242,7 +242,7 @@ FAULTS = [
         if name == "m_indices.npy"
         else Fault(name, archive(npy(header, b"12345678")), f"{start}...{said}", kinds)
         for header, said in NO_HEADERS
-        for name, start, kinds in (("Y.npz", "data.npy holds ", BOTH), ("m_indices.npy", "", ONLY_SCORES))
+        for name, start, kinds in (("Y.npz", "data.npy: ", BOTH), ("m_indices.npy", "", ONLY_SCORES))
     ),
     *(
         Fault(f"m_{which}.npy", listed(which, change), said, ONLY_SCORES)
@@ -259,7 +259,7 @@ FAULTS = [
         Fault(
             "m.npz",
             archive(npy(header(shape, "<i4"), LABELS.tobytes()), method, "indices.npy"),
-            "indices.npy holds ... bytes of data by its header, 32 by its entry",
+            "indices.npy: the header declares ... bytes of data, the archive 32",
             ONLY_SCORES,
         )
         for shape in ("(1000000000000, 5)", "(4, 3)", "(3, 2)")

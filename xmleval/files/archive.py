@@ -1,4 +1,4 @@
-"""Reading .npz archives that may lie: no pickle, no promise believed before it is checked."""
+"""Read and write .npz archives: no pickle, and sizes are checked because archives are untrusted."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from xmleval.records import Chunks
 
-DEFLATE_LIMIT = 1100  # deflate cannot shrink more than about 1032 times
+DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
 
 
 @contextlib.contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open an .npz archive none of whose members promises more than the file can hold."""
+    """Open an .npz archive after checking that its member sizes are plausible for the file."""
     try:
         archive = zipfile.ZipFile(path)
-    except NotImplementedError as error:  # of a zip version
+    except NotImplementedError as error:  # unsupported zip version
         raise ValueError(str(error)) from None
     except zipfile.BadZipFile:
         with open(path, "rb") as file:
@@ -38,29 +38,27 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     with archive:
         members = archive.infolist()
         if sum(info.compress_size for info in members) > path.stat().st_size:
-            raise ValueError("its entries promise more bytes than the file holds")
+            raise ValueError("the archive members exceed the size of the file")
         for info in members:
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"{info.filename} is compressed by a method that NumPy does not write")
+                raise ValueError(f"{info.filename}: unsupported compression method")
             if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
-                raise ValueError(f"{info.filename} promises {info.file_size} bytes that it cannot hold")
+                raise ValueError(f"{info.filename}: impossible uncompressed size of {info.file_size} bytes")
         yield archive
 
 
 def array_names(archive: zipfile.ZipFile) -> list[str]:
     """Return the names of the arrays in an archive."""
-    names = dict.fromkeys(archive.namelist())  # the last one of a name counts
+    names = dict.fromkeys(archive.namelist())  # of duplicate names, the last is read
     return [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
 
 def read_archive(
     path: Path, wanted: Callable[[str], bool] = lambda name: True, *, in_pieces: str | None = None
 ) -> dict[str, Any]:
-    """Read arrays of an .npz archive, those whose name is wanted.
+    """Read the wanted arrays of an .npz archive; those named ``in_pieces...`` as `Chunks`.
 
-    Vectors whose names begin with ``in_pieces`` are left in the file, to be read in pieces. An archive that
-    is damaged, holds objects, or promises more than it can hold is refused by ValueError or
-    zipfile.BadZipFile.
+    Raise ValueError or zipfile.BadZipFile if it is damaged, contains objects or declares impossible sizes.
     """
     arrays: dict[str, Any] = {}
     with open_archive(path) as archive:
@@ -72,32 +70,31 @@ def read_archive(
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the shape, whether the order is Fortran's, and the dtype from the header of an .npy file.
+    """Read shape, Fortran order and dtype from the header of an .npy file, up to the first byte of data.
 
-    The file is at the start of the header, and afterwards at the first byte of data. Objects are refused.
+    Raise ValueError for a damaged header or a dtype with Python objects.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+            warnings.simplefilter("ignore")  # headers written by Python 2
             major, _ = npy.read_magic(file)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
             shape, fortran, dtype = read(file)
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError, tokenize.TokenError) as error:
-        raise ValueError(f"no NumPy array ({error})") from None
-    except (RecursionError, MemoryError):  # nested brackets without end
-        raise ValueError("no NumPy array (its header cannot be parsed)") from None
+        raise ValueError(f"not a NumPy array ({error})") from None
+    except (RecursionError, MemoryError):  # deeply nested brackets
+        raise ValueError("not a NumPy array (its header cannot be parsed)") from None
     if dtype.hasobject:
-        raise ValueError("Python objects, which are never read")
+        raise ValueError("Python objects are not supported")
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
-        raise ValueError(f"an impossible array, {dtype} of shape {shape}")
+        raise ValueError(f"impossible array, {dtype} of shape {shape}")
     return shape, fortran, dtype
 
 
 class StoredArray:
-    """An array of an archive, whose rows are read from front to back: mapped from the file, or inflated.
+    """An array of an archive, read row by row: memory-mapped, or decompressed as it is read.
 
-    ``shape`` and ``dtype`` are as its header tells them; ``fortran`` tells whether it is stored by column:
-    its rows cannot be read then.
+    ``shape`` and ``dtype`` are those of its header; with ``fortran``, by column, rows cannot be read.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -113,7 +110,7 @@ class StoredArray:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Give a function that returns the next rows, as many as it is told."""
+        """Yield a function that returns the next n rows."""
         row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
         if self._info.compress_type == zipfile.ZIP_STORED:
             yield self._mapped(row_bytes)
@@ -127,7 +124,7 @@ class StoredArray:
                 with _naming_member(self._info):
                     data = b"".join(_pieces(file, n * row_bytes))
                     if len(data) != n * row_bytes:
-                        raise ValueError(f"fewer than the {self.shape[0]} rows that its header promises")
+                        raise ValueError(f"fewer than the {self.shape[0]} rows declared in its header")
                 return np.frombuffer(data, self.dtype).reshape(n, *self.shape[1:])
 
             yield take
@@ -135,7 +132,7 @@ class StoredArray:
     def _mapped(self, row_bytes: int) -> Callable[[int], NDArray[Any]]:
         with open(self.path, "rb") as file:
             file.seek(self._info.header_offset + 26)
-            lengths = file.read(4)  # of the name and of the extra field that stand before the data
+            lengths = file.read(4)  # lengths of the name and of the extra field, which precede the data
             place = file.tell() + sum(struct.unpack("<2H", lengths)) + self._header
 
         def take(n: int) -> NDArray[Any]:
@@ -151,7 +148,7 @@ class StoredArray:
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
-    """Write arrays as `numpy.savez` does, those in pieces as they come."""
+    """Write arrays as `numpy.savez` does, `Chunks` piece by piece."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -162,12 +159,12 @@ def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) 
 
 
 def npy_chunks(path: Path) -> Chunks:
-    """Return a vector in an .npy file, whose data are read when they are asked for."""
+    """Return a vector of an .npy file as `Chunks`, which read it when iterated."""
     with open(path, "rb") as file:
         shape, _, dtype = read_header(file)
         start = file.tell()
         if len(shape) != 1 or os.fstat(file.fileno()).st_size - start != shape[0] * dtype.itemsize:
-            raise ValueError(f"{path} is cut short, or no vector")
+            raise ValueError(f"{path}: truncated, or not a vector")
 
     def read() -> Iterator[NDArray[Any]]:
         with open(path, "rb") as again:
@@ -199,11 +196,11 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
 
 
 def _chunks_of(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Chunks:
-    """Return a vector whose data are read when they are asked for."""
+    """Return a vector of an archive as `Chunks`, which read it when iterated."""
     with _naming_member(info), archive.open(info) as file:
         shape, _, dtype = _checked_header(file, info)
         if len(shape) != 1:
-            raise ValueError(f"an array of shape {shape}")
+            raise ValueError(f"array of shape {shape}, not a vector")
 
     def read() -> Iterator[NDArray[Any]]:
         with zipfile.ZipFile(path) as again, _naming_member(info), again.open(info.filename) as file:
@@ -219,24 +216,24 @@ def _checked_header(file: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, 
     shape, fortran, dtype = read_header(file)
     n_bytes, n_stored = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
     if n_bytes != n_stored:
-        raise ValueError(f"{n_bytes} bytes of data by its header, {n_stored} by its entry")
+        raise ValueError(f"the header declares {n_bytes} bytes of data, the archive {n_stored}")
     return shape, fortran, dtype
 
 
 def _read_chunks(file: IO[bytes], n_bytes: int, step: int = READ_BYTES) -> Iterator[bytes]:
-    """Yield the rest of a file, which is to hold so many bytes, in pieces of ``step``."""
+    """Yield the rest of a file in pieces of ``step``; raise ValueError unless it is ``n_bytes`` long."""
     n_read = 0
     while chunk := b"".join(_pieces(file, step)):
         n_read += len(chunk)
         if n_read > n_bytes:
-            raise ValueError(f"more than the {n_bytes} bytes of data that its header promises")
+            raise ValueError(f"more than the {n_bytes} bytes of data declared in its header")
         yield chunk
     if n_read != n_bytes:
         raise ValueError(f"{n_read} bytes of data, not {n_bytes}")
 
 
 def _pieces(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
-    """Yield so many bytes, in the pieces that the archive gives."""
+    """Yield up to ``n_bytes`` in the pieces that the archive returns."""
     while n_bytes and (piece := file.read(n_bytes)):
         n_bytes -= len(piece)
         yield piece
@@ -247,4 +244,4 @@ def _naming_member(info: zipfile.ZipInfo) -> Iterator[None]:
     try:
         yield
     except (ValueError, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
-        raise ValueError(f"{info.filename} holds {error}") from None  # also encryption
+        raise ValueError(f"{info.filename}: {error}") from None  # also encryption

@@ -1,4 +1,4 @@
-"""Saved evaluators and rules: an .npz archive without pickle, written whole or not at all."""
+"""Saved evaluators and rules: .npz archives without pickle, written atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from xmleval.files.archive import read_archive, write_archive
 
-LARGE = "score_runs/c"  # scores by cells and by columns, which may be larger than memory
+LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -25,7 +25,7 @@ DAMAGE = (
 
 
 class Form(NamedTuple):
-    """A kind of file: how it is marked, its version, and what people call it."""
+    """A kind of saved file: its format mark, version, and name in messages."""
 
     mark: str
     version: int
@@ -38,7 +38,7 @@ RULE = Form("xmleval rule", 2, "saved rule")
 
 
 class Saved(NamedTuple):
-    """What a file holds: plain JSON values, and arrays."""
+    """Contents of a saved file: JSON values and arrays."""
 
     meta: dict[str, Any]
     arrays: dict[str, Any]
@@ -46,11 +46,11 @@ class Saved(NamedTuple):
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a binary file that takes the name ``path`` when the block ends well, and vanishes if not."""
+    """Yield a temporary binary file, renamed to ``path`` on success and deleted on failure."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} exists and is no regular file")
+        raise FileExistsError(f"{path} exists and is not a regular file")
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -59,18 +59,18 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp's file is private; a result should not be
+        os.chmod(name, 0o666 & ~umask)  # mkstemp creates files readable by the owner only
         os.replace(name, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(name)
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, name):
-            raise type(error)(error.errno, error.strerror, str(path)) from None  # a full disk has no name
+            raise type(error)(error.errno, error.strerror, str(path)) from None  # ENOSPC names no file
         raise
 
 
 def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
-    """Write what is to be saved to a temporary name and rename it."""
+    """Write a saved file atomically."""
     meta = json.dumps(
         {"format": form.mark, "version": form.version, "arrays": sorted(saved.arrays), **saved.meta}
     ).encode()
@@ -79,7 +79,7 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 
 
 def load_state(path: Path, form: Form = STATE) -> Saved:
-    """Read what was saved, or say why the file is no such thing."""
+    """Read a saved file; raise ValueError if it is of another kind or version, or damaged."""
     with naming_damage(path, form):
         arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
         meta = json.loads(arrays.pop("meta").tobytes())
@@ -95,7 +95,7 @@ def load_state(path: Path, form: Form = STATE) -> Saved:
 
 @contextlib.contextmanager
 def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
-    """Turn whatever a foreign or damaged file leads to into one message that names the file."""
+    """Convert errors of a foreign or damaged file to a ValueError that names it."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
 def first_difference(
     mine: Any, theirs: Any, name: str = "", where: tuple[str, str] = ("here", "there")
 ) -> str | None:
-    """Say in one line where two settings differ first, and what stands where; None where they do not."""
+    """Describe the first difference of two settings in one line; None if they are equal."""
     if mine == theirs:
         return None
     if isinstance(mine, dict) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
@@ -118,6 +118,6 @@ def first_difference(
     if isinstance(mine, list) and isinstance(theirs, list):
         pairs = list(itertools.zip_longest(mine, theirs))
         mine, theirs = next((a, b) for a, b in pairs if a != b)
-        if isinstance(mine, list) and isinstance(theirs, list):  # a measure, and whether it was named
+        if isinstance(mine, list) and isinstance(theirs, list):  # [measure, whether requested by name]
             mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
     return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"
