@@ -1,4 +1,4 @@
-"""Evaluator: count blocks of data, merge counts, compute values."""
+"""Evaluator: count rows in batches, merge shards, compute values."""
 
 from __future__ import annotations
 
@@ -28,48 +28,25 @@ Spans = tuple[tuple[int, int], ...]
 
 
 class Evaluator:
-    """Streaming evaluation: ``update`` with any blocks of rows, ``merge`` with any other, ``compute``.
+    """Streaming evaluation: `update` with batches of rows, `merge` shards, `compute`.
 
-    Values do not depend on how the rows were cut, on the order of merging or on the number of threads,
-    to the last bit.
+    Values are bit-identical for any batches, any order of merging and any number of threads.
 
     Parameters
     ----------
     metrics : str or iterable of str, optional
-        Names such as ``"p@5"`` or ``"f1.macro"``, and groups such as ``"xmc"`` (the default).
+        See `evaluate`.
     n_labels : int
         Number of labels. Nested lists in `update` are lists of label ids.
-    k : int or iterable of int, default (1, 3, 5)
-        Cutoffs of measures at k that are named without one.
-    inverse_propensity : array of shape (n_labels,), optional
-        Inverse propensities q, see `inverse_propensity`.
-    decision : str or Rule, optional
-        How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"``, or a rule that
-        `xmleval.thresholds.fit` gave.
-    conventions : str, Conventions or dict, optional
-        A preset's name, a record, or fields over the default.
-    unlisted : "below" or float, optional
-        Score of labels without a stored score; overrides the conventions.
-    bounds : bool, default False
-        Report the least and the largest value that measures of the whole ranking may have when unlisted
-        labels take any scores up to the last one of their row.
-    keep_rows : bool, default False
-        Keep every row's values for ``report.per_row()``.
-    keep_labels : bool, default False
-        Keep every label's results for ``report.per_label()``.
-    curve_points : int, optional
-        Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
-    memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", from which pooled scores are kept in temporary files.
-    threads : int, optional
-        Most threads to use; default one per available processor.
-    block_rows : int, optional
-        Rows counted at a time; default by memory.
+    k, inverse_propensity, decision, conventions, unlisted, bounds, keep_rows, keep_labels : optional
+        See `evaluate`.
+    curve_points, memory, threads, block_rows : optional
+        See `evaluate`.
 
     Raises
     ------
     ValueError
-        If a name, a convention or a size is not valid.
+        If an argument is invalid.
 
     Examples
     --------
@@ -132,12 +109,12 @@ class Evaluator:
 
     @property
     def asked(self) -> list[Spec]:
-        """The measures that were asked for, by name or by group."""
+        """The requested measures."""
         return [spec for spec, _ in self._counting.settings.asked]
 
     @property
     def threads(self) -> int:
-        """Most threads to use."""
+        """Maximum number of threads."""
         return self._counting.work.threads
 
     @property
@@ -147,7 +124,7 @@ class Evaluator:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What two evaluators must share to be merged, but for the propensities, as plain JSON values."""
+        """The settings that must agree for merging, except the propensities, as JSON values."""
         return {**self._counting.settings.as_dict(), "propensity": self._counting.settings.constants}
 
     def update(
@@ -159,32 +136,26 @@ class Evaluator:
         sample_weight: Any = None,
         first_row: int | None = None,
     ) -> None:
-        """Count some rows. If anything is refused, nothing of them is counted.
+        """Count rows; if any input is invalid, none of them is counted.
 
         Parameters
         ----------
-        y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; (m, n_labels)
-            Relevant labels of each row.
-        y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists, optional
-            Scores; in a top-k list -1 marks an empty slot and scores may be None.
-        y_pred : as y_true, optional
-            Predicted sets.
-        sample_weight : array of shape (m,), optional
-            Weight of each row: 0, or within 2^-30..2^20.
+        y_true, y_score, y_pred, sample_weight : array-like
+            See `evaluate`.
         first_row : int, optional
-            Number of the first row in the whole data, for kept rows of shards that are merged later;
-            default the number of rows counted so far.
+            Index of the first row in the whole data, to order kept rows of merged shards; default the number
+            of rows counted so far.
 
         Raises
         ------
         ValueError
-            If input is not valid, or differs in kind from that of earlier updates.
+            If input is invalid, or differs in kind from earlier updates.
         """
         rows = y_true, y_score, y_pred, sample_weight, first_row
         self._replace(lambda counted: self._counting.with_rows(counted, *rows))
 
     def merge(self, other: Evaluator) -> Evaluator:
-        """Add what another evaluator counted, in place.
+        """Add the counts of another evaluator in place.
 
         Parameters
         ----------
@@ -194,12 +165,12 @@ class Evaluator:
         Returns
         -------
         Evaluator
-            This one.
+            This evaluator.
 
         Raises
         ------
         ValueError
-            If the two differ; the message names the difference.
+            If they differ; the message names the first difference.
         """
         differs = first_difference(self._counting.settings.as_dict(), other._counting.settings.as_dict())
         if differs:
@@ -211,12 +182,12 @@ class Evaluator:
         return self
 
     def compute(self) -> Report:
-        """Return the values of everything counted so far.
+        """Compute the values of all rows counted so far.
 
         Returns
         -------
         Report
-            Values are NaN where they are undefined.
+            Undefined values are NaN.
 
         Raises
         ------
@@ -231,7 +202,7 @@ class Evaluator:
             return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the evaluator: to a temporary name first, then renamed; no pickle.
+        """Save the evaluator to a file atomically, without pickle.
 
         Parameters
         ----------
@@ -241,24 +212,13 @@ class Evaluator:
         Raises
         ------
         OSError
-            If it cannot be written; an old file is then untouched.
+            If it cannot be written; an existing file is then unchanged.
         """
         with self._lock:
             save_state(Path(path), self.as_saved())
 
     def as_saved(self, *, spill: bool = False) -> Saved:
-        """Return everything that a file is to hold.
-
-        Parameters
-        ----------
-        spill : bool, default False
-            Move pooled scores to disk first, where they do not change, for who saves again and again.
-
-        Returns
-        -------
-        Saved
-            Plain JSON values, and arrays by name.
-        """
+        """Return the contents of a saved file; ``spill`` pooled scores first to speed up repeated saves."""
         self._replace(self._counting.settled)
         counted, settings = self._counted, self._counting.settings
         arrays: dict[str, Any] = {}
@@ -287,7 +247,7 @@ class Evaluator:
         path : path
             File written by `save`.
         memory : int or str, default "1GiB"
-            As for the class.
+            See `evaluate`.
 
         Returns
         -------
@@ -298,28 +258,16 @@ class Evaluator:
         OSError
             If the file cannot be read.
         ValueError
-            If it is not such a file, is damaged, or is of another version.
+            If the file is of another kind or version, or damaged.
         """
-        make_work(memory, None)  # which refuses what is no memory, before anything is read
+        make_work(memory, None)  # checks `memory` before the file is read
         saved = load_state(Path(path))
         with naming_damage(Path(path)):
             return cls.from_saved(saved, memory=memory)
 
     @classmethod
     def from_saved(cls, saved: Saved, **more: Any) -> Evaluator:
-        """Return what `as_saved` gave.
-
-        Parameters
-        ----------
-        saved : Saved
-            What a file held.
-        more : dict
-            Arguments of the class that are not saved.
-
-        Returns
-        -------
-        Evaluator
-        """
+        """Restore an evaluator from `as_saved`; ``more`` are arguments that are not saved."""
         meta, arrays = saved.meta, dict(saved.arrays)
         settings = meta["settings"]
         decision: Any = settings["decision"]
@@ -353,32 +301,26 @@ class Evaluator:
         return found
 
     def leave_out(self, names: Collection[str]) -> None:
-        """Leave measures out, before anything is counted.
-
-        Parameters
-        ----------
-        names : collection of str
-            Their canonical names.
-        """
+        """Remove measures by canonical name, before any row is counted."""
         before = self._counting
         asked = [(spec, explicit) for spec, explicit in before.settings.asked if spec.name not in names]
         settings = replace(before.settings, asked=asked)
         self._counting = Counting(settings, before.work, before.block_rows)  # copies may have the other
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies and other processes get."""
+        """Return the state without the lock, which cannot be copied."""
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what `__getstate__` gave."""
+        """Restore the state with a new lock."""
         self.__dict__ |= state
         self._lock = threading.RLock()
 
     def _replace(self, change: Callable[[Counted], Counted]) -> None:
-        """Replace what is counted by what a function makes of it; if that raises anything, nothing happens.
+        """Replace the counts by ``change`` of them; any exception leaves them unchanged.
 
-        Between the last comparison and the assignment no other thread and no signal handler can run: they do
-        so at calls and backward jumps alone. So an exception always means that nothing was counted.
+        Other threads and signal handlers run only at calls and backward jumps, so never between the last
+        comparison and the assignment.
         """
         while True:
             with self._lock:
@@ -390,7 +332,7 @@ class Evaluator:
 
 
 def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:
-    """Return the values of everything that was counted, with all that belongs to them."""
+    """Return the report on the counted rows."""
     results = states.finish()
     return Report(
         results=results,

@@ -21,18 +21,18 @@ MOST_K = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Spec:
-    """One measure with its average, parameters and cutoff settled; prints in the grammar.
+    """One measure with its average, parameters and cutoff; its string form is the canonical name.
 
     Attributes
     ----------
     name : str
         The name that parses to this spec.
     cutoff : str
-        What stands behind the ``@``: a number, "all", or nothing.
+        The text after ``@``: a number, "all", or empty.
     state : str
-        Name of the state that counts for it; empty where it is computed from its parts.
+        Name of the state it reads; empty if it is computed from other measures.
     needs : tuple of str
-        Inputs the value needs, as the record names them.
+        Inputs it needs, as named in `Metric.needs`.
     """
 
     metric: Metric
@@ -45,19 +45,19 @@ class Spec:
     needs: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Settle what is asked again and again."""
+        """Set the derived attributes."""
         metric, average = self.metric, f".{self.average}" if self.average else ""
         cutoff = str(self.k) if self.k else "all" if metric.cutoff == "all" else ""
         shown = ",".join(f"{name}={_number(value)}" for name, value in self.params)
         at_k = f"@{cutoff}" if cutoff else ""
-        settled = {
+        derived = {
             "name": f"{metric.name}{average}{f'({shown})' if shown else ''}{at_k}",
             "cutoff": cutoff,
             "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
-            # the first k labels are a set, too
+            # the top k labels are a set
             "needs": ("scores",) if metric.needs == ("sets",) and self.k else metric.needs,
         }
-        for name, value in settled.items():
+        for name, value in derived.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Spec:
         return self.name
 
     def under(self, conventions: Conventions) -> Spec:
-        """Return the spec with the record that holds under some conventions."""
+        """Return the spec with the metric record that applies under the conventions."""
         tied = self.metric.tied if conventions.ndcg_ties == "average" else None
         return replace(self, metric=tied) if tied else self
 
@@ -89,7 +89,7 @@ def parse_spec(text: str) -> Spec:
     Parameters
     ----------
     text : str
-        For example ``p@5``, ``f1.macro@5`` or ``fbeta.samples(beta=2)``; case does not matter.
+        For example ``p@5``, ``f1.macro@5`` or ``fbeta.samples(beta=2)``; case-insensitive.
 
     Returns
     -------
@@ -98,12 +98,12 @@ def parse_spec(text: str) -> Spec:
     Raises
     ------
     ValueError
-        If the name is unknown, or its average, parameter or cutoff is missing, unknown or not positive.
+        If the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
     found = GRAMMAR.fullmatch(_canonical(text))
     if found is None:
         hint = "; give several names as a list" if "," in text else ""
-        raise ValueError(f"{text!r} is not a measure's name: name[.average][(param=value)][@k]{hint}")
+        raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
     name, average = found["name"], found["average"]
     whole = found["k"] == "all"
     k = int(found["k"]) if found["k"] and not whole else None
@@ -111,7 +111,7 @@ def parse_spec(text: str) -> Spec:
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
-        raise ValueError(f"{text!r}: there is no measure {name!r}; `xmleval metrics` lists all")
+        raise ValueError(f"{text!r}: unknown measure {name!r}; `xmleval metrics` lists all")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         known = ", ".join(averages)
@@ -152,7 +152,7 @@ def _parse_params(
         except ValueError:
             raise ValueError(f"{text!r}: {name}={value!r} is not a number") from None
         if not 0 <= found[name] < 1e150:
-            raise ValueError(f"{text!r}: {name}={value} is not a number of 0 or more")
+            raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
         allowed = metric.params[name].allowed
         if allowed and found[name] not in allowed:
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
@@ -166,19 +166,19 @@ def _parse_params(
 def expand_metrics(
     metrics: str | Iterable[str] | None, ks: int | Iterable[int] = DEFAULT_K
 ) -> list[tuple[Spec, bool]]:
-    """Turn names and groups into specs, in order and without repeats.
+    """Expand names and groups to specs, in order and without duplicates.
 
     Parameters
     ----------
     metrics : str, iterable of str, or None
         Names of measures and of groups; None for the group ``xmc``.
     ks : int or iterable of int
-        Cutoffs of measures at k that are named without one.
+        Cutoffs of measures at k named without a cutoff.
 
     Returns
     -------
     list of (Spec, bool)
-        Each spec, and whether it was asked for by its own name.
+        Each spec, and whether it was requested by its own name.
 
     Raises
     ------

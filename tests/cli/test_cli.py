@@ -179,7 +179,7 @@ T --metrics lrap
 T
     metrics: nothing can be computed without SCORES
 T m --metrics nope
-    'nope': there is no measure 'nope'; `xmleval metrics` lists all
+    'nope': unknown measure 'nope'; `xmleval metrics` lists all
 T m --unlisted x
     --unlisted 'x' is neither 'below' nor a number
 T m --decision best

@@ -151,7 +151,7 @@ def test_names_of_rules_stay_as_they_are(folder: Path, run: Any, refused: Any) -
     run("threshold fit Y_test.npz m --rule row --measure f1.samples --k 2 --unlisted 0 --output rule.npz")
     name = Rule.load("rule.npz").decision
     said = refused("evaluate Y_test.npz m --metrics sets --decision rule.npz --unlisted 0.5")
-    assert f"--decision {name} was fitted for another --unlisted than 0.5" in said
+    assert f"--decision {name} was not fitted with --unlisted 0.5" in said
     assert "unlisted=0)#" in said
     sp.save_npz("bounds=1.npz", sp.csr_array((3, 5)))
     assert "bounds=1.npz" in refused(
@@ -203,7 +203,7 @@ APPLY = "threshold apply m --rule row.npz --output r.npz"
         ),
         (
             "evaluate Y_test.npz m --metrics sets --decision row.npz",
-            "looks at features; apply it to them, and give --pred",
+            "reads features; apply the rule and pass --pred",
         ),
         (
             "threshold fit Y_test.npz m --measure f1.micro --features x.npy --output r.npz",

@@ -415,7 +415,7 @@ def test_rows_that_wait_are_refused_at_once() -> None:
     with pytest.raises(ValueError, match="sample_weight"):
         evaluator.update(**wrong)
     wrong = {**joined(rows[:5]), "sample_weight": None}
-    with pytest.raises(ValueError, match="sample_weight: given not now, but earlier"):
+    with pytest.raises(ValueError, match="sample_weight: given earlier, but not now"):
         evaluator.update(**wrong)
     assert evaluator._counted is before
 

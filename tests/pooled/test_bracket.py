@@ -355,7 +355,7 @@ def test_bits_that_are_no_number(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("auc.micro(bits=-1)", "bits=-1 is not a number of 0 or more"),
+        ("auc.micro(bits=-1)", "bits=-1 is not a non-negative number"),
         ("auc.micro(bits=nan)", "bits=nan is not"),
         ("auc.micro(bits=8,bits=9)", "bits is given twice"),
         ("auc.micro(bit=8)", "auc has no parameter 'bit'"),

@@ -92,5 +92,5 @@ def test_refused_by_name_without_scores_or_with_weights() -> None:
     assert report.left_out["auc.micro"] == "scores in y_score="
     evaluator = Evaluator(["auc.micro"], n_labels=3)
     evaluator.update(truth, (labels, labels * 0.5))
-    with pytest.raises(ValueError, match=r"^y_score's scores: given not now, but earlier"):
+    with pytest.raises(ValueError, match=r"^y_score's scores: given earlier, but not now"):
         evaluator.update(truth, (labels, None))

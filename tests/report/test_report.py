@@ -220,8 +220,8 @@ def test_first_bad_row_is_named_whatever_is_wrong_later(argument: str, block_row
 LATER: dict[str, tuple[dict[str, Any], str]] = {
     **{name: ({argument: bad([10, 11])}, f"{argument}: row 10: {message}")
        for name, (argument, bad, message) in IN_BLOCKS.items()},
-    "no sets now": ({"y_pred": None}, "y_pred: given not now, but earlier"),
-    "no scores now": ({"y_score": None}, "y_score: given not now, but earlier"),
+    "no sets now": ({"y_pred": None}, "y_pred: given earlier, but not now"),
+    "no scores now": ({"y_score": None}, "y_score: given earlier, but not now"),
     "weights now": ({"sample_weight": np.ones(12)}, "sample_weight: given now, but not earlier"),
     "rows counted": ({"first_row": 3}, r"first_row: rows 3\.\.11 are kept already"),
     "rows before 0": ({"first_row": -1}, "first_row: -1 is not a non-negative integer"),

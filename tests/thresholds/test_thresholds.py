@@ -318,7 +318,7 @@ def test_refused_by_data() -> None:
     with pytest.raises(ValueError, match=r"would predict every unlisted label"):
         evaluate(truth, sp.csr_array(np.eye(2)), metrics="sets", decision=rule, unlisted=0.5)
     by_features = fit(truth, np.eye(2), "f1.samples", rule="row", features=np.eye(2))
-    with pytest.raises(ValueError, match=r"looks at features; apply it to them, and give y_pred="):
+    with pytest.raises(ValueError, match=r"reads features; apply the rule and pass y_pred="):
         evaluate(truth, np.eye(2), metrics="sets", decision=by_features)
     for features, message in ((None, "depends on features"), (np.eye(2, 3), "3 columns; the rule has 2")):
         with pytest.raises(ValueError, match=rf"^features: .*{message}"):
@@ -326,7 +326,7 @@ def test_refused_by_data() -> None:
     with pytest.raises(ValueError, match=r"^features: the rule does not depend on features"):
         rule.apply(np.eye(2), features=np.eye(2))
     by_scores = fit(truth, np.eye(2), "f1.samples", rule="row")
-    with pytest.raises(ValueError, match=r"was fitted for another unlisted= than 0"):
+    with pytest.raises(ValueError, match=r"was not fitted with unlisted=0"):
         evaluate(truth, np.eye(2), metrics="sets", decision=by_scores, unlisted=0.0)
 
 

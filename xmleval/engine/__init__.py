@@ -1,1 +1,1 @@
-"""From settings and input to results: the plan, the counting, the values."""
+"""The evaluation engine: settings, blocks of rows, threads and accumulated counts."""

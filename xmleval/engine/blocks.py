@@ -1,4 +1,4 @@
-"""The arguments of one update, checked and joined into blocks of rows."""
+"""Check the arguments of one update and split them into blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import refuse_infinite
 
-FEW_ROWS, LEAST_ROWS = 16384, 4096  # up to which, and for less than which, a thread costs more than it gives
+FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
 
 
 class Blocks(NamedTuple):
-    """Rows that are cut into blocks when they are asked for.
-
-    n_rows : rows in all; size : rows of a block, the last one aside
-    make : checked rows start..stop-1
-    """
+    """Rows split lazily into blocks: ``size`` rows each, made by ``make(start, stop)``."""
 
     n_rows: int
     size: int
@@ -33,11 +29,11 @@ class Blocks(NamedTuple):
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks: one at least, which tells the types of no rows."""
+        """Number of blocks, at least one: an empty block carries the dtypes."""
         return max(1, -(-self.n_rows // self.size))
 
     def block(self, number: int) -> Block:
-        """Return a block, or refuse the first offending row of it: blocks are checked fault by fault."""
+        """Return a block, or raise InputError for its first invalid row."""
         start, stop = number * self.size, min((number + 1) * self.size, self.n_rows)
         return checked(self.make, start, stop)
 
@@ -55,10 +51,9 @@ def join_arguments(
     threads: int,
     block_rows: int | None,
 ) -> Blocks:
-    """Accept the arguments of an update.
+    """Check the arguments of an update; rows are checked as their blocks are made.
 
-    ``n_labels`` as the caller gave it; ``score_dtypes`` holds the types of scores seen so far, and takes
-    those of these rows as blocks are asked for.
+    ``n_labels`` is the caller's argument; ``score_dtypes``, the dtypes of scores so far, is updated in place.
     """
     unlisted = plan.unlisted
     scores: Source[Ranking] | None = None
@@ -67,7 +62,7 @@ def join_arguments(
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
-        # the ranking leaves out entries that score as if they were not listed
+        # the ranking omits entries that score the same as unlisted labels
         most = int(min(plan.decision.value, plan.n_labels))
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
@@ -76,7 +71,7 @@ def join_arguments(
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
 
     def make(start: int, stop: int) -> Block:
-        relevant = truth.block(start, stop)  # first, so that its faults are named first
+        relevant = truth.block(start, stop)  # first: errors of y_true take precedence
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -86,7 +81,7 @@ def join_arguments(
                     Message(
                         f"scores are {ranking.scores.dtype} where earlier ones were not; ",
                         Keyword("unlisted"),
-                        " is rounded to their type, so a stream must keep to one",
+                        " is rounded to their type, so all updates must share one",
                     ),
                 )
         if ranking is not None:
@@ -109,10 +104,7 @@ def join_arguments(
 
 
 def _even_size(n_rows: int, most: int, threads: int) -> int:
-    """Return how many rows make a block, of those that threads can share evenly.
-
-    n_rows : rows in all; most : rows that a block may have; threads : most threads
-    """
+    """Return a block size of at most ``most`` rows that divides the rows evenly among threads."""
     n_blocks = -(-n_rows // most)
     if n_blocks > 1 or n_rows > FEW_ROWS:
         n_blocks = max(n_blocks, min(-(-n_blocks // threads) * threads, n_rows // LEAST_ROWS))
@@ -120,7 +112,7 @@ def _even_size(n_rows: int, most: int, threads: int) -> int:
 
 
 def owned(block: Block) -> Block:
-    """Return a block whose arrays nobody else has."""
+    """Return a deep copy of a block."""
 
     def copied(part: Any) -> Any:
         if isinstance(part, tuple):
@@ -132,13 +124,13 @@ def owned(block: Block) -> Block:
 
 
 def block_bytes(block: Block) -> int:
-    """Return the memory of a block's arrays."""
+    """Return the size of a block's arrays in bytes."""
     arrays = [x for part in block for x in (part if isinstance(part, tuple) else [part])]
     return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
 
 
 def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
-    """Refuse rows without a score for every label where a measure that was asked for by name needs them."""
+    """Refuse rows that lack a score for some label, if a measure requested by name needs every score."""
     insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return

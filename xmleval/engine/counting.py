@@ -1,4 +1,4 @@
-"""What a stream of rows has counted: replaced as a whole by what more rows make of it, never changed."""
+"""The immutable counts of an evaluator, and the updates and merges that replace them."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Counted:
-    """What a stream has counted.
+    """The counts of the rows seen so far.
 
     Parameters
     ----------
     n_rows : int
         Number of rows.
     plan : Plan or None
-        What is computed; settled by the first update, for it depends on what is given.
+        The plan, fixed by the inputs of the first update.
     given : frozenset of str
-        Which inputs are given.
+        The inputs that are given.
     states : States or None
         The statistics.
     waiting : tuple of Block
-        Rows that are not in the statistics yet, because they are few beside the tables they go to.
+        Rows not yet counted: small batches are collected, because each count copies the tables.
     score_dtype : str or None
-        Type of the scores, where it matters.
+        Dtype of the scores, if it affects values.
     spans : tuple of (int, int)
-        Numbers of the kept rows.
+        Start and stop indices of the kept rows.
     """
 
     n_rows: int = 0
@@ -51,17 +51,7 @@ class Counted:
 
 
 class Counting:
-    """How a stream counts: with which settings, memory and threads.
-
-    Parameters
-    ----------
-    settings : Settings
-        What to compute.
-    work : Work
-        Memory and threads to use.
-    block_rows : int or None
-        Rows of a block; None for as many as fit the caches.
-    """
+    """Update and merge `Counted`; ``block_rows`` is the size of a block, chosen to fit the caches if None."""
 
     def __init__(self, settings: Settings, work: Work, block_rows: int | None) -> None:
         self.settings = settings
@@ -77,7 +67,7 @@ class Counting:
         sample_weight: Any,
         first_row: int | None,
     ) -> Counted:
-        """Return what is counted with some rows more."""
+        """Return the counts after adding rows."""
         n_labels = self.settings.n_labels
         truth = set_rows("y_true", y_true, n_labels)
         given = given_inputs(y_score, y_pred, sample_weight, n_labels)
@@ -88,9 +78,9 @@ class Counting:
         if not plan.reads_scores:
             given -= {SCORED}
         if counted.plan is not None and given != counted.given:
-            changed = sorted(given ^ counted.given)[0]  # y_score itself before its scores
-            now = "now, but not" if changed in given else "not now, but"
-            raise InputError(changed, f"given {now} earlier")
+            changed = sorted(given ^ counted.given)[0]  # y_score before its scores
+            when = "now, but not earlier" if changed in given else "earlier, but not now"
+            raise InputError(changed, f"given {when}")
         start = counted.n_rows
         if first_row is not None:
             start = positive_integer("first_row", first_row, least=0)
@@ -114,7 +104,7 @@ class Counting:
         )
 
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
-        """Count rows, or let them wait where they are few beside the tables that would have to be copied."""
+        """Count rows, or keep them waiting while they are smaller than the tables to copy."""
         states = counted.states
         if states is not None and states.table_bytes and rows.n_blocks == 1:
             block = owned(rows.block(0))
@@ -125,14 +115,14 @@ class Counting:
         return count(plan, self.work, states, rows, counted.waiting), ()
 
     def settled(self, counted: Counted) -> Counted:
-        """Return what is counted, no rows waiting."""
+        """Return the counts with all waiting rows counted."""
         if not counted.waiting or counted.plan is None:
             return counted
         states = count(counted.plan, self.work, counted.states, None, counted.waiting)
         return replace(counted, states=states, waiting=())
 
     def with_counted(self, counted: Counted, other: Counted) -> Counted:
-        """Return what is counted here and elsewhere."""
+        """Return the sum of two counts."""
         if other.plan is None or other.states is None or (other.n_rows == 0 and counted.plan is not None):
             return counted
         if counted.plan is not None and counted.n_rows and counted.given != other.given:
@@ -154,11 +144,11 @@ class Counting:
 
 
 def _with_spans(spans: Spans, more: Spans) -> Spans:
-    """Return numbers of kept rows, or refuse those that are there already."""
+    """Add spans of kept rows, or refuse those that overlap earlier ones."""
     for start, stop in more:
         for lo, hi in spans if start < stop else ():
             if start < hi and lo < stop:
                 rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
-                text = f"{rows} are kept already; give each shard the number of its first row"
+                text = f"{rows} are kept already; give each shard the index of its first row"
                 raise InputError("first_row", text)
     return spans + more

@@ -1,4 +1,4 @@
-"""Counting blocks of rows, inline or in several threads, with the same result."""
+"""Count blocks of rows in one or several threads, with bit-identical results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from xmleval.states.state import States
 from xmleval.threads import Work, available_processors, in_turns
 
 WORKERS_BYTES = 1 << 30
-KEPT_BYTES = 31 << 20  # about the most that the C library's allocator can be taught to keep
+KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 
 def make_work(memory: Any, threads: Any, last: bool = False) -> Work:
-    """Accept the arguments that tell how much memory and how many threads to use."""
+    """Check ``memory`` and ``threads``."""
     n_threads = available_processors() if threads is None else positive_integer("threads", threads)
     return Work(memory_bytes("memory", memory), n_threads, last)
 
@@ -29,21 +29,9 @@ def make_work(memory: Any, threads: Any, last: bool = False) -> Work:
 def count(
     plan: Plan, work: Work, earlier: States | None, rows: Blocks | None, waiting: Sequence[Block] = ()
 ) -> States:
-    """Return the states of earlier rows and others, together.
+    """Return the states of earlier rows plus ``rows`` and ``waiting``.
 
-    Nothing that is given changes: if anything fails, a signal handler that raises included, the earlier
-    states are what they were.
-
-    Parameters
-    ----------
-    plan, work : Plan, Work
-        What to compute, with which memory and threads.
-    earlier : States or None
-        Rows that are counted.
-    rows : Blocks or None
-        Rows to count.
-    waiting : sequence of Block
-        More of them.
+    The arguments are never changed, even if a signal handler raises.
     """
     states = States(plan, work) if earlier is None else earlier.empty()
     try:
@@ -53,8 +41,8 @@ def count(
         if len(blocks) == 1:
             states.update(blocks[0]())
         else:
-            # Freed arrays up to this size then stay with the process: what one block leaves, the next one
-            # takes, and memory from the system is far slower. An array that nobody writes to costs nothing.
+            # Freeing an array this large raises malloc's mmap threshold, so that blocks reuse freed memory
+            # instead of getting it from the system, which is far slower. Untouched pages cost nothing.
             np.empty(KEPT_BYTES, np.uint8)
             n_workers = max(1, min(work.threads, len(blocks), WORKERS_BYTES // (states.worker_bytes + 1)))
             parts = states.divided(n_workers, len(blocks))
@@ -62,7 +50,7 @@ def count(
             def update(part: States, number: int) -> None:
                 part.update(blocks[number]())
 
-            # the failure that comes first by number is that of the first offending row
+            # the error with the lowest number is that of the first invalid row
             in_turns(len(blocks), [partial(update, part) for part in parts])
             for part in parts[1:]:
                 states.merge(part)
@@ -79,7 +67,7 @@ def _itself(block: Block) -> Block:
 
 
 def merged(one: States, other: States) -> States:
-    """Return the states of the rows of both, which stay as they are."""
+    """Return the merged states of two sets of rows; the arguments are unchanged."""
     states = one.empty()
     try:
         states.merge(one)

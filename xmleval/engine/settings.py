@@ -1,4 +1,4 @@
-"""Settings: what an evaluation was asked to do, and the plan that follows once the input is known."""
+"""Settings: the checked arguments of an evaluation, and the plan they give for some inputs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from xmleval.spec import Spec, expand_metrics
 from xmleval.thresholds.rule import Rule
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
-SCORED = "y_score's scores"  # a ranking may come without
-KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings that a plan takes as they are
+SCORED = "y_score's scores"  # optional in a top-k list
+KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings copied to the plan
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
@@ -31,7 +31,7 @@ GIVEN_AS = {
 
 
 def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
-    """Return the argument that a spec needs and nobody gave, or None."""
+    """Return the first missing input of a spec, or None."""
     for need in spec.needs:
         if need not in inputs:
             return GIVEN_AS[need]
@@ -39,7 +39,7 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
 
 
 def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None) -> frozenset[str]:
-    """Return which inputs are given, and whether labels come with scores."""
+    """Return the names of the given inputs, with `SCORED` if the ranking has scores."""
     kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
     given = frozenset(name for name, value in kinds.items() if value is not None)
     scored = y_score is not None and has_scores(y_score, n_labels)
@@ -48,18 +48,18 @@ def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
-    """What two evaluators must share to be merged.
+    """The settings that two evaluators must share to be merged.
 
     Parameters
     ----------
     n_labels : int
         Number of labels.
     asked : list of (Spec, bool)
-        Measures, and whether each was asked for by its own name.
+        Measures, and whether each was requested by its own name.
     conventions : Conventions
-        Readings of the formulas.
+        Conventions of the formulas.
     propensity : Propensity or None
-        Inverse propensities, and the constants they were made with, where they are known.
+        Inverse propensities; ``constants`` are those they were computed with, if known.
     decision : Decision or None
         How scores become sets.
     """
@@ -90,7 +90,7 @@ class Settings:
         curve_points: int | None,
         **kept: bool,
     ) -> Settings:
-        """Accept the arguments of `Evaluator`, or refuse the first one that is not valid."""
+        """Check the arguments of `Evaluator`; raise ValueError for the first invalid one."""
         n_labels = positive_integer("n_labels", n_labels)
         asked = expand_metrics(metrics, k)
         resolved = resolve_conventions(conventions, unlisted)
@@ -108,9 +108,8 @@ class Settings:
                 "bounds",
                 Message(
                     Keyword("unlisted", f"{resolved.unlisted_score:g}"),
-                    " gives every label a score; only ",
+                    " gives every label a score; bounds need ",
                     Keyword("unlisted", "'below'"),
-                    " leaves anything open",
                 ),
             )
         return cls(
@@ -126,7 +125,7 @@ class Settings:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything but the propensities as plain JSON values."""
+        """Return all settings except the propensities as JSON values."""
         return {
             "n_labels": self.n_labels,
             "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
@@ -137,11 +136,11 @@ class Settings:
 
     @property
     def propensities(self) -> Floats:
-        """Inverse propensities, none where they were not given."""
+        """Inverse propensities, empty if not given."""
         return np.empty(0) if self.propensity is None else self.propensity.values
 
     def describe_propensity(self) -> str | None:
-        """Say what is to be said of the propensities beside their constants."""
+        """Describe the propensities for the report; None without propensities."""
         if self.propensity is None:
             return None
         return (
@@ -151,7 +150,7 @@ class Settings:
         )
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
-        """Return which needs of measures are met."""
+        """Return the needs of measures that the inputs meet."""
         met = {"scores"} if "y_score" in given else set()
         met |= {"entry scores"} if SCORED in given else set()
         met |= {"equal weights"} if "sample_weight" not in given else set()
@@ -160,7 +159,7 @@ class Settings:
         return met if self.propensity is None else met | {"propensity"}
 
     def plan(self, given: frozenset[str]) -> Plan:
-        """Fix what to compute: all that was asked by name, and what the input allows of groups."""
+        """Return the plan: measures requested by name, and those of groups that the inputs allow."""
         if "y_pred" in given and self.decision is not None:
             other = Keyword("decision", str(self.decision))
             raise InputError("y_pred", Message("given together with ", other, "; choose one"))
@@ -176,10 +175,10 @@ class Settings:
         if not specs:
             several = dict.fromkeys(left_out.values())
             needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
-            hint = ("; the group sets needs no more than ", Keyword("y_pred")) if "y_pred" in given else ()
+            hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in given else ()
             raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
         if self.bounds and not any(spec.metric.bounded for spec in specs):
-            none = f" is of no use here: none of {', '.join(map(str, specs))} has bounds"
+            none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
         curves = {"entry scores", "equal weights"} <= inputs
         by_label = any(spec.state == "label_extremes" for spec in specs)

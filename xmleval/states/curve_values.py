@@ -1,4 +1,4 @@
-"""What measures ask of pooled scores, and their values and the results of labels from the curves."""
+"""Values of curve measures, and which curves of pooled scores they need."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from xmleval.states.label_totals import mean_over_labels
 
 
 class Needs(NamedTuple):
-    """What is asked of scores: curves of all cells, of each label, and of any completion of the lists.
+    """Required curves: of all entries (``cells``), of each label (``columns``), and their bounds.
 
-    ``pairs_alone`` tells that of all cells only pairs are, neither precision nor peak, points nor bounds.
+    With ``pairs_alone``, all entries need only pair counts: no precision, peak, points or bounds.
     """
 
     cells: bool
@@ -29,12 +29,12 @@ class Needs(NamedTuple):
 
     @property
     def scores(self) -> bool:
-        """Whether scores are to be kept at all."""
+        """Whether any scores must be kept."""
         return self.cells or self.columns
 
     @classmethod
     def of(cls, plan: Plan, specs: tuple[Spec, ...]) -> Needs:
-        """Return what is asked of scores."""
+        """Return the needs of the specs of a plan."""
         averages, bounds = {spec.average for spec in specs}, any(map(plan.bounded, specs))
         return cls(
             cells="micro" in averages or plan.curve_points > 0,
@@ -48,7 +48,7 @@ class Needs(NamedTuple):
 def curve_values(
     plan: Plan, specs: tuple[Spec, ...], entries: Curves | None, columns: Curves | None
 ) -> Results:
-    """Return the values of specs from the curves of all entries together and of each label."""
+    """Return the values of specs from the curves of all entries and of each label."""
     results = Results()
     for spec in specs:
         name, curves = spec.name, entries if spec.average == "micro" else columns
@@ -74,13 +74,13 @@ def curve_values(
 def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
     if spec.average == "micro":
         return float(values[0])
-    if plan.conventions.labels != "all":  # nothing is predicted for the others at their best
+    if plan.conventions.labels != "all":  # the best cut predicts nothing for labels without relevant entries
         values = np.where(curve.n_relevant > 0, values, np.nan)
     return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
 
 
 def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:
-    """Return the results of every label."""
+    """Return the per-label results."""
     setting = Setting(None, {}, plan.conventions, plan.n_labels)
     return {
         "support": curve.n_relevant,

@@ -1,4 +1,4 @@
-"""Gaps: rows that lack a score for some label, which leave some measures undefined."""
+"""Gaps: rows without a score for every label, which leave some measures undefined."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-LOOKED_AT = ("samples", "macro")  # rows with pairs, and all rows, by the average that looks at them
+AVERAGES = ("samples", "macro")  # those that read rows with pairs, and all rows
 
 
 class Gaps(State):
-    """How many rows with pairs, and of all rows, do not list every label."""
+    """Counts of the rows that do not list every label: among rows with pairs, and among all rows."""
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
@@ -30,20 +30,20 @@ class Gaps(State):
         self.n_short = self.n_short + np.array([np.count_nonzero(short & pairs), np.count_nonzero(short)])
 
     def merge(self, other: Gaps) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         self.n_short = self.n_short + other.n_short
 
     def finish(self) -> Results:
-        """Return the measures that are left open."""
-        left_open = [average for average, n in zip(LOOKED_AT, self.n_short, strict=True) if n]
+        """Return the measures that are undefined."""
+        left_open = [average for average, n in zip(AVERAGES, self.n_short, strict=True) if n]
         return Results(left_open={spec.name: NO_GAPS for spec in self.specs if spec.average in left_open})
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         return {"n_short": self.n_short}
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.n_short = saved(arrays, "n_short", 2)
 
 

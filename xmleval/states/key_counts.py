@@ -1,4 +1,4 @@
-"""KeyCounts: scores counted by the leading bits of their keys, which brackets what all bits would tell."""
+"""KeyCounts: histograms of scores by leading bits, which bound measures of all scores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from xmleval.view.view import View
 
 
 class KeyCounts(State):
-    """Listed entries by the leading bits of their scores as float32, in two tables for each number of bits.
+    """Histograms of relevant and irrelevant entries by leading bits of float32 scores, per number of bits.
 
-    Formulas are given a `Bracket`, and return the lowest and the highest value.
+    Formulas receive a `Bracket` and return the lower and the upper bound.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -31,27 +31,27 @@ class KeyCounts(State):
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what it holds whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return sum(counts.nbytes for counts in self.counts.values())
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         ranking, flags = view.ranking, view.relevant_entries
         assert ranking.scores is not None
-        with np.errstate(over="ignore"):  # rounding keeps the order, also to infinity
+        with np.errstate(over="ignore"):  # rounding preserves the order, also to infinity
             scores = ranking.scores.astype(np.float32, copy=False)
         for bits, counts in self.counts.items():
             count_leading_bits(flags, scores.view(np.int32), 32 - bits, counts)
         self.sizes = self.sizes + np.array([view.n_rows, view.block.truth.labels.size])
 
     def merge(self, other: KeyCounts) -> None:
-        """Add a state of other rows, in place: no other state shares the tables."""
+        """Merge a state of other rows, in place: no other state shares the tables."""
         for bits, counts in self.counts.items():
             counts += other.counts[bits]
         self.sizes = self.sizes + other.sizes
 
     def finish(self) -> Results:
-        """Return the middle of each interval, and the interval."""
+        """Return each interval and its midpoint."""
         results = Results()
         for spec in self.specs:
             ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
@@ -59,7 +59,7 @@ class KeyCounts(State):
         return results
 
     def bracket(self, bits: int) -> Bracket:
-        """Return what is known of the pairs."""
+        """Return the pair counts that the histograms determine."""
         unlisted, counts = self.plan.unlisted, self.counts[bits]
         n_rows, n_true = self.sizes.tolist()
         totals = np.array([n_true, n_rows * self.plan.n_labels - n_true])
@@ -77,11 +77,11 @@ class KeyCounts(State):
         return Bracket(int(totals[0]) * int(totals[1]), known, level, _products(good, bad) - level)
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         return {"sizes": self.sizes, **{f"counts{bits}": counts for bits, counts in self.counts.items()}}
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.sizes = saved(arrays, "sizes", 2)
         self.counts = {b: saved(arrays, f"counts{b}", *counts.shape) for b, counts in self.counts.items()}
 
@@ -91,7 +91,7 @@ def _bits_of(spec: Spec) -> int:
 
 
 def _place(score: float, bits: int) -> int:
-    """Return the leading bits that a score counts by."""
+    """Return the bin of a score."""
     counts = np.zeros((2, 1 << bits), np.int64)
     key = np.array([as_score(score, np.empty(0, np.float32))], np.float32)
     count_leading_bits(np.ones(1, np.bool_), key.view(np.int32), 32 - bits, counts)
@@ -99,7 +99,7 @@ def _place(score: float, bits: int) -> int:
 
 
 def _products(one: Ints, other: Ints) -> int:
-    """Return the sum of products, exactly."""
+    """Return the exact sum of products."""
     limbs = np.zeros((2, 2), np.int64)
     sum_products(one, other, limbs)
     low, high = as_integers(limbs)

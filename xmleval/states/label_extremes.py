@@ -16,21 +16,21 @@ from xmleval.view.view import View
 
 
 class LabelExtremes(State):
-    """Extremes of every label over its listed entries; the others are counted and have one score.
+    """Extremes of every label over its listed entries; unlisted ones are counted and share one score.
 
-    Formulas are given the `Extremes` of all labels.
+    Formulas receive the `Extremes` of all labels.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.n_rows = 0  # that weigh something
+        self.n_rows = 0  # with a positive weight
         self.dtype = np.dtype(np.float32)  # of scores
         self.ends: Floats = np.repeat([[np.inf], [-np.inf]], plan.n_labels, axis=1)
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what it holds whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return self.ends.nbytes + self.counts.nbytes
 
     def update(self, view: View) -> None:
@@ -46,7 +46,7 @@ class LabelExtremes(State):
             self.dtype = np.result_type(self.dtype, scores.dtype)
 
     def merge(self, other: LabelExtremes) -> None:
-        """Add a state of other rows, in place: no other state shares the arrays."""
+        """Merge a state of other rows, in place: no other state shares the arrays."""
         np.minimum(self.ends[0], other.ends[0], out=self.ends[0])
         np.maximum(self.ends[1], other.ends[1], out=self.ends[1])
         self.counts += other.counts
@@ -54,7 +54,7 @@ class LabelExtremes(State):
         self.dtype = np.result_type(self.dtype, other.dtype)
 
     def finish(self) -> Results:
-        """Return means over labels."""
+        """Return the means over labels."""
         results, extremes = Results(), self.extremes()
         closed = self.plan.unlisted is not None or bool((self.counts[:2].sum(axis=0) == self.n_rows).all())
         for spec in self.specs:
@@ -69,24 +69,24 @@ class LabelExtremes(State):
         return results
 
     def extremes(self) -> Extremes:
-        """Return the extremes of every label over all its cells; NaN where it lacks one of the classes."""
-        level = np.nan
+        """Return the extremes of every label over all rows; NaN without relevant or irrelevant rows."""
+        unlisted = np.nan
         if self.plan.unlisted is not None:
-            level = as_score(self.plan.unlisted, np.empty(0, self.dtype))
+            unlisted = as_score(self.plan.unlisted, np.empty(0, self.dtype))
         good, bad, n_true = self.counts
         n_false = self.n_rows - n_true
-        lowest = np.where(n_true > good, np.minimum(self.ends[0], level), self.ends[0])
-        highest = np.where(n_false > bad, np.maximum(self.ends[1], level), self.ends[1])
+        lowest = np.where(n_true > good, np.minimum(self.ends[0], unlisted), self.ends[0])
+        highest = np.where(n_false > bad, np.maximum(self.ends[1], unlisted), self.ends[1])
         pairs = (n_true > 0) & (n_false > 0)
         return Extremes(np.where(pairs, lowest, np.nan), np.where(pairs, highest, np.nan))
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         sizes = np.array([self.n_rows, self.dtype.itemsize])
         return {"ends": self.ends, "counts": self.counts, "sizes": sizes}
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.counts = saved(arrays, "counts", *self.counts.shape)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
         self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")

@@ -1,4 +1,4 @@
-"""LabelSets: how many different label sets occur."""
+"""LabelSets: the number of distinct label sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_PARTS = 16
 
 
 class Grouped(NamedTuple):
-    """Fingerprints in groups, see `kernels.rows.group_by_hash`."""
+    """Grouped fingerprints, see `kernels.rows.group_by_hash`."""
 
     starts: Ints
     rows: Ints
@@ -35,16 +35,16 @@ class Grouped(NamedTuple):
 
 
 class LabelSets(State):
-    """Distinct 128-bit fingerprints of label sets; formulas are given their number and that of the rows.
+    """Distinct 128-bit fingerprints of label sets; formulas receive their number and that of the rows.
 
-    Two of a billion different sets share a fingerprint with a probability below 1e-20.
+    The probability that any two of a billion sets share a fingerprint is below 1e-20.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = 0
-        self._distinct: list[Grouped] = []  # each without repeats; several where states were merged
-        self._recent: list[Ints] = []  # joined when they outgrow the others, so that time stays linear
+        self._distinct: list[Grouped] = []  # each without duplicates; several after merges
+        self._recent: list[Ints] = []  # joined once larger than the others, which keeps time linear
 
     def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
@@ -63,11 +63,11 @@ class LabelSets(State):
         self._add([], [found] if view.n_rows else [], view.n_rows, ENOUGH)
 
     def merge(self, other: LabelSets) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         self._add(other._distinct, other._recent, other.n_rows, MOST_PARTS * ENOUGH)
 
     def _add(self, distinct: list[Grouped], recent: list[Ints], n_rows: int, most: int) -> None:
-        """Add fingerprints, and join them where there are too many that may repeat."""
+        """Add fingerprints, and remove duplicates once too many have accumulated."""
         self._distinct, self._recent = [*self._distinct, *distinct], [*self._recent, *recent]
         self.n_rows += n_rows
         n_distinct = sum(len(part.rows) for part in self._distinct)
@@ -77,29 +77,29 @@ class LabelSets(State):
             self._recent = _whole(self._recent)
 
     def finish(self) -> Results:
-        """Return what the formulas make of the numbers."""
+        """Return the values of the formulas."""
         sizes = len(self.fingerprints()), self.n_rows
         return Results(values={s.name: s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         found = self.fingerprints()
         return {"fingerprints": found[np.lexsort(found.T)], "n_rows": np.array([self.n_rows])}
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         fingerprints = Grouped.of(saved(arrays, "fingerprints", None, 2))
         self._distinct = [_without_repeats([fingerprints])]
         self.n_rows = int(saved(arrays, "n_rows", 1)[0])
 
 
 def _whole(parts: list[Ints]) -> list[Ints]:
-    """Return one array of all, if there are any."""
+    """Concatenate arrays to a list of at most one."""
     return [np.concatenate(parts)] if parts else []
 
 
 def _without_repeats(parts: list[Grouped], threads: int = 1) -> Grouped:
-    """Drop what repeats, group by group."""
+    """Merge grouped fingerprints and drop duplicates, group by group."""
 
     def of_group(group: int) -> Ints:
         nothing = np.empty((0, 2), np.int64)

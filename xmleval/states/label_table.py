@@ -29,58 +29,57 @@ from xmleval.threads import Work, when_free
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
-ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, that are not joined yet
+ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, before they are joined
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
-FEW_LABELS = 1 << 16  # up to which threads and tallies cost more than they give
+FEW_LABELS = 1 << 16  # up to which threads and tallies do not pay
 BYTE = 8  # bits of a count
 T = TypeVar("T")
-Carries = tuple[Ints, Ints]  # places in all counts, rising, and how often each carried
+Carries = tuple[Ints, Ints]  # indices of the counters that overflowed, ascending, and overflow counts
 
 
 class LabelTable:
     """Totals of every label under one decision rule: tp, n_pred and n_true, in this order.
 
-    What is held are counts, uint8 (3, n_labels), or with instance weights their sums, int64 (3, n_labels, 2),
-    in units of 2^-52 and 2^-104; and what the few frequent labels carried from there, in units of 256 or of
-    2^10 of the heaviest weight.
+    The table holds counts, uint8 (3, n_labels), or sums of weights, int64 (3, n_labels, 2), in units of 2^-52
+    and 2^-104. Overflow counts are kept apart, since few labels overflow, in units of 256 or of 2^10 times
+    the largest weight.
 
-    Workers of one update may share a table, unlike other statistics: millions of labels would be too many to
-    hold and to merge for each. That cannot show in the totals: integers are added, in any order, and only
-    one worker at a time counts in a part of the table.
+    Workers of one update share the table, since a copy for each would cost too much memory and merging for
+    millions of labels. Totals stay exact: integer sums do not depend on order, and each part is locked.
     """
 
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         self.decision = decision
         self.n_labels = n_labels
         self.weighted = weighted
-        self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of instance weights
-        self._locks: list[Lock] = []  # of the parts of a table that several workers count in
+        self.rows: Ints = np.zeros((1, LIMBS), np.int64)  # sum of row weights
+        self._locks: list[Lock] = []  # one for each part of a shared table
         self._held: NDArray[Any]
         if weighted:
             self._held = np.zeros((3, n_labels, 2), np.int64)
         else:
             self._held = np.zeros((3, n_labels), np.uint8)
         self._joined: Carries = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._carried: list[Ints] = []  # places, once each time, joined when they outgrow the others
+        self._carried: list[Ints] = []  # indices, once per overflow; joined once they outnumber `_joined`
         self._n_carried = 0
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the table."""
+        """Size of the table in bytes."""
         return self._held.nbytes
 
     def share(self) -> None:
-        """Let several workers count in the table."""
+        """Create the locks that let several workers share the table."""
         self._locks = [Lock() for _ in (*self._parts(shared=True), "carries and rows")]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies get: no locks, which belong to the workers."""
+        """Return the state without the locks, which cannot be copied."""
         return {**self.__dict__, "_locks": []}
 
     @property
     def totals(self) -> Ints:
-        """Return all totals, int64: counts (3, n_labels), or sums of weights (3, n_labels, 4), in limbs."""
+        """All totals, int64: counts (3, n_labels), or fixed-point sums of weights (3, n_labels, 4)."""
         if not self.weighted:
             counts = self._held.astype(np.int64)
             self._add_carries(counts.reshape(-1), 1 << BYTE)
@@ -93,14 +92,14 @@ class LabelTable:
         return limbs
 
     def _add_carries(self, totals: Ints, unit: int) -> None:
-        """Add what was carried to all totals."""
+        """Add the overflows to the totals."""
         places, times = self._joined
         totals[places] += times * unit
         for places in self._carried:
             np.add.at(totals, places, unit)
 
     def _carries(self) -> Carries:
-        """Return what was carried, joined."""
+        """Return the overflow counts."""
         return _with_new(self._joined, self._carried)
 
     def update(self, view: View) -> None:
@@ -134,20 +133,20 @@ class LabelTable:
                 sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
 
     def _alone(self) -> contextlib.AbstractContextManager[Any]:
-        """Keep other workers from what is not part of the array."""
+        """Lock the carries and the sum of row weights."""
         return self._locks[-1] if self._locks else contextlib.nullcontext()
 
     def _parts(self, shared: bool) -> list[tuple[int, tuple[int, int]]]:
-        """Return what is counted in one go: which of tp, n_pred and n_true, and ends of a range of labels."""
+        """Return the parts to count one by one: which of tp, n_pred and n_true, and a range of labels."""
         every = 0, self.n_labels
         if not (shared and self.weighted):
             return [(kind, every) for kind in range(3)]
-        # summing weights by relevant labels takes most of the time: two workers shall be at it
+        # summing weights of relevant labels takes most of the time: split it between two workers
         middle = self.n_labels // 2
         return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
 
     def merge(self, other: LabelTable) -> None:
-        """Add a table of other rows, in place where they have weights: no other table shares the array."""
+        """Merge a table of other rows; weighted sums in place, since no other table shares the array."""
         self._locks = []
         if self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
@@ -163,7 +162,7 @@ class LabelTable:
         carry(self.rows)
 
     def _carry(self, places: Ints) -> None:
-        """Keep what was carried from some places; joined seldom enough that time stays linear."""
+        """Record overflows, joined rarely enough that time stays linear."""
         if places.size:
             self._carried.append(places)
             self._n_carried += places.size
@@ -190,11 +189,9 @@ class LabelTable:
         return Counts(*cells)
 
     def map_tables(self, function: Callable[[Counts, Ints | None], T], work: Work) -> list[T]:
-        """Return what a function gives for contingency tables and the number of labels with each.
+        """Apply a function to all contingency tables and the numbers of labels sharing each (None: one each).
 
-        That number is None where it is one label each.
-
-        Most of millions of labels are rare: few tables, or none but the empty one, occur among them.
+        Rare labels share few distinct tables.
         """
         if not self.weighted:
             return [function(*tables) for tables in self._counted(work)]
@@ -212,7 +209,7 @@ class LabelTable:
         return [*itertools.chain(*found), function(empty, np.array([self.n_labels - sum(n_labels)]))]
 
     def _counted(self, work: Work) -> Iterator[tuple[Counts, Ints | None]]:
-        """Yield contingency tables of counts, and how many labels have each; None for one label each."""
+        """Yield contingency tables of counts, and the numbers of labels sharing each (None: one each)."""
         if self.n_labels <= FEW_LABELS:
             yield from self._pieces(self.totals)
             return
@@ -230,7 +227,7 @@ class LabelTable:
 
         def tally(number: int) -> tuple[Ints, Ints]:
             start, stop = ranges[number]
-            # arrays of its own: in lines of the cache that threads share they would wait for one another
+            # private arrays: shared cache lines would make threads wait for one another
             tallies, others = np.zeros(N_TALLIES + 1, np.int64), np.empty(stop - start + 1, np.int64)
             n_others = tally_labels(self._held, skipped, start, stop, tallies, others)
             return tallies[:N_TALLIES], others[:n_others]
@@ -242,7 +239,7 @@ class LabelTable:
         yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
 
     def _pieces(self, totals: NDArray[Any]) -> Iterator[tuple[Counts, None]]:
-        """Yield contingency tables some at a time: arrays shall stay near the processor."""
+        """Yield contingency tables in pieces that fit the cache."""
         for start in range(0, totals.shape[1], PIECE):
             yield self._as_counts(totals[:, start : start + PIECE]), None
 
@@ -252,18 +249,18 @@ class LabelTable:
         return Counts(tp, n_pred - tp, n_true - tp, self.rows[0, 0] - n_pred - n_true + tp)
 
     def _subtracted(self, start: int, carries: Carries) -> tuple[Ints, Floats]:
-        """Return the next labels from one on that have any sum of weights, and their contingency tables."""
+        """Return those of the next labels with a positive sum of weights, and their contingency tables."""
         stop = min(start + FEW_LABELS, self.n_labels)
         labels, cells = np.empty(stop - start, np.int64), np.empty((4, stop - start))
         n = subtract_sums(self._held, *carries, start, stop, self.rows[0], labels, cells)
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Any]:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         return {"totals": self.totals, "rows": self.rows}
 
     def from_arrays(self, arrays: dict[str, Any]) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         shape = (3, self.n_labels, LIMBS) if self.weighted else (3, self.n_labels)
         totals = saved(arrays, "totals", *shape)
         self.rows = saved(arrays, "rows", *self.rows.shape)
@@ -272,7 +269,7 @@ class LabelTable:
         else:
             whole, high, low, lowest = np.moveaxis(totals, -1, 0)
             if lowest.any() or ((high | low) >> BITS).any():
-                raise ValueError("totals has sums of weights that are not in order")
+                raise ValueError("totals has invalid fixed-point sums")
             self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
             more = whole.reshape(-1) // (FULL >> BITS)
         places = np.flatnonzero(more)
@@ -280,14 +277,14 @@ class LabelTable:
 
 
 def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
-    """Add places that carried once each time."""
+    """Count the overflows in ``carried`` and add them to ``joined``."""
     return _added(joined, np.unique(np.concatenate(carried), return_counts=True)) if carried else joined
 
 
 def _added(one: Carries, other: Carries) -> Carries:
-    """Add carries up, place by place."""
+    """Add overflow counts by index."""
     if not (one[0].size and other[0].size):
         return other if other[0].size else one
     places, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
-    # sums of integers below 2^53, which floats hold
+    # exact: sums of integers below 2^53
     return places, np.bincount(which, np.concatenate([one[1], other[1]])).astype(np.int64)

@@ -1,4 +1,4 @@
-"""LabelTotals: contingency tables of every label, under each decision rule that is asked for."""
+"""LabelTotals: contingency tables of every label under each requested decision rule."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from xmleval.view.view import View
 
 
 class LabelTotals(State):
-    """A `LabelTable` for each decision rule, whose `Counts` it gives to formulas.
-
-    A formula is given the tables of labels; of the micro average, their sum.
-    """
+    """A `LabelTable` for each decision rule; formulas receive `Counts` per label, for micro their sum."""
 
     shared = True
 
@@ -37,7 +34,7 @@ class LabelTotals(State):
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what it holds whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return sum(table.n_bytes for table in self.tables.values())
 
     def update(self, view: View) -> None:
@@ -46,19 +43,19 @@ class LabelTotals(State):
             table.update(view)
 
     def merge(self, other: LabelTotals) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         for decision, table in self.tables.items():
             table.merge(other.tables[decision])
 
     def divided(self, n_workers: int, n_blocks: int) -> list[LabelTotals]:
-        """Return this state for all workers: they fill the same tables."""
+        """Return this state for all workers, which share its tables."""
         if n_workers > 1:
             for table in self.tables.values():
                 table.share()
         return [self] * n_workers
 
     def finish(self) -> Results:
-        """Return averages over labels, one decision at a time: counts are as large as the labels."""
+        """Return averages over labels, one decision at a time to limit memory."""
         results, plan = Results(), self.plan
         for decision, table in self.tables.items():
             specs = [spec for spec in self.specs if plan.decide(spec) == decision]
@@ -68,10 +65,10 @@ class LabelTotals(State):
         return results
 
     def _add_columns(self, results: Results, decision: Decision, counts: Counts) -> None:
-        """Add the results of every label under one decision."""
+        """Add per-label results under one decision."""
         plan = self.plan
         at_k = f"@{decision.value:.0f}" if decision.kind == "top" and decision != plan.decision else ""
-        unit = HEAVIEST if plan.weighted else 1.0  # weights are counted in parts of the heaviest one
+        unit = HEAVIEST if plan.weighted else 1.0  # weights are stored as fractions of the largest
         results.labels["support"] = unit * (counts.tp + counts.fn)
         results.labels |= {f"{name}{at_k}": unit * getattr(counts, name) for name in ("tp", "fp", "fn")}
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
@@ -79,11 +76,11 @@ class LabelTotals(State):
             results.labels[f"{metric.name}{at_k}"] = metric.value(counts, setting)
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         return {f"{d}/{key}": a for d, table in self.tables.items() for key, a in table.arrays().items()}
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         for decision, table in self.tables.items():
             prefix = f"{decision}/"
             own = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
@@ -112,7 +109,7 @@ def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Wor
 
 
 def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[float, ...]:
-    """Return what is summed over labels, for the value of a spec; so many of them have each table."""
+    """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
     if spec.average == "micro":
         return tuple(float((column if times is None else column * times).sum()) for column in counts)
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
@@ -125,16 +122,16 @@ def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
-    """Average what is defined, by support; where nothing has any, plainly, as scikit-learn does."""
+    """Average the defined values weighted by support; unweighted if all support is 0, as in scikit-learn."""
     return _mean_of(_mean_sums(values, support))
 
 
 def _mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
 ) -> tuple[float, float, float, float]:
-    """Return the sums of values by support and of support, and of values and ones, where defined.
+    """Return sums over the defined values: value * support, support, value, and their number.
 
-    times : how often each of them counts; None where all do once
+    times : multiplicity of each value; None for 1
     """
     defined = ~np.isnan(values)
     values = values[defined]

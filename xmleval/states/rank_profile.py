@@ -1,4 +1,4 @@
-"""RankProfile: hits by number of relevant labels and rank, for every measure linear in the hits."""
+"""RankProfile: hits by number of relevant labels and rank, for measures linear in the hits."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ RATIO = "gains/ideals"
 
 
 class RankProfile(State):
-    """Tables over (number of relevant labels R that occurs, rank), for unit gains and for propensities.
+    """Tables of hits and of propensity-scored gains over (number of relevant labels, rank).
 
-    It gives formulas a table of hits or gains (group, rank), the `Profile` and the setting, and takes the sum
+    Formulas receive a table of hits or gains (group, rank), the `Profile` and the setting, and return the sum
     of the row values of each group.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.depth = max([spec.k or 0 for spec in specs])  # tables are only as wide as the deepest hit
+        self.depth = max([spec.k or 0 for spec in specs])  # tables are no wider than the deepest hit
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None
-        self.weighted = plan.weighted  # then hits and rows are fixed-point sums as well
+        self.weighted = plan.weighted  # hits and rows are then fixed-point sums too
         self.keep = plan.keep_rows
         self.n_relevant: Ints = np.empty(0, np.int64)
         entry = (LIMBS,) if self.weighted else ()
@@ -57,7 +57,7 @@ class RankProfile(State):
         if self.propensity is not None:
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
-        self.n_empty = 0  # rows without relevant labels, whatever they weigh
+        self.n_empty = 0  # rows without relevant labels, regardless of weight
         self.kept: list[tuple[int, Profile]] = []
 
     def update(self, view: View) -> None:
@@ -80,17 +80,17 @@ class RankProfile(State):
         self._add(present, found, int(per_size[0]), own)
 
     def _width(self, view: View) -> int:
-        """Return the deepest rank that counts."""
+        """Return the lowest credited rank of the block, at most ``depth``."""
         return min(self.depth, int(view.ranks.max(initial=0)))
 
     def _splits(self, n_rows: int) -> bool:
-        """Tell whether the faster sums of gains are exact for so many rows."""
+        """Return whether the faster split sums of gains are exact for this number of rows."""
         if self.weighted or self.propensity is None or self.propensity.least < 1.0:
             return False
         return n_rows < MOST_TERMS and n_rows * self.propensity.most < LARGEST_SUM
 
     def _sum_split(self, view: View, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
-        """Return hits, gains and ideals in split sums; ``n_rows`` of each slot."""
+        """Return hits, gains and ideals as split sums; ``n_rows`` is the size of each slot."""
         assert self.propensity is not None
         ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
@@ -113,7 +113,7 @@ class RankProfile(State):
         return hits[:, 1:], gains[:, 1:], ideals
 
     def _sum_limbs(self, view: View, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
-        """Return hits, and gains and ideals in fixed point; with weights, hits and rows as well."""
+        """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""
         (ptr, labels), width = view.block.truth, self._width(view)
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         found: dict[str, Ints] = {}
@@ -133,13 +133,13 @@ class RankProfile(State):
         return found
 
     def merge(self, other: RankProfile) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         self._add(other.n_relevant, other.tables, other.n_empty, other.kept)
 
     def _add(
         self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: list[tuple[int, Profile]]
     ) -> None:
-        """Add tables; those that are here are replaced, for others may share them."""
+        """Add tables out of place, since other states may share the old ones."""
         self.kept, self.n_empty = [*self.kept, *kept], self.n_empty + n_empty
         if not self.n_relevant.size:
             self.n_relevant, self.tables = n_relevant, {name: found[name] for name in self.tables}
@@ -159,7 +159,7 @@ class RankProfile(State):
         self.n_relevant, self.tables = both, tables
 
     def _own(self, view: View) -> Profile:
-        """Return the profile of every single instance of a block."""
+        """Return the profiles of the single rows of a block."""
         ptr, labels = view.block.truth
         n = view.n_rows
         propensity = NO_WEIGHT if self.propensity is None else self.propensity.values
@@ -169,7 +169,7 @@ class RankProfile(State):
         return Profile(view.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)
 
     def profile(self) -> Profile:
-        """Return the tables of all instances counted."""
+        """Return the tables of all rows counted."""
         tables: dict[str, Floats] = {
             name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
             for name, table in self.tables.items()
@@ -179,7 +179,7 @@ class RankProfile(State):
         )
 
     def finish(self) -> Results:
-        """Return means over rows, and ratios of sums over rows."""
+        """Return the means over rows and the ratios of sums over rows."""
         results, profile = Results(), self.profile()
         rows = self.rows() if self.keep else None
         for spec in self.specs:
@@ -192,7 +192,7 @@ class RankProfile(State):
         return results
 
     def rows(self) -> Profile:
-        """Return the kept profiles of single instances, in row order."""
+        """Return the kept profiles of single rows, in row order."""
         chunks: list[Profile] = in_row_order(self.kept)
         width = max((chunk.hits.shape[1] for chunk in chunks), default=0)
 
@@ -209,7 +209,7 @@ class RankProfile(State):
         )
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         out: Arrays = {"n_relevant": self.n_relevant, **self.tables}
         out["n_empty"] = np.array([self.n_empty])
         for number, (first_row, own) in enumerate(self.kept):
@@ -220,10 +220,10 @@ class RankProfile(State):
         return out
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.n_relevant = saved(arrays, "n_relevant", None)
         if (np.diff(self.n_relevant, prepend=-1) <= 0).any():
-            raise ValueError("n_relevant does not rise")
+            raise ValueError("n_relevant is not strictly increasing")
         self.tables = {
             name: saved(arrays, name, self.n_relevant.size, 1 if name == "rows" else None, *table.shape[2:])
             for name, table in self.tables.items()
@@ -248,7 +248,7 @@ class RankProfile(State):
 
 
 def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
-    """Return the sum of the row values of each group, NaN where rows are left out."""
+    """Return the sum of the row values of each group, NaN for excluded rows."""
     metric = spec.metric
     table = profile.hits if metric.table == "hits" else profile.gains
     terms = metric.value(table, profile, setting)
@@ -265,7 +265,7 @@ def _value(spec: Spec, profile: Profile, setting: Setting) -> float:
     total = math.fsum(terms[~np.isnan(terms)])
     if not over:
         return math.nan
-    # a ratio to the best sum possible may round to more than 1
+    # rounding can raise a ratio to the ideal sum above 1
     return min(total / over, 1.0) if spec.metric.table == RATIO else total / over
 
 

@@ -1,4 +1,4 @@
-"""RowBounds: sums of row values where unlisted labels take the worst, and the best, scores they may."""
+"""RowBounds: sums of row values under the worst and the best possible scores of unlisted labels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ ENDS = ("worst", "best")
 
 
 class RowBounds(RowSums):
-    """The sums of `RowSums` at both ends of what any completion of the lists may give."""
+    """The sums of `RowSums` for the worst and the best completion of the lists."""
 
     keeps = False
 
     def names(self) -> list[str]:
-        """Return the names of what is summed."""
+        """Return the names of the sums."""
         return [f"{spec} {end}" for spec in self.specs for end in ENDS]
 
     def columns(self, view: View) -> list[Floats]:
-        """Return the values of the rows of a block, one array for each name."""
+        """Return the row values of a block, one array for each name."""
         ends = [Completion(view, best=end == "best") for end in ENDS]
         return [row_values(spec, end, self.plan) for spec in self.specs for end in ends]
 

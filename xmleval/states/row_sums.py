@@ -20,20 +20,19 @@ from xmleval.view.view import View
 
 
 class RowSums(State):
-    """Sum, weight and number of the defined row values of each measure, and on request the values.
+    """Sum, total weight and number of the defined row values of each measure, and optionally the values.
 
-    It gives formulas the `View` of a block, or the contingency tables or the extremes of its rows where the
-    measure needs sets, or scores of entries; and takes the value of each row, NaN where it is undefined.
+    Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its `Extremes` if it
+    needs scores of entries, and return the value of each row, NaN if undefined.
     """
 
-    keeps = True  # values of rows, where these are wanted
+    keeps = True  # whether row values are kept on request
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.keys = self.names()
         self.keep = plan.keep_rows and self.keeps
-        # of any size, or infinite
-        self.scaled = [spec.name for spec in specs if spec.metric.scaled]
+        self.scaled = [spec.name for spec in specs if spec.metric.scaled]  # unbounded or infinite values
         self.exact: Ints = np.zeros((len(self.scaled), SIZE), np.int64)  # sums of their values
         self.totals: Ints = np.zeros((len(self.keys), 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(len(self.keys), np.int64)
@@ -41,11 +40,11 @@ class RowSums(State):
         self.kept: list[tuple[int, Floats]] = []  # first row, (keys, rows)
 
     def names(self) -> list[str]:
-        """Return the names of what is summed."""
+        """Return the names of the sums."""
         return [spec.name for spec in self.specs]
 
     def columns(self, view: View) -> list[Floats]:
-        """Return the values of the rows of a block, one array for each name."""
+        """Return the row values of a block, one array for each name."""
         return [row_values(spec, view, self.plan) for spec in self.specs]
 
     def update(self, view: View) -> None:
@@ -65,7 +64,7 @@ class RowSums(State):
             self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
 
     def merge(self, other: RowSums) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         totals, exact = self.totals + other.totals, self.exact + other.exact
         carry(totals.reshape(-1, LIMBS))
         for total in exact:
@@ -87,7 +86,7 @@ class RowSums(State):
         return results
 
     def mean(self, key: str) -> float:
-        """Return the mean over the rows where a value is defined, NaN where there is none."""
+        """Return the mean of the defined row values, NaN if there are none."""
         i = self.keys.index(key)
         total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
         weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
@@ -96,7 +95,7 @@ class RowSums(State):
         return float(Fraction(total, weight)) if weight else float("nan")
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": np.array([self.n_rows])}
         if self.scaled:
             out["exact"] = self.exact
@@ -105,7 +104,7 @@ class RowSums(State):
         return out
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.totals = saved(arrays, "totals", *self.totals.shape)
         if self.scaled:
             self.exact = saved(arrays, "exact", *self.exact.shape)
@@ -118,7 +117,7 @@ class RowSums(State):
 
 
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
-    """Return a measure's values of the rows of a block, NaN where a row is left out."""
+    """Return a measure's row values of a block, NaN for excluded rows."""
     metric, setting = spec.metric, plan.setting(spec)
     seen: object = view
     if "sets" in metric.needs:

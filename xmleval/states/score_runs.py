@@ -1,4 +1,4 @@
-"""ScoreRuns: scores of relevant and irrelevant cells apart, for measures of scores pooled over rows."""
+"""ScoreRuns: scores of relevant and of irrelevant entries, for measures of scores pooled over rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
-SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in all and in a block
-GROUPED = 8  # entries of a block for each label from which bringing them together by label beats keys
+SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in total and per block
+GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
 
 class ScoreRuns(State):
-    """Scores of listed entries, relevant and irrelevant apart; all unlisted entries are one tie group.
+    """Scores of relevant and of irrelevant listed entries; all unlisted entries are one tie group.
 
-    Formulas are given the `Curve` of all entries together, or of each label.
+    Formulas receive the `Curve` of all entries, or of each label.
     """
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -44,11 +44,11 @@ class ScoreRuns(State):
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
         self.memory = Memory.of(work.memory, work.threads, work.last)
-        self._share = self.memory.held  # what updates may hold
+        self._share = self.memory.held  # bytes that updates may hold
         self._mark: Any = None
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
-        self.n_blocks, self.n_workers = 1, 1  # that may come one after another, and side by side
+        self.n_blocks, self.n_workers = 1, 1  # blocks of each worker, and workers
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
         open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
         wanted = [CELLS] * self.needs.cells + [COLUMNS] * self.needs.columns
@@ -57,17 +57,17 @@ class ScoreRuns(State):
             for by in wanted
             for kind in (GOOD, BAD, *(open_ends[by] if self.needs.bounds else []))
         }
-        self.last: list[Scores] = []  # last score of each row, where bounds are wanted
-        self.n_left: list[Ints] = []  # and the irrelevant entries it leaves open
+        self.last: list[Scores] = []  # for bounds: lowest score of each row
+        self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what it holds whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return self.n_true.nbytes
 
     @property
     def held_bytes(self) -> int:
-        """Memory of the keys that are held."""
+        """Size of the keys in memory."""
         return sum(pile.n_bytes for pile in self.piles.values())
 
     def update(self, view: View) -> None:
@@ -86,7 +86,7 @@ class ScoreRuns(State):
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
 
     def merge(self, other: ScoreRuns) -> None:
-        """Add a state of other rows."""
+        """Merge a state of other rows."""
         self._take({name: pile.held() for name, pile in other.piles.items()}, self.memory.held)
         for name, pile in other.piles.items():
             self.piles[name].runs += self._own(pile.runs)
@@ -96,7 +96,7 @@ class ScoreRuns(State):
         self._add_last(other.last, other.n_left)
 
     def empty(self) -> ScoreRuns:
-        """Return an empty state that is going to be merged with this one, and spills to the same file."""
+        """Return an empty state to merge with this one, which spills to the same file."""
         found = ScoreRuns(self.plan, self.specs, self.work)
         found.memory = self.memory
         found._share = max(self.memory.held - self.held_bytes, self.memory.held // 8)
@@ -104,7 +104,7 @@ class ScoreRuns(State):
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
-        """Return states that workers may fill side by side, this empty one first."""
+        """Return one state per worker, this empty one first."""
         parts = [self, *(self.empty() for _ in range(n_workers - 1))]
         share = self._share // n_workers
         for part in parts:
@@ -113,11 +113,11 @@ class ScoreRuns(State):
         return parts
 
     def discard(self) -> None:
-        """Give back the room of what was spilled."""
+        """Release the file space of spilled keys."""
         self.memory.file.rewind(self._mark or (None, 0))
 
     def _keys(self, view: View) -> dict[str, Held]:
-        """Return what a block adds to each pile."""
+        """Return the keys that a block adds to each pile."""
         flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
         assert scores is not None
         found: dict[str, Held] = {}
@@ -147,17 +147,17 @@ class ScoreRuns(State):
         return {name: found[name] for name in self.piles}
 
     def _in_bands(self, flags: Bools, scores: Scores) -> tuple[Banded, Banded] | None:
-        """Return relevant and irrelevant scores in bands, where only pairs of many are asked; else None."""
+        """Return relevant and irrelevant scores in bands if only pairs of many are needed, else None."""
         needs, shared = self.needs, self.memory.shared
         if shared is None or not needs.pairs_alone or needs.columns or scores.dtype != np.float32:
             return None
-        n_scores = scores.size * self.n_blocks  # that this worker may take
+        n_scores = scores.size * self.n_blocks  # estimate for this worker
         fits = scores.size >= SPREAD_IN_BLOCK and n_scores >= SPREAD
         fits &= n_scores * scores.itemsize * 3 // 2 <= self.memory.held
         return shared.part(flags, scores, 2 * n_scores * self.n_workers if fits else 0)
 
     def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
-        """Return the scores of relevant and of irrelevant entries, in the room of their piles."""
+        """Return the scores of relevant and of irrelevant entries, in space reserved by their piles."""
         n_relevant = int(np.count_nonzero(flags))
         sizes = n_relevant, flags.size - n_relevant
         room: list[Scores] = []
@@ -170,29 +170,29 @@ class ScoreRuns(State):
         return room[0][: sizes[0]], room[1][: sizes[1]]
 
     def _room(self, name: str, size: int, dtype: np.dtype[Any], spare: int = 0) -> Keys:
-        """Return room for keys of a pile, where as many may come in each block."""
-        moved = name.startswith(CELLS) and not self.needs.pairs_alone  # copied, array by array, to be cut
+        """Reserve space for keys of a pile, assuming as many in each further block."""
+        moved = name.startswith(CELLS) and not self.needs.pairs_alone  # arrays are copied to be partitioned
         most = min(self.memory.room, COPIED_BYTES) if moved else self.memory.room
         most = min(size + size * (self.n_blocks - 1) * 5 // 4, most // dtype.itemsize)
         return self.piles[name].room(size, dtype, most, spare)
 
     def _crowding(self) -> bool:
-        """Tell whether another worker has spilled, but frees no memory before this one does so, too."""
+        """Return whether another worker has spilled, whose memory is freed only when this one spills too."""
         if self.memory.shared is None or not self.memory.shared.closed:
             return False
         return any(isinstance(part, Banded) for pile in self.piles.values() for part in pile.held())
 
     def spill(self) -> None:
-        """Spill the keys that are held, so that they are written but once."""
+        """Spill the keys in memory, so that repeated saves write them once."""
         self._take({name: [] for name in self.piles}, most=0)
 
     def _own(self, runs: list[Run]) -> list[Run]:
-        """Return runs in the own file, copied if they are in another: files must not pile up."""
+        """Return runs in the own file; copy those of other files, which can then be closed."""
         file = self.memory.file
         return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
 
     def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
-        """Take last scores of rows; short arrays are joined."""
+        """Add lowest scores of rows; short arrays are joined."""
         for scores, left in zip(last, n_left, strict=True):
             self.last.append(scores)
             self.n_left.append(left)
@@ -203,7 +203,7 @@ class ScoreRuns(State):
                 self.n_left[-2:] = [np.concatenate(self.n_left[-2:])]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies and other processes get: keys, no files."""
+        """Return the state with keys in place of files, which cannot be copied."""
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
         return {
             **self.__dict__,
@@ -215,7 +215,7 @@ class ScoreRuns(State):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what `__getstate__` gave."""
+        """Restore the state of `__getstate__`."""
         self.__dict__ |= state
         self.piles = {name: Pile() for name in state["piles"]}
         for name, (held, runs) in state["piles"].items():
@@ -225,7 +225,7 @@ class ScoreRuns(State):
             ]
 
     def _take(self, arrays: dict[str, list[Any]], most: int) -> None:
-        """Take keys over, or spill them with those that are held where they would be too many."""
+        """Add keys, or spill them with those in memory if they would exceed ``most`` bytes."""
         n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
         if self.held_bytes + n_bytes <= most and not self._crowding():
             for name, several in arrays.items():
@@ -239,7 +239,7 @@ class ScoreRuns(State):
             pile.runs += runs
 
     def finish(self) -> Results:
-        """Return the values of curves: scores are sorted here."""
+        """Sort the scores and return the values of curves."""
         entries, points, columns = None, None, None
         if self.needs.cells:
             entries, points = self.cells(self.work, self.plan.curve_points)
@@ -251,7 +251,7 @@ class ScoreRuns(State):
         return results
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
-        """Return the curves of all cells together, one entry each, and points of the first."""
+        """Return the curves of all entries, arrays of size 1, and points of the first curve."""
         good, bad = self.piles[f"{CELLS}.{GOOD}"], self.piles[f"{CELLS}.{BAD}"]
         n_relevant = int(self.n_true.sum())
         n_irrelevant = self.n_rows * self.n_labels - n_relevant
@@ -273,11 +273,11 @@ class ScoreRuns(State):
         peak, threshold = found.peak
         value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
         points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
-        if len(points) > n_points + 2:  # the unlisted cells may have added some
+        if len(points) > n_points + 2:  # unlisted entries may add some
             points = points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
         if not self.needs.bounds:
             return Curves(value, None, None), points
-        # without the pairs of unlisted cells, which stand below all
+        # without the pairs of unlisted entries, which rank below all
         right, level = found.pairs
         right -= good.size * unlisted.irrelevant
         level -= unlisted.relevant * unlisted.irrelevant
@@ -309,7 +309,7 @@ class ScoreRuns(State):
         )
 
     def _level(self) -> float | None:
-        """Return the score of unlisted cells, rounded to the type of the others."""
+        """Return the score of unlisted entries, rounded to the dtype of the others."""
         return None if self.unlisted is None else as_score(self.unlisted, np.empty(0, self.dtype))
 
     def _joined_bounds(self) -> tuple[Scores, Ints]:
@@ -319,13 +319,13 @@ class ScoreRuns(State):
         )
 
     def _last(self) -> Last:
-        """Return the last scores of all rows, rising."""
+        """Return the lowest scores of all rows, ascending."""
         scores, n_left = self._joined_bounds()
         order = np.argsort(scores, kind="stable")
         return Last(scores[order], np.concatenate(([0], np.cumsum(n_left[order]))))
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         for name, pile in self.piles.items():
@@ -338,7 +338,7 @@ class ScoreRuns(State):
         return out
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the state from `arrays`."""
         self.n_true = saved(arrays, "n_true", *self.n_true.shape)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
         if n_rows < 0 or width not in (4, 8):
@@ -361,7 +361,7 @@ class ScoreRuns(State):
                 raise ValueError(f"last scores are {last.dtype} of shape {last.shape}, or not numbers")
 
     def _checked(self, pile: str, keys: Chunks) -> Iterator[Keys]:
-        """Yield saved keys, or refuse what cannot be any: no kernel looks twice."""
+        """Yield saved keys after validation, since kernels do not check them."""
         if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD") or not keys.dtype.isnative:
             raise ValueError(f"{pile} scores are {keys.dtype}")
         yield np.empty(0, keys.dtype)
@@ -369,7 +369,7 @@ class ScoreRuns(State):
             labels: NDArray[Any] = np.zeros(1)
             if pile.startswith(COLUMNS):
                 labels = part.real if part.dtype.kind == "c" else label_of(part)
-            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < self.n_labels  # never of NaN
+            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < self.n_labels  # False for NaN
             if not inside or np.isnan(score_of(part)).any():
                 raise ValueError(f"{pile} scores are out of range")
             yield part
@@ -380,12 +380,12 @@ def _as_chunks(part: Grouped | Banded) -> Chunks:
 
 
 def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
-    """Yield keys, or refuse what is not in order."""
+    """Yield keys, or raise ValueError unless they are ascending."""
     last = np.empty(0)
     for keys in chunks:
         whole = np.concatenate([last.astype(keys.dtype), keys])
         if (whole[1:] < whole[:-1]).any():
-            raise ValueError("a run of scores is not in order")
+            raise ValueError("a run of scores is not sorted")
         last = keys[-1:] if keys.size else last
         yield keys
 

@@ -1,4 +1,4 @@
-"""The protocol of all states, and what the states of one plan do together."""
+"""The base class of states, and the collection of the states of one plan."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ Arrays = dict[str, Any]
 
 
 class State:
-    """Mergeable statistics of some rows, for the measures that read them.
+    """Mergeable statistics of rows, for the measures that read them.
 
-    The file of a state ends with ``STATE = ItsClass``; the record of a measure names the file. States of
-    disjoint rows merge to the state of all of them, to the last bit, in any order and grouping. ``update``
-    and ``merge`` change nothing but the state itself; arrays that others may share are replaced. They need
-    not take care of faults: whoever calls them drops the state if they fail.
+    The module of a state ends with ``STATE = ItsClass``; metric records name the module. Merging states of
+    disjoint rows in any order and grouping gives the bits of the state of all rows. ``update`` and ``merge``
+    change only the state itself and replace arrays that others may share; if they fail, the caller drops it.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ class State:
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what it holds whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return 0
 
     def update(self, view: View) -> None:
@@ -51,37 +50,34 @@ class State:
         raise NotImplementedError
 
     def merge(self, other: Self) -> None:
-        """Add a state of other rows, which stays as it is."""
+        """Merge a state of other rows, which is unchanged."""
         raise NotImplementedError
 
     def finish(self) -> Results:
-        """Return the values of the measures; the state stays as it is."""
+        """Return the values of the measures; the state is unchanged."""
         raise NotImplementedError
 
     def arrays(self) -> Arrays:
-        """Return what a saved state holds."""
+        """Return the arrays to save."""
         raise NotImplementedError
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave, in an empty state, or raise an error."""
+        """Restore an empty state from `arrays`; raise an error if they are invalid."""
         raise NotImplementedError
 
     def empty(self) -> Self:
-        """Return an empty state that is going to be merged with this one."""
+        """Return an empty state to merge with this one."""
         return type(self)(self.plan, self.specs, self.work)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[Self]:
-        """Return states that workers may fill side by side, this empty one first.
-
-        n_blocks : blocks of rows that they are going to count together
-        """
+        """Return one state per worker, this empty one first; ``n_blocks`` blocks will be counted in total."""
         return [self, *(self.empty() for _ in range(n_workers - 1))]
 
     def spill(self) -> None:
-        """Move to disk what may be there, so that who saves the state again and again writes it once."""
+        """Move spillable data to disk, so that repeated saves write it once."""
 
     def discard(self) -> None:
-        """Give back what outlives the state, which nobody is going to use."""
+        """Release the external resources of an unused state."""
 
 
 class States:
@@ -94,7 +90,7 @@ class States:
     work : Work
         Memory and threads to use.
     states : dict of str to State, optional
-        Default empty ones.
+        The states; default empty ones.
     """
 
     def __init__(self, plan: Plan, work: Work, states: dict[str, State] | None = None) -> None:
@@ -106,12 +102,12 @@ class States:
 
     @property
     def table_bytes(self) -> int:
-        """Memory of what they hold whatever the number of rows."""
+        """Size of the tables in bytes, independent of the number of rows."""
         return sum(state.table_bytes for state in self._states.values())
 
     @property
     def worker_bytes(self) -> int:
-        """Memory of what each worker holds whatever the number of rows."""
+        """Size of the tables of each worker in bytes, independent of the number of rows."""
         return sum(state.table_bytes for state in self._states.values() if not state.shared)
 
     def update(self, block: Block) -> None:
@@ -121,17 +117,17 @@ class States:
             state.update(view)
 
     def merge(self, other: States) -> None:
-        """Add the states of other rows, which stay as they are."""
+        """Merge the states of other rows, which are unchanged."""
         for name, state in self._states.items():
             if state is not other._states[name]:  # workers may share one
                 state.merge(other._states[name])
 
     def empty(self) -> States:
-        """Return empty states that are going to be merged with these."""
+        """Return empty states to merge with these."""
         return States(self.plan, self.work, {name: state.empty() for name, state in self._states.items()})
 
     def divided(self, n_workers: int, n_blocks: int) -> list[States]:
-        """Return states that workers may fill side by side, these empty ones first."""
+        """Return the states of each worker, these empty ones first."""
         parts = {name: state.divided(n_workers, n_blocks) for name, state in self._states.items()}
         return [
             self if not number else States(self.plan, self.work, {n: own[number] for n, own in parts.items()})
@@ -139,17 +135,17 @@ class States:
         ]
 
     def discard(self) -> None:
-        """Give back what outlives the states, which nobody is going to use."""
+        """Release the external resources of unused states."""
         for state in self._states.values():
             state.discard()
 
     def spill(self) -> None:
-        """Move to disk what may be there."""
+        """Move spillable data to disk."""
         for state in self._states.values():
             state.spill()
 
     def finish(self) -> Results:
-        """Return the values of the measures and what belongs to them."""
+        """Return the results of all measures."""
         results = Results()
         for state in self._states.values():
             results.add(state.finish())
@@ -158,29 +154,29 @@ class States:
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
-        for name, ends in results.intervals.items():  # rounding shall not leave the value outside
+        for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
         return results.only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
 
     def arrays(self) -> Arrays:
-        """Return what saved states hold."""
+        """Return the arrays to save."""
         return {
             f"{name}/{key}": a for name, state in self._states.items() for key, a in state.arrays().items()
         }
 
     def from_arrays(self, arrays: Arrays) -> None:
-        """Take over what `arrays` gave, in empty states."""
+        """Restore empty states from `arrays`."""
         for name, state in self._states.items():
             prefix = f"{name}/"
             state.from_arrays({k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)})
 
 
 def state_class(name: str) -> type[State]:
-    """Return the state in a file of this folder; most evaluations need but one or two."""
+    """Import a state class by name on demand, since most evaluations need only one or two."""
     found: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
     return found
 
 
 def in_row_order(chunks: Sequence[tuple[int, Any]]) -> list[Any]:
-    """Return what was kept of blocks, given with the number of their first row, in the order of the rows."""
+    """Return what was kept of each block in row order; ``chunks`` are (first row, kept)."""
     return [kept for _, kept in sorted(chunks, key=lambda chunk: chunk[0])]

@@ -1,4 +1,4 @@
-"""Decision rules: how the scores of a block become sets."""
+"""Decision rules: predicted sets from the scores of a block."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ NONE: Floats = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """How scores become a set.
+    """A rule that turns scores into predicted sets.
 
     Parameters
     ----------
     kind : {"pred", "top", "threshold", "listed", "labels", "rows", "features"}
-        Given sets; the best labels of a row; those strictly above one number; and of fitted rules the best
-        listed labels of a row, those above the threshold of the label, above that of the row from a linear
-        model of its scores, or of its features.
+        "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``. Fitted
+        rules: "listed": the k best listed labels; "labels": a threshold per label; "rows", "features": a
+        threshold per row from a linear model of its scores or of its features.
     value : float
-        How many are the best, or the number; of linear models the score of unlisted labels, NaN if they
-        have none.
+        k, or the threshold; for linear models the score of unlisted labels, NaN if they have none.
     numbers : float64 (n_labels,) or (k + 1,)
-        Thresholds of labels, or weights of the model, the constant first; kept as a read-only copy.
+        Thresholds of labels, or weights of the model, intercept first; stored as a read-only copy.
     text : str
-        What a rule with numbers is called.
+        Name of a rule with numbers.
     """
 
     kind: str
@@ -46,14 +45,14 @@ class Decision:
     text: str = ""
 
     def __post_init__(self) -> None:
-        """Copy the numbers, so that they stay what the name tells."""
+        """Copy the numbers, so that they keep matching the digest in the name."""
         numbers = np.array(self.numbers, np.float64)
         numbers.flags.writeable = False
         object.__setattr__(self, "numbers", numbers)
 
     @property
     def fitted(self) -> bool:
-        """Whether it comes from data, so that its name alone does not tell it."""
+        """Whether the rule was fitted to data, so that its name does not define it."""
         return self.kind not in ("pred", "top", "threshold")
 
     @cached
@@ -66,20 +65,20 @@ class Decision:
         return f"{self.kind}{int(self.value) if float(self.value).is_integer() else self.value!r}"
 
     def __str__(self) -> str:
-        """Print what `parse_decision` reads, or what tells fitted rules apart."""
+        """Return a name that `parse_decision` reads, or one that identifies a fitted rule."""
         return self._name
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two decisions are the same."""
+        """Compare by name."""
         return isinstance(other, Decision) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        """Return a hash of what is compared."""
+        """Hash the name."""
         return hash(str(self))
 
 
 class Chosen(NamedTuple):
-    """Predicted sets: the leading ``cut`` entries of each row of a list."""
+    """Predicted sets: the first ``cut`` entries of each row."""
 
     cut: Ints
     ptr: Ints
@@ -87,7 +86,7 @@ class Chosen(NamedTuple):
 
 
 def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None) -> Chosen:
-    """Return the sets that a decision makes of scores; entries must be in order for all but "labels"."""
+    """Return the sets predicted by a decision; entries must be sorted unless it is "labels"."""
     ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
     n_listed = row_sizes(ptr)
     if decision.kind in ("top", "listed"):
@@ -118,7 +117,7 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
 
 
 def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:
-    """Return the first scores of each row, float64 (n, k); see `copy_leading`."""
+    """Return the k highest scores of each row, float64 (n, k); see `copy_leading`."""
     assert ranking.scores is not None
     level = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
     leading = np.empty((ranking.ptr.size - 1, k))
@@ -129,7 +128,7 @@ def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: i
 def refuse_infinite(
     decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None, start: int
 ) -> None:
-    """Refuse rows, numbered from ``start``, whose scores give a linear model no finite threshold."""
+    """Refuse rows, numbered from ``start``, with infinite scores among those a linear model reads."""
     scores = ranking.scores
     if decision.kind != "rows" or scores is None:
         return
@@ -139,7 +138,7 @@ def refuse_infinite(
 
 
 def refuse_infinite_leading(leading: Floats, start: int) -> None:
-    """Refuse rows, numbered from ``start``, with infinite scores among those that a model looks at."""
+    """Refuse rows, numbered from ``start``, with infinite leading scores."""
     rows, places = np.nonzero(~np.isfinite(leading))
     if rows.size:
         value = leading[rows[0], places[0]]
@@ -152,7 +151,7 @@ def refuse_infinite_leading(leading: Floats, start: int) -> None:
 
 
 def cut_rows(ranking: Ranking, thresholds: Floats, unlisted: float | None) -> Ints:
-    """Count the entries above the threshold of their row, which lets no unlisted label pass."""
+    """Count the entries of each row above its threshold, raised so that no unlisted label passes."""
     scores = ranking.scores
     assert scores is not None
     rounded = as_scores(thresholds, scores)
@@ -169,8 +168,7 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     Parameters
     ----------
     rule : str, Decision or None
-        How scores become sets: the k best labels, or all with a score strictly above a number; or what a
-        fitted rule does.
+        The k best labels, or all with a score strictly above a number; or a fitted rule.
 
     Returns
     -------
@@ -179,7 +177,7 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
     Raises
     ------
     ValueError
-        If the rule is neither, k is not positive or the threshold is NaN.
+        If the text is neither, k is not positive or the threshold is NaN.
     """
     if rule is None or isinstance(rule, Decision):
         return rule
@@ -198,26 +196,26 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
 
 
 def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
-    """Refuse a rule that was fitted to another number of labels."""
+    """Refuse a rule fitted to another number of labels."""
     if n_fitted != n_labels:
         given = Keyword("decision", str(decision))
         raise ValueError(Message(given, f" has {n_fitted} labels; {n_labels} were expected"))
 
 
 def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
-    """Refuse a threshold that every unlisted label would pass, and rules for other data."""
+    """Refuse a threshold that every unlisted label passes, and rules fitted to other data."""
     score = conventions.unlisted_score
     if decision is None:
         return
     given = Keyword("decision", str(decision))
     if decision.kind == "features":
-        raise ValueError(Message(given, " looks at features; apply it to them, and give ", Keyword("y_pred")))
+        raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
     if decision.kind == "labels":
         check_width(decision, decision.numbers.size, n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
-        other = Keyword("unlisted"), f" than {conventions.unlisted}"
-        raise ValueError(Message(given, " was fitted for another ", *other))
+        own = Keyword("unlisted", str(conventions.unlisted))
+        raise ValueError(Message(given, " was not fitted with ", own))
     least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
     if decision.kind in ("threshold", "labels") and score is not None and least < score:
-        level = Keyword("unlisted", f"{score:g}")
-        raise ValueError(Message(given, " with ", level, " would predict every unlisted label"))
+        own = Keyword("unlisted", f"{score:g}")
+        raise ValueError(Message(given, " with ", own, " would predict every unlisted label"))

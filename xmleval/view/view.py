@@ -1,4 +1,4 @@
-"""What the states read of one block: matched once, each fact computed when first asked for."""
+"""View: a block with its derived facts, each computed on first use."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from xmleval.records import (
 )
 from xmleval.view.decision import Chosen, Decision, choose
 
-COUNTED = 512  # relevant labels of a row up to which counting what is above each beats sorting the row
+COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
 class TieSummary(NamedTuple):
-    """Per instance, from tie groups; see `xmleval.kernels.rows.summarise_ties`."""
+    """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
 
     worst: Ints
     n_reversed: Ints
@@ -59,7 +59,7 @@ class TieSummary(NamedTuple):
 
 
 def in_order(ranking: Ranking) -> Ranking:
-    """Return a ranking best first."""
+    """Return a copy of a ranking, sorted best first."""
     assert ranking.scores is not None
     labels, scores = ranking.labels.copy(), ranking.scores.copy()
     rank_rows(ranking.ptr, labels, scores)
@@ -67,13 +67,7 @@ def in_order(ranking: Ranking) -> Ranking:
 
 
 class View:
-    """One block, seen through what measures ask of it.
-
-    Attributes
-    ----------
-    n_relevant : int64 (n,)
-        Relevant labels of each instance.
-    """
+    """A block and the facts that measures read from it, computed on first use."""
 
     def __init__(self, block: Block, n_labels: int, unlisted: float | None) -> None:
         self.n_relevant: Ints = row_sizes(block.truth.ptr)
@@ -88,7 +82,7 @@ class View:
 
     @property
     def n_rows(self) -> int:
-        """Number of instances."""
+        """Number of rows."""
         return self.n_relevant.size
 
     @property
@@ -99,7 +93,7 @@ class View:
 
     @cached
     def positions(self) -> Ints:
-        """Place of each relevant label in its list, 0 where it is not listed."""
+        """Position (from 1) of each relevant label in its list, 0 if unlisted."""
         ranking, truth = self.ranking, self.block.truth
         positions = np.empty(truth.labels.size, np.int64)
         find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
@@ -107,7 +101,7 @@ class View:
 
     @cached
     def relevant_entries(self) -> Bools:
-        """Which listed entries are relevant."""
+        """Whether each listed entry is relevant."""
         ranking, truth = self.ranking, self.block.truth
         flags = np.empty(ranking.labels.size, np.bool_)
         flag_listed(ranking.ptr, ranking.labels, truth.ptr, truth.labels, flags)
@@ -115,7 +109,7 @@ class View:
 
     @cached
     def last_scores(self) -> Scores:
-        """Least score of each instance, infinite where it lists nothing."""
+        """Lowest score of each row, infinite for an empty list."""
         assert self.ranking.scores is not None
         last = np.empty(self.n_rows, self.ranking.scores.dtype)
         find_last(self.ranking.ptr, self.ranking.scores, last)
@@ -123,25 +117,25 @@ class View:
 
     @cached
     def extremes(self) -> Extremes:
-        """Extremes of each instance, NaN also where a label of an instance with pairs has no score."""
+        """Extremes of each row, NaN also if a row with pairs lacks a score for some label."""
         ranking = self.ranking
         assert ranking.scores is not None
-        level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+        unlisted = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
         found = Extremes(np.empty(self.n_rows), np.empty(self.n_rows))
         flags = self.relevant_entries
-        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, level, *found)
+        find_extremes(ranking.ptr, ranking.scores, flags, self.n_relevant, self.n_labels, unlisted, *found)
         return found
 
     @cached
     def missing(self) -> tuple[Ints, Labels]:
-        """Instances and labels of the relevant labels that are not listed."""
+        """Rows and labels of the unlisted relevant labels."""
         unlisted = self.positions == 0
         rows = np.repeat(np.arange(self.n_rows), self.n_relevant)[unlisted]
         return rows, self.block.truth.labels[unlisted]
 
     @cached
     def n_left(self) -> Ints:
-        """Irrelevant labels of each instance that are not listed."""
+        """Number of unlisted irrelevant labels of each row."""
         n_missing = np.bincount(self.missing[0], minlength=self.n_rows)
         n_irrelevant_listed = row_sizes(self.ranking.ptr) - (self.n_relevant - n_missing)
         found: Ints = self.n_labels - self.n_relevant - n_irrelevant_listed
@@ -149,7 +143,7 @@ class View:
 
     @cached
     def _counted(self) -> tuple[Ints, Ints, Ints]:
-        """Entries above each listed relevant label and level with it, and its place; of unordered rows."""
+        """Entries above and tied with each listed relevant label, and its rank, for unordered rows."""
         scores = self.ranking.scores
         assert scores is not None
         above, tied, ranks = (np.zeros_like(self.positions) for _ in range(3))
@@ -159,12 +153,12 @@ class View:
 
     @property
     def _places(self) -> Ints:
-        """Place of each relevant label among the listed ones, best first; 0 where it is not listed."""
+        """Rank of each relevant label among the listed ones, 0 if unlisted."""
         return self.positions if self.ranking.ordered else self._counted[2]
 
     @cached
     def ranks(self) -> Ints:
-        """Rank of each relevant label that measures at k credit, 0 for the others."""
+        """Rank of each relevant label credited by measures at k, 0 for the others."""
         return self._places if self.unlisted is None else self.full_ranks
 
     @cached
@@ -181,24 +175,24 @@ class View:
 
     @cached
     def sorted_ranks(self) -> Ints:
-        """Credited ranks, rising within each instance."""
+        """`ranks`, ascending within each row."""
         return self._sorted(self.ranks)
 
     @cached
     def sorted_full_ranks(self) -> Ints:
-        """Ranks among all labels, rising within each instance."""
+        """`full_ranks`, ascending within each row."""
         return self._sorted(self.full_ranks)
 
     @cached
     def standing(self) -> tuple[Ints, Ints]:
-        """Labels above each relevant label and level with it."""
+        """Numbers of labels above and tied with each relevant label."""
         truth, ranking = self.block.truth, self.ranking
         if not ranking.ordered:
             assert ranking.scores is not None
             above, tied = (array.copy() for array in self._counted[:2])
-            level = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
+            unlisted = np.nan if self.unlisted is None else as_score(self.unlisted, ranking.scores)
             place_unlisted(
-                self.positions, truth.ptr, ranking.ptr, ranking.scores, level, self.n_labels, above, tied
+                self.positions, truth.ptr, ranking.ptr, ranking.scores, unlisted, self.n_labels, above, tied
             )
             return above, tied
         above, tied = np.empty_like(truth.labels, np.int64), np.empty_like(truth.labels, np.int64)
@@ -215,14 +209,14 @@ class View:
 
     @cached
     def placed(self) -> tuple[Ints, Ints]:
-        """What `standing` tells, worst first within an instance."""
+        """`standing`, worst first within each row."""
         above, tied = (array.copy() for array in self.standing)
         sort_ties(self.block.truth.ptr, above, tied)
         return above, tied
 
     @cached
     def ties(self) -> TieSummary:
-        """Summaries over tie groups."""
+        """Facts of tie groups per row."""
         n, ints, floats = self.n_rows, np.int64, np.float64
         worst, n_reversed, n_tied = np.empty(n, ints), np.empty(n, ints), np.empty(n, ints)
         precision, peak = np.empty(n, floats), np.empty(n, floats)
@@ -231,12 +225,12 @@ class View:
 
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
-        """First credited rank of each instance (0 for none), and hits within its first R ranks."""
+        """First credited rank of each row (0 for none), and hits in its first R ranks (R relevant labels)."""
         return self._summarised(self.ranks)
 
     @property
     def first_rank(self) -> Ints:
-        """First rank of a relevant label of each instance among all labels, 0 for none."""
+        """First rank of a relevant label of each row among all labels, 0 for none."""
         return self._summarised(self.full_ranks)[0]
 
     def _summarised(self, ranks: Ints) -> tuple[Ints, Ints]:
@@ -245,20 +239,20 @@ class View:
         return first, n_within
 
     def precision_sum(self, k: int | None) -> Floats:
-        """Sum of the precisions at the hits among the first k ranks, or in the whole ranking."""
+        """Return the sum of the precisions at the hits in the top k, or in the whole ranking."""
         out = np.empty(self.n_rows, np.float64)
         ranks = self.sorted_full_ranks if k is None else self.sorted_ranks
         sum_precisions(self.block.truth.ptr, ranks, k or self.n_labels, out)
         return out
 
     def gain(self) -> Floats:
-        """Discounted gain over the whole ranking, by order."""
+        """Return the discounted gain of the whole ranking, ties broken by order."""
         out = np.empty(self.n_rows, np.float64)
         sum_discounts(self.block.truth.ptr, self.sorted_full_ranks, out)
         return out
 
     def tied_gain(self, k: int | None) -> Floats:
-        """Discounted gain where tied labels share the mean discount of their ranks."""
+        """Return the discounted gain where tied labels share the mean discount of their ranks."""
         out = np.empty(self.n_rows, np.float64)
         everything = k is None or self.unlisted is not None
         n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
@@ -270,12 +264,12 @@ class View:
         return out
 
     def ideal_gain(self, k: int | None = None) -> Floats:
-        """Discounted gain of the best ranking."""
+        """Return the discounted gain of the ideal ranking."""
         n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
         return discount_sums(n_ideal)
 
     def predicted(self, decision: Decision) -> Chosen:
-        """Predicted sets under a decision."""
+        """Return the predicted sets under a decision."""
         if decision not in self._predicted:
             pred = self.block.pred
             if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
@@ -287,7 +281,7 @@ class View:
         return self._predicted[decision]
 
     def hits(self, decision: Decision) -> tuple[Labels, Ints]:
-        """Labels that are relevant and predicted under a decision, and how many each instance has."""
+        """Return the relevant predicted labels under a decision, and their number per row."""
         if decision not in self._hits:
             truth, predicted = self.block.truth, self.predicted(decision)
             n_within = np.empty(self.n_rows, np.int64)
@@ -297,7 +291,7 @@ class View:
         return self._hits[decision]
 
     def counts(self, decision: Decision) -> Counts:
-        """Contingency table of each instance under a decision."""
+        """Return the contingency table of each row under a decision."""
         if decision not in self._counts:
             tp = self.hits(decision)[1].astype(np.float64)
             fp, fn = self.predicted(decision).cut - tp, self.n_relevant - tp
@@ -313,10 +307,10 @@ class View:
 
 
 class Completion(View):
-    """A block whose unlisted labels take the best, or the worst, places that the last scores leave them.
+    """A view whose unlisted labels take the best or the worst scores up to the lowest score of their row.
 
-    At best the relevant ones share the place of the last score and the others stand below; at worst it is
-    the other way round, the relevant ones on the very last ranks, one by one.
+    Best: unlisted relevant labels tie with the lowest score and irrelevant ones rank below. Worst: irrelevant
+    ones tie with it and relevant ones take the last ranks, without ties.
     """
 
     def __init__(self, view: View, best: bool) -> None:
@@ -326,7 +320,7 @@ class Completion(View):
 
     @cached
     def standing(self) -> tuple[Ints, Ints]:
-        """Labels above each relevant label and level with it."""
+        """Numbers of labels above and tied with each relevant label."""
         truth, ranking = self.block.truth, self.ranking
         above, tied = (array.copy() for array in self._view.standing)
         scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
