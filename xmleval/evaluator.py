@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.conventions import Conventions
 from xmleval.engine.counting import Counted, Counting
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Settings
+from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
 from xmleval.report.report import Report
-from xmleval.spec import DEFAULT_K, Spec
+from xmleval.spec import Spec
 from xmleval.states.state import States
-from xmleval.thresholds.rule import Rule, as_parts, from_parts
+from xmleval.thresholds.rule import as_parts, from_parts
 
 MEMORY = "1GiB"
 Spans = tuple[tuple[int, int], ...]
@@ -38,10 +37,10 @@ class Evaluator:
         See `evaluate`.
     n_labels : int
         Number of labels. Nested lists in `update` are lists of label ids.
-    k, inverse_propensity, decision, conventions, unlisted, bounds, keep_rows, keep_labels : optional
+    memory, threads, block_rows : optional
         See `evaluate`.
-    curve_points, memory, threads, block_rows : optional
-        See `evaluate`.
+    options : dict
+        ``k``, ``inverse_propensity``, ``decision``, ``conventions`` and all other options of `evaluate`.
 
     Raises
     ------
@@ -65,32 +64,12 @@ class Evaluator:
         metrics: str | Iterable[str] | None = None,
         *,
         n_labels: int,
-        k: int | Iterable[int] = DEFAULT_K,
-        inverse_propensity: Any = None,
-        decision: str | Rule | None = None,
-        conventions: str | Conventions | Mapping[str, Any] | None = None,
-        unlisted: str | float | None = None,
-        bounds: bool = False,
-        keep_rows: bool = False,
-        keep_labels: bool = False,
-        curve_points: int | None = None,
         memory: int | str = MEMORY,
         threads: int | None = None,
         block_rows: int | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        settings = Settings.checked(
-            metrics=metrics,
-            n_labels=n_labels,
-            k=k,
-            inverse_propensity=inverse_propensity,
-            decision=decision,
-            conventions=conventions,
-            unlisted=unlisted,
-            bounds=bounds,
-            keep_rows=keep_rows,
-            keep_labels=keep_labels,
-            curve_points=curve_points,
-        )
+        settings = Settings.checked(metrics, n_labels, **options)
         if block_rows is not None:
             block_rows = positive_integer("block_rows", block_rows)
         self._counting = Counting(settings, make_work(memory, threads), block_rows)

@@ -109,8 +109,8 @@ def evaluate(
     """
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
-        metrics=metrics,
-        n_labels=truth.n_labels,
+        metrics,
+        truth.n_labels,
         k=k,
         inverse_propensity=inverse_propensity,
         decision=decision,

@@ -58,7 +58,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 )
 @click.option(
     "--k",
-    "cutoffs",
+    "k",
     callback=split_cutoffs,
     default=",".join(map(str, DEFAULT_K)),
     show_default=True,

@@ -26,7 +26,7 @@ def without(rows: Inputs, options: dict[str, Any]) -> Inputs:
             f"--exclude with {given} gives every unlisted label a score: excluded ones would compete "
             "by it; expected --unlisted below"
         )
-    asked = expand_metrics(options["metrics"], options["cutoffs"])
+    asked = expand_metrics(options["metrics"], options["k"])
     for spec, explicit in asked:
         if explicit and _counts_all(spec):
             raise ValueError(

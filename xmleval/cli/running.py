@@ -21,6 +21,7 @@ from xmleval.cli.messages import naming_files, spelled
 from xmleval.cli.named import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.cli.stream import Inputs, count_rows, count_training, progress
+from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.input.names import read_names
 from xmleval.input.reader import count_columns, whole
@@ -71,19 +72,19 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
-    arguments = {name: options[name] for name in ("metrics", "conventions", "unlisted", "bounds", "threads")}
+    arguments = {name: options[name] for name in Options.__annotations__ if name in options}
     arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    q = _propensity(options, train, rows, n_labels, budget)
+    arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget)
+    arguments["keep_labels"] = options["per_label"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
             evaluator = Evaluator(
-                **arguments,
+                options["metrics"],
                 n_labels=n_labels,
-                k=options["cutoffs"],
-                inverse_propensity=q,
-                keep_labels=options["per_label"] is not None,
                 memory=budget.evaluator(len(scores)),
+                threads=options["threads"],
+                **arguments,
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)

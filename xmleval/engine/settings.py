@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Floats, Propensity
-from xmleval.spec import Spec, expand_metrics
+from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
 SCORED = "y_score's scores"  # optional in a top-k list
-KEPT = ("keep_rows", "keep_labels", "bounds", "curve_points")  # settings copied to the plan
+FLAGS = ("keep_rows", "keep_labels", "bounds")
+KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
@@ -28,6 +29,20 @@ GIVEN_AS = {
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("inverse_propensity")),
 }
+
+
+class Options(TypedDict, total=False):
+    """Options of `evaluate` and `Evaluator` that decide what is computed."""
+
+    k: int | Iterable[int]
+    inverse_propensity: Any
+    decision: str | Rule | Decision | None
+    conventions: str | Conventions | Mapping[str, Any] | None
+    unlisted: str | float | None
+    bounds: bool
+    keep_rows: bool
+    keep_labels: bool
+    curve_points: int | None
 
 
 def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
@@ -77,33 +92,29 @@ class Settings:
 
     @classmethod
     def checked(
-        cls,
-        *,
-        metrics: str | Iterable[str] | None,
-        n_labels: int,
-        k: int | Iterable[int],
-        inverse_propensity: Any,
-        decision: str | Rule | Decision | None,
-        conventions: str | Conventions | Mapping[str, Any] | None,
-        unlisted: str | float | None,
-        bounds: bool,
-        curve_points: int | None,
-        **kept: bool,
+        cls, metrics: str | Iterable[str] | None, n_labels: int, **options: Unpack[Options]
     ) -> Settings:
         """Check the arguments of `Evaluator`; raise ValueError for the first invalid one."""
+        unknown = next((name for name in options if name not in Options.__annotations__), None)
+        if unknown:
+            known = ", ".join(Options.__annotations__)
+            raise TypeError(f"there is no option {unknown!r}; options are {known}")
         n_labels = positive_integer("n_labels", n_labels)
-        asked = expand_metrics(metrics, k)
-        resolved = resolve_conventions(conventions, unlisted)
+        asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
+        resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
+        inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
         check_decision(rule, resolved, n_labels)
-        for name, value in (("bounds", bounds), *kept.items()):
+        flags = {name: dict(options).get(name, False) for name in FLAGS}
+        for name, value in flags.items():
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
-        if bounds and resolved.unlisted_score is not None:
+        curve_points = options.get("curve_points")
+        if flags["bounds"] and resolved.unlisted_score is not None:
             raise InputError(
                 "bounds",
                 Message(
@@ -119,9 +130,8 @@ class Settings:
             propensity=q,
             constants=dict(getattr(inverse_propensity, "constants", {})),
             decision=rule,
-            bounds=bool(bounds),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
-            **{name: bool(value) for name, value in kept.items()},
+            **{name: bool(value) for name, value in flags.items()},
         )
 
     def as_dict(self) -> dict[str, Any]:
