@@ -174,6 +174,27 @@ def rank_unlisted(
 
 
 @kernel
+def tie_group(row: Scores, place: int) -> tuple[int, int]:
+    """Return where the scores equal to row[place] start and stop; row : (s,), best first."""
+    score = row[place]
+    start, left = place, 0
+    while left < start:
+        middle = (left + start) // 2
+        if row[middle] > score:
+            left = middle + 1
+        else:
+            start = middle
+    stop, right = place + 1, row.size
+    while stop < right:
+        middle = (stop + right) // 2
+        if row[middle] == score:
+            stop = middle + 1
+        else:
+            right = middle
+    return start, stop
+
+
+@kernel
 def find_ties(
     positions: Ints,
     true_ptr: Ints,
@@ -197,28 +218,14 @@ def find_ties(
         n_unlisted = n_labels - (hi - lo)
         group = n_reaching[i] - n_above[i] + n_unlisted
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            p = lo + positions[t] - 1
-            if p < lo or n_above[i] <= p - lo < n_reaching[i]:
+            place = positions[t] - 1
+            if place < 0 or n_above[i] <= place < n_reaching[i]:
                 above[t], tied[t] = n_above[i], group
                 continue
-            start, stop = p, p + 1
+            start, stop = place, place + 1
             if scores.size:
-                score = scores[p]
-                left = lo
-                while left < start:
-                    middle = (left + start) // 2
-                    if scores[middle] > score:
-                        left = middle + 1
-                    else:
-                        start = middle
-                right = hi
-                while stop < right:
-                    middle = (stop + right) // 2
-                    if scores[middle] == score:
-                        stop = middle + 1
-                    else:
-                        right = middle
-            above[t] = start - lo + (n_unlisted if p - lo >= n_reaching[i] else 0)
+                start, stop = tie_group(scores[lo:hi], place)
+            above[t] = start + (n_unlisted if place >= n_reaching[i] else 0)
             tied[t] = stop - start
 
 
