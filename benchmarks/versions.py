@@ -9,9 +9,11 @@ values differ or a target is missed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -66,8 +68,10 @@ class Version:
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -100,8 +104,10 @@ def main(arguments: list[str] | None = None) -> int:
 def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float) -> list[dict[str, Any]]:
     """Time lines, those of one workload after another."""
     records = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         versions = {name: Version(checkout, folder) for name, checkout in checkouts.items()}
+        for version in versions.values():
+            stack.callback(version.close)
         for workload, depth in dict.fromkeys(line.case[2:] for line in lines.values()):
             place = folder_of(Path(folder), workload, depth)
             place.mkdir()
@@ -109,10 +115,7 @@ def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float)
             for title, line in lines.items():
                 if line.case[2:] == (workload, depth):
                     records.append({"line": title, **time_line(versions, title)})
-            for file in place.iterdir():
-                file.unlink()
-        for version in versions.values():
-            version.close()
+            shutil.rmtree(place)
     return records
 
 
@@ -175,10 +178,9 @@ def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tupl
     """Return what was found as text, and whether a target is missed."""
     rows, missed = [], False
     for record in [*records, *started]:
-        over = record["ratio"] > (MOST_AT_K if AT_K.match(record["line"]) else MOST)
-        notes = ["over"] * over + [f"values differ: {', '.join(record['differ'])}"] * bool(
-            record.get("differ")
-        )
+        differ = record.get("differ", [])  # start-up has no values
+        notes = ["over"] if record["ratio"] > (MOST_AT_K if AT_K.match(record["line"]) else MOST) else []
+        notes += [f"values differ: {', '.join(differ)}"] if differ else []
         missed |= bool(notes)
         seconds = "".join(f"{record[name]:>11.3g}" for name in VERSIONS)
         rows.append(f"{record['line']:62}{seconds}{record['ratio']:>9.3f}  {'; '.join(notes)}".rstrip())
