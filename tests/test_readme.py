@@ -49,6 +49,7 @@ def test_python_examples_run(path: Path) -> None:
     assert failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if shell_commands(read(path))], ids=name_of)
 def test_shell_examples_print_what_is_shown(path: Path) -> None:
     text = read(path)

@@ -78,6 +78,7 @@ def test_libraries_take_turns_and_agree(tmp_path: Path, capfd: pytest.CaptureFix
             assert f"skipped {record['library']} on {record['workload']}: " in printed.err
 
 
+@pytest.mark.slow
 def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "ENTRIES", (10**6, 10**7))
     monkeypatch.setattr(growth, "LABELS", (1000, 2000))

@@ -107,6 +107,7 @@ def test_rows_run_over_every_completion(form: str, dtype: str, data: st.DataObje
     assert_equal(bounded(problem), oracle_bounds.intervals(problem.case))
 
 
+@pytest.mark.slow
 @scored_form
 @law
 @given(data=st.data())

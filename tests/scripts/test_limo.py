@@ -48,6 +48,7 @@ def test_steps_are_those_of_the_algorithm(
         np.testing.assert_allclose(found.last, last, rtol=0, atol=1e-10 * size)
 
 
+@pytest.mark.slow
 def test_scales_that_shrink_for_long_keep_their_digits() -> None:
     """Thousands of touches of few labels: scales are multiplied out many times."""
     x, y = problem(5, m=20, d=4, n_labels=3)

@@ -159,6 +159,7 @@ def test_relative_values_run_from_worst_to_best() -> None:
     assert not any("near the top" in claim for claim in held)  # among three methods that says nothing
 
 
+@pytest.mark.slow
 def test_synthetic_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder in ("once", "again"):
         arguments = ["synthetic", "--repetitions", "2", "--seed", "3", "--output", str(tmp_path / folder)]
@@ -181,6 +182,7 @@ def test_synthetic_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (tmp_path / "once" / "regions.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_benchmark_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for seed, name in enumerate(DATA_SETS):
         (tmp_path / name).mkdir()
