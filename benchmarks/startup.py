@@ -1,4 +1,4 @@
-"""What a new process costs: the import, the first call, a whole command; kernels compiled before, or not."""
+"""Start-up times: import, first call and whole commands, with and without compiled kernels."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ import numpy as np
 from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 """ + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
-COLD_RUNS = 3  # each compiles everything anew
+COLD_RUNS = 3  # with all kernels compiled anew
 
 
 def measure_startup(runs: int) -> dict[str, Any]:
-    """Return the median seconds of each measurement by its name."""
+    """Return median seconds by name."""
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as warm:
         for name, script in (
@@ -55,7 +55,7 @@ def measure_startup(runs: int) -> dict[str, Any]:
 
 
 def median(measure: Callable[[], float], runs: int) -> float:
-    """Return the median of several measurements after one that does not count."""
+    """Return the median of several runs after a warm-up."""
     measure()
     return statistics.median(measure() for _ in range(runs))
 
@@ -73,28 +73,28 @@ def printed(script: str, cache: str) -> float:
 
 
 def command(words: list[str], cache: str) -> float:
-    """Return the seconds of a whole process of the command line."""
+    """Return the seconds that a command takes."""
     start = time.perf_counter()
     process(["-m", "xmleval", *words], cache)
     return time.perf_counter() - start
 
 
 def cold(script: str) -> float:
-    """Return the seconds that a script prints where nothing was compiled before."""
+    """Return the seconds that a script prints without compiled kernels."""
     with tempfile.TemporaryDirectory() as empty:
         return printed(script, empty)
 
 
 def cold_command(words: list[str]) -> float:
-    """Return the seconds of a whole process where nothing was compiled before."""
+    """Return the seconds that a command takes without compiled kernels."""
     with tempfile.TemporaryDirectory() as empty:
         return command(words, empty)
 
 
 def process(words: list[str], cache: str) -> str:
-    """Run Python with a folder for compiled kernels, and return what it prints."""
+    """Run Python with a cache folder for compiled kernels, and return its output."""
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
         [sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=True
