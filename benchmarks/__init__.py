@@ -1,1 +1,1 @@
-"""Workloads, one table of cases, and runners that time it beside other libraries."""
+"""Benchmarks: generated workloads, comparison with other libraries, and fault injection."""

@@ -1,4 +1,4 @@
-"""Programs of this folder with the package of another checkout."""
+"""Run modules of this folder with the package of another checkout."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ importlib.import_module(module).main()
 
 
 def command_with(checkout: Path, module: str, *words: str) -> list[str]:
-    """Return the command that runs a module of this folder with the package of a checkout."""
+    """Return the command that runs a module with the package of a checkout."""
     return [sys.executable, "-P", "-c", START, str(ROOT), str(checkout), f"benchmarks.{module}", *words]

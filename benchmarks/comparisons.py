@@ -1,6 +1,6 @@
-"""One table, measure family x workload x library, that drives timing and agreement of values.
+"""The cases of the comparison: families of measures, workloads and libraries.
 
-`FAMILIES[family].libraries[library]` prepares a library for a workload and returns the calls to be timed.
+`FAMILIES[family].libraries[library]` prepares the inputs of a library for a workload and returns its calls.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from benchmarks.workloads import Workload
 Prepare = Callable[[Workload], Prepared]
 
 MODULES = {"scikit-learn": "sklearn", "libpecos": "pecos", "np.sort": "numpy"}
-SINGLE_PRECISION = {"torchmetrics": 2e-3}  # it adds single-precision numbers up
+SINGLE_PRECISION = {"torchmetrics": 2e-3}  # it sums in single precision
 TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Family:
-    """Measures that are computed together, from one kind of input."""
+    """Measures computed together from one kind of input."""
 
     title: str
     workloads: tuple[str, ...]
@@ -32,7 +32,7 @@ class Family:
     libraries: dict[str, Prepare]
 
     def entries(self, workload: Workload) -> int:
-        """Return how many scores, or predicted labels, are stored."""
+        """Return the number of stored scores or predicted labels."""
         return len(workload.scores) * (self.depth or workload.truth.shape[1])
 
 
@@ -62,11 +62,11 @@ FAMILIES: dict[str, Family] = {
         },
     ),
     "at_k_matrix": _family(
-        "the same from CSR scores, 100 a row", LARGE, 100, ours.AT_K, ours.matrix_of_scores,
+        "the same from CSR scores, 100 per row", LARGE, 100, ours.AT_K, ours.matrix_of_scores,
         {"libpecos": peers.libpecos_matrix, "napkinxc": peers.napkinxc_matrix},
     ),
     "sets": _family(
-        "F1 micro, macro and of rows from sparse 0/1 predictions, 5 a row", LARGE, 5, ours.SETS,
+        "F1 micro, macro, samples from sparse 0/1 predictions, 5 per row", LARGE, 5, ours.SETS,
         ours.predicted_sets,
         {
             "xcolumns": peers.xcolumns_sets,
@@ -75,12 +75,13 @@ FAMILIES: dict[str, Family] = {
         },
     ),
     "ranking": _family(
-        "one-error, coverage, ranking loss, AP, AUC of rows from full scores", FULL, 0, ours.RANKING,
-        ours.cell_scores,
+        "one-error, coverage, ranking loss, LRAP, row AUC from dense scores", FULL, 0, ours.RANKING,
+        ours.dense_scores,
         {"scikit-learn": peers.sklearn_ranking, "torchmetrics": peers.torchmetrics_ranking},
     ),
     "micro_auc": _family(
-        "micro-AUC of stored scores, 100 a row", ("W2", "W3", "W4"), 100, ["auc.micro"], ours.stored_scores,
+        "micro-AUC from sparse scores, 100 per row", ("W2", "W3", "W4"), 100, ["auc.micro"],
+        ours.stored_scores,
         {
             "np.sort": partial(ours.sorted_keys, threads=None),
             "np.sort threads=1": partial(ours.sorted_keys, threads=1),
@@ -89,28 +90,28 @@ FAMILIES: dict[str, Family] = {
         },
     ),
     "macro_auc": _family(
-        "macro-AUC of full scores", FULL, 0, ["auc.macro"], ours.cell_scores,
+        "macro-AUC from dense scores", FULL, 0, ["auc.macro"], ours.dense_scores,
         {"scikit-learn": peers.sklearn_macro_auc, "torchmetrics": peers.torchmetrics_macro_auc},
     ),
 }  # fmt: skip
 
 
 def package_of(library: str) -> str:
-    """Return the name a column's library is installed by: its first word."""
+    """Return the package of a library: the first word of its column's title."""
     return library.split(maxsplit=1)[0]
 
 
 def module_of(library: str) -> str:
-    """Return the module a column needs."""
+    """Return the module that a column needs."""
     package = package_of(library)
     return MODULES.get(package, package)
 
 
 def is_own(library: str) -> bool:
-    """Tell whether a column runs in the project's own interpreter."""
+    """Return whether a column runs in the project's interpreter."""
     return package_of(library) in ("xmleval", "np.sort")
 
 
 def tolerance_of(library: str) -> float:
-    """Return how far a library's values may be from ours."""
+    """Return the tolerated difference of a library's values from ours."""
     return SINGLE_PRECISION.get(package_of(library), TOLERANCE)

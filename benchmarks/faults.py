@@ -1,6 +1,6 @@
-"""Faults at random moments of one evaluator, in a process of its own that `benchmarks.torture` starts.
+"""One process of `benchmarks.torture`: inject faults into one evaluator.
 
-Its settings are given as JSON, and it prints a line of JSON as each trial begins, and what became of it.
+Settings are a JSON argument; a line of JSON is printed before each trial and after it, with its outcome.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from benchmarks.triggers import TRIGGERS, FaultError
 from xmleval import Evaluator
 
 N_LABELS, DEPTH, LISTED = 300, 20, 0.3
-ROWS = (1500, 900, 1300, 700)  # of the batches; no sum of some is that of others soon
+ROWS = (1500, 900, 1300, 700)  # of the batches; different batches have different sums
 OPERATIONS = ("update", "merge", "compute", "save")
 CHANCES = (0.55, 0.15, 0.15, 0.15)
-MOST_OPERATIONS = 20  # on one evaluator
+MAX_OPERATIONS = 20  # per evaluator
 PACKAGE = str(Path(xmleval.__file__).parent)
 RANKED = ["p@5", "psp@5", "f1.macro@5", "lrap"]
 POOLED = ["auc.micro", "auc.macro", "ap.micro", "label_diversity", "auc.micro(bits=16)"]
@@ -39,12 +39,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "weighted sets": {"metrics": [*RANKED, "f1.macro"], "decision": "top3", "weighted": True},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }
-INPUTS = ("lists", "weighted")  # what a scenario says of its batches, not of its evaluators
+INPUTS = ("lists", "weighted")  # settings of the batches, not of the evaluator
 Snapshot = tuple[str, ...]
 
 
 class Trials:
-    """An evaluator under faults beside an untouched twin, and what becomes of them."""
+    """An evaluator under faults and its twin, a reference evaluator without faults."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.rng = np.random.default_rng(settings["seed"])
@@ -72,7 +72,7 @@ class Trials:
         self.file.unlink()
 
     def made_batch(self, rows: int, scenario: dict[str, Any]) -> dict[str, Any]:
-        """Return what `update` is given."""
+        """Return the arguments of `update`."""
         truth = csr_array((self.rng.random((rows, N_LABELS)) < 0.02).astype(np.uint8))
         scores = np.round(self.rng.random((rows, N_LABELS), np.float32), 3)
         batch: dict[str, Any] = {"y_true": truth, "y_score": None}
@@ -86,20 +86,20 @@ class Trials:
         return batch
 
     def counted(self, *batches: dict[str, Any]) -> Evaluator:
-        """Return an evaluator that has counted batches."""
+        """Return an evaluator updated with batches."""
         evaluator = Evaluator(**self.arguments)
         for batch in batches:
             evaluator.update(**batch)
         return evaluator
 
     def renew(self) -> None:
-        """Begin with new evaluators, half of the time with empty ones."""
+        """Start with new evaluators, empty or with one batch."""
         first = self.batches[: int(self.rng.integers(2))]
         self.tried, self.twin = self.counted(*first), self.counted(*first)
         self.before, self.n_operations = snapshot(self.twin), 0
 
     def operate(self, name: str, number: int) -> Any:
-        """Do an operation on the evaluator under faults."""
+        """Run an operation on the evaluator under faults."""
         if name == "update":
             return self.tried.update(**self.batches[number])
         if name == "merge":
@@ -109,15 +109,15 @@ class Trials:
         return self.tried.compute() if self.tried.n_rows else None
 
     def measured(self, name: str, arm: Callable[[], None]) -> None:
-        """Do an operation for a trigger that measures it."""
+        """Run an operation for a trigger that measures it."""
         self.tried = self.counted(self.batches[0])
         arm()
         self.operate(name, 0)
 
     def trial(self) -> dict[str, Any]:
-        """Do one operation under a fault and return what became of it."""
+        """Run one operation under a fault and return the outcome."""
         name, number = str(self.rng.choice(self.names, p=self.chances)), int(self.rng.integers(len(ROWS)))
-        if self.n_operations == MOST_OPERATIONS:
+        if self.n_operations == MAX_OPERATIONS:
             self.renew()
         self.n_operations += 1
         n_rows, given, error = self.tried.n_rows, None, None
@@ -129,7 +129,7 @@ class Trials:
                 self.trigger.disarm()
         except BaseException as caught:
             error = caught
-        with contextlib.suppress(FaultError):  # one that came while it was disarmed
+        with contextlib.suppress(FaultError):  # raised while disarming
             self.trigger.disarm()
         self.trigger.disarm()
         inside = error is not None and comes_from_package(error)
@@ -146,7 +146,7 @@ class Trials:
         return {**found, "outcome": outcome, "note": note}
 
     def judged(self, name: str, number: int, n_rows: int, given: Any, inside: bool) -> tuple[str, str]:
-        """Compare with the twin, after it has counted what n_rows says is counted."""
+        """Compare with the twin, updated according to ``n_rows`` of the evaluator."""
         adds, saved = name in ("update", "merge"), self.before
         bad = "torn" if inside else "wrong"
         counted = self.tried.n_rows != n_rows
@@ -157,7 +157,7 @@ class Trials:
         if counted:
             self.twin.update(**self.batches[number])
             self.before = snapshot(self.twin)
-        elif not n_rows:  # whether something is left shows only with rows
+        elif not n_rows:  # leftover state shows only with rows
             try:
                 self.tried.update(**self.batches[0])
             except Exception as error:
@@ -182,7 +182,7 @@ class Trials:
         return "", ""
 
     def judged_file(self, inside: bool, expected: Snapshot) -> tuple[str, str]:
-        """Compare what is on the disk with what was to be saved, and remove it."""
+        """Compare the saved file with the expected state, and remove all files."""
         files = list(self.folder.iterdir())
         try:
             loaded = snapshot(Evaluator.load(self.file)) if self.file in files else expected
@@ -199,18 +199,18 @@ class Trials:
 
 
 def snapshot(evaluator: Evaluator) -> Snapshot:
-    """Return all that an evaluator tells, to the last bit."""
+    """Return all results of an evaluator, to the last bit."""
     return printed(evaluator.compute()) if evaluator.n_rows else ()
 
 
 def printed(report: Any) -> Snapshot:
-    """Return what a report holds."""
+    """Return the contents of a report."""
     rows = [values.tobytes().hex() for values in report.per_row().values()] if report.rows is not None else []
     return (report.to_json(), *rows)
 
 
 def difference(found: Snapshot, expected: Snapshot) -> str:
-    """Return the names of values that differ."""
+    """Return the names of differing values."""
     if not found or not expected:
         return "rows" if found else "no rows"
     both = json.loads(found[0]), json.loads(expected[0])
@@ -218,20 +218,20 @@ def difference(found: Snapshot, expected: Snapshot) -> str:
 
 
 def refusal(error: Exception) -> tuple[str, str]:
-    """Tell a refusal in words from an evaluator that broke."""
+    """Return "refused" for a deliberate refusal, "torn" for any other error."""
     named = isinstance(error, RuntimeError | ValueError) and not isinstance(error, np.exceptions.AxisError)
     return ("refused" if named else "torn"), f"{type(error).__name__}: {error}"
 
 
 def comes_from_package(error: BaseException) -> bool:
-    """Tell whether an exception was raised within a call of the package."""
+    """Return whether an exception was raised inside the package."""
     return any(
         frame.f_code.co_filename.startswith(PACKAGE) for frame, _ in traceback.walk_tb(error.__traceback__)
     )
 
 
 def main() -> None:
-    """Do the trials and print a line before and after each."""
+    """Run the trials and print a line before and after each."""
     settings = json.loads(sys.argv[1])
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -250,4 +250,4 @@ def main() -> None:
     with contextlib.suppress(OSError):
         trials.folder.rmdir()
     lines.flush()
-    os._exit(0)  # arrays of a handler of allocations must not outlive it
+    os._exit(0)  # arrays must not outlive their allocator

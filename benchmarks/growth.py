@@ -1,4 +1,4 @@
-"""How time grows with stored scores, at a fixed number of labels, and with labels, at fixed stored scores."""
+"""Growth of time with stored scores, for a fixed number of labels, and with labels, for fixed scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def deep_lists(workload: Workload) -> dict[str, Any]:
     return {**ours.stored_scores(workload), "inverse_propensity": workload.propensity}
 
 
-CASES: dict[str, tuple[list[str], Given, int]] = {  # with the number of stored entries a row
+CASES: dict[str, tuple[list[str], Given, int]] = {  # measures, arguments, stored entries per row
     "P, nDCG, R, PSP, PSnDCG, top-100 arrays": (ours.AT_K, deep_lists, DEPTH),
     "P, nDCG, R, PSP, PSnDCG, CSR": (ours.AT_K, ours.matrix_of_scores, DEPTH),
     "one-error to row AUC, top-100 arrays": (ours.RANKING, ours.stored_scores, DEPTH),
@@ -33,14 +33,14 @@ CASES: dict[str, tuple[list[str], Given, int]] = {  # with the number of stored 
 
 
 def measure_growth(scale: float) -> dict[str, Any]:
-    """Return seconds by case, and what they grow with."""
+    """Return seconds by case, number of entries and number of labels."""
     by_entries = [point for n in ENTRIES for point in measure(int(n * scale), FIXED_LABELS)]
     by_labels = [point for n in LABELS for point in measure(int(FIXED_ENTRIES * scale), n)]
     return {"by_entries": by_entries, "by_labels": by_labels}
 
 
 def measure(n_entries: int, n_labels: int) -> list[dict[str, Any]]:
-    """Time every case on a workload of a size."""
+    """Time each case on a workload of a given size."""
     rows = max(10, n_entries // DEPTH)
     workload = generate_size("growth", Size(rows, n_labels, ROW_MEAN, HEAD_SHARE, 4 * rows), DEPTH)
     points = []
@@ -54,7 +54,7 @@ def measure(n_entries: int, n_labels: int) -> list[dict[str, Any]]:
 
 
 def plot(found: dict[str, Any], records: list[dict[str, Any]], path: Path) -> bool:
-    """Draw what was found, beside other libraries where there are records; False without matplotlib."""
+    """Plot the results, with other libraries if there are records; False without matplotlib."""
     try:
         import matplotlib  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
@@ -66,11 +66,11 @@ def plot(found: dict[str, Any], records: list[dict[str, Any]], path: Path) -> bo
     figure, (entries, others, labels) = pyplot.subplots(1, 3, figsize=(13, 5.2), layout="constrained")
     draw_lines(entries, found["by_entries"], "entries")
     bounds = [f(point["entries"] for point in found["by_entries"]) for f in (min, max)]
-    entries.plot(bounds, [n * 1e-9 for n in bounds], "k:", label="1 ns a stored entry")
+    entries.plot(bounds, [n * 1e-9 for n in bounds], "k:", label="1 ns per stored entry")
     entries.set(title=f"xmleval, {FIXED_LABELS:,} labels", xlabel="stored entries", ylabel="seconds")
     draw_lines(labels, found["by_labels"], "labels")
-    most = max(point["entries"] for point in found["by_labels"])
-    labels.set(title=f"xmleval, {most:.0e} stored scores", xlabel="labels")
+    n_entries = max(point["entries"] for point in found["by_labels"])
+    labels.set(title=f"xmleval, {n_entries:.0e} stored scores", xlabel="labels")
     draw_libraries(others, records)
     others.set_visible(bool(records))
     for axes in (entries, labels, *([others] if records else [])):
@@ -78,7 +78,7 @@ def plot(found: dict[str, Any], records: list[dict[str, Any]], path: Path) -> bo
         axes.grid(alpha=0.3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, frameon=False)
     for axes in (entries, others, labels):
-        axes.minorticks_off()  # they would be most of the file
+        axes.minorticks_off()  # they would make up most of the file
     spans = entries.get_ylim(), labels.get_ylim()
     for axes in (entries, labels):
         axes.set_ylim(min(span[0] for span in spans), max(span[1] for span in spans))
@@ -95,7 +95,7 @@ def draw_lines(axes: Any, points: list[dict[str, Any]], along: str) -> None:
 
 
 def draw_libraries(axes: Any, records: list[dict[str, Any]]) -> None:
-    """Draw points for each library: a colour each, a mark for each family that all sizes have."""
+    """Draw points by library (colour) and family (marker)."""
     marks = {"at_k_lists": ("o", "top-5"), "at_k_matrix": ("s", "CSR"), "micro_auc": ("^", "micro-AUC")}
     known = [r for r in records if "seconds" in r and r["family"] in marks and "=" not in r["library"]]
     colours = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(r["library"] for r in known))}

@@ -1,4 +1,4 @@
-"""What the machine can do at best, so that seconds of different machines can be told apart."""
+"""Speed of the machine, to compare times of different machines."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ SORT_KEYS = 30_000_000
 
 
 class Machine:
-    """Rates of reading and sorting, the best of measurements before, between and after what is timed.
-
-    What the machine can do is its best moment: a neighbour on another core only ever takes from it.
-    """
+    """Rates of reading and sorting: the best of several measurements, because other load only slows them."""
 
     def __init__(self, scale: float = 1.0) -> None:
-        """Measure once; `scale` shrinks what is sorted."""
+        """Measure once; ``scale`` shrinks the sorted array."""
         self.n_keys = max(1000, int(SORT_KEYS * scale))
         self.threads = sorted({1, available_processors()})
         self.reading = dict.fromkeys(self.threads, 0.0)
@@ -32,12 +29,12 @@ class Machine:
         self.sort()
 
     def read(self) -> None:
-        """Measure reading once more."""
+        """Measure reading again."""
         for threads in self.threads:
             self.reading[threads] = max(self.reading[threads], read_bandwidth(threads))
 
     def sort(self) -> None:
-        """Measure sorting once more."""
+        """Measure sorting again."""
         for threads in self.threads:
             self.sorting[threads] = max(self.sorting[threads], sort_rate(threads, self.n_keys))
 
@@ -57,7 +54,7 @@ class Machine:
 
 
 def sort_rate(threads: int, n_keys: int = SORT_KEYS, repeats: int = 3) -> float:
-    """Return the keys a second that `np.sort` sorts of random float32, each thread a part, at best."""
+    """Return how many random float32 keys `np.sort` sorts per second, a part per thread."""
     parts = np.array_split(np.random.default_rng(0).random(n_keys, np.float32), threads)
     seconds = []
     with ThreadPoolExecutor(threads) as pool:
@@ -69,7 +66,7 @@ def sort_rate(threads: int, n_keys: int = SORT_KEYS, repeats: int = 3) -> float:
 
 
 def processor() -> str:
-    """Return the name of the processor, as far as it is known."""
+    """Return the name of the processor, if known."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""How other libraries compute the families of measures, each from the inputs that it likes best.
+"""The families of measures in other libraries, each from the inputs that suit it best.
 
-Turning arrays into such inputs (lists, dictionaries, tensors) happens while preparing and costs nobody time.
-A measure that a library lacks, or defines otherwise, is left out of its column.
+Converting inputs (to lists, dictionaries, tensors) is not timed. Measures that a library lacks or defines
+differently are left out.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from benchmarks.ours import CUTOFFS, Call, Prepared
 from benchmarks.workloads import Workload
 
-TINY = 1e-300  # what xCOLUMNs adds to denominators: 0/0 becomes 0, and nothing else changes
+TINY = 1e-300  # added to denominators by xCOLUMNs, so that 0/0 is 0
 
 
 def napkinxc_at_k(workload: Workload, predictions: Any) -> Prepared:
     """Call five functions at k = 5, each of which returns the values at every cutoff up to 5.
 
-    Of the inputs it documents, lists with a dictionary of propensities are the fastest; predictions that
-    are CSR stay CSR, because ranking their rows is then part of the work.
+    Lists with a dictionary of propensities are its fastest inputs; CSR predictions stay CSR, because ranking
+    them is part of the task.
     """
     from napkinxc import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
@@ -54,7 +54,7 @@ def napkinxc_matrix(workload: Workload) -> Prepared:
 
 
 def ranx_lists(workload: Workload) -> Prepared:
-    """P, R and nDCG of rankings as arrays, which spares it the sorting of dictionaries by string."""
+    """P, R and nDCG of rankings as arrays, which avoids sorting dictionaries by string."""
     from numba import types
     from numba.typed import List
     from ranx import evaluate  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -77,7 +77,7 @@ def ranx_lists(workload: Workload) -> Prepared:
 
 
 def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
-    """P and R of CSR scores, which it ranks itself."""
+    """P and R of CSR scores."""
     from pecos.utils.smat_util import Metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     truth = workload.truth
@@ -90,7 +90,7 @@ def libpecos_at_k(workload: Workload, predictions: Any) -> Prepared:
 
 
 def libpecos_lists(workload: Workload) -> Prepared:
-    """CSR with the best five labels of a row stored."""
+    """CSR with the best five labels of each row."""
     labels, scores = workload.top(5)
     return libpecos_at_k(
         workload, Workload("", workload.truth, labels, scores, workload.propensity).score_matrix()
@@ -98,12 +98,12 @@ def libpecos_lists(workload: Workload) -> Prepared:
 
 
 def libpecos_matrix(workload: Workload) -> Prepared:
-    """CSR with all scores stored."""
+    """CSR with all scores."""
     return libpecos_at_k(workload, workload.score_matrix())
 
 
 def sklearn_sets(workload: Workload) -> Prepared:
-    """F1 by three averages; what has nothing relevant and nothing predicted counts as 0, as here."""
+    """F1 micro, macro and samples, with 0/0 = 0."""
     from sklearn.metrics import f1_score
 
     truth, sets = workload.truth.astype(np.int8), workload.sets().astype(np.int8)
@@ -115,7 +115,7 @@ def sklearn_sets(workload: Workload) -> Prepared:
 
 
 def xcolumns_sets(workload: Workload) -> Prepared:
-    """F1 of confusion matrices of labels; for sparse rows, 0.0.2 returns those of labels, too."""
+    """F1 micro and macro; for sparse input, F1 samples of 0.0.2 averages over labels, too."""
     from xcolumns import metrics  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     truth, sets = workload.truth.astype(np.float64), workload.sets().astype(np.float64)
@@ -129,7 +129,7 @@ def xcolumns_sets(workload: Workload) -> Prepared:
 
 
 def napkinxc_sets(workload: Workload) -> Prepared:
-    """F1 of lists of labels; its macro average ends at the largest label that it meets."""
+    """F1 of lists; its macro average ignores labels above the largest one that occurs."""
     from napkinxc import metrics
 
     truth, sets = _lists(workload.truth), _lists(workload.sets())
@@ -141,7 +141,7 @@ def napkinxc_sets(workload: Workload) -> Prepared:
 
 
 def sklearn_ranking(workload: Workload) -> Prepared:
-    """Measures of full rankings; it has no one-error, and its coverage counts from 1."""
+    """Measures of dense scores; it has no one-error, and its coverage is larger by 1."""
     from sklearn import metrics
 
     truth, scores = workload.truth.toarray().astype(np.int8), workload.scores
@@ -157,7 +157,7 @@ def sklearn_ranking(workload: Workload) -> Prepared:
 
 
 def torchmetrics_ranking(workload: Workload) -> Prepared:
-    """Measures of full rankings, in single precision; coverage counts from 1."""
+    """Measures of dense scores, in single precision; its coverage is larger by 1."""
     import torch  # type: ignore[import-not-found,unused-ignore]
     from torchmetrics.functional import classification  # type: ignore[import-not-found,unused-ignore]
 
@@ -178,29 +178,29 @@ def torchmetrics_ranking(workload: Workload) -> Prepared:
 
 
 def sklearn_micro_auc(workload: Workload) -> Prepared:
-    """AUC of stored scores as one flat array; which of them are relevant is found beforehand."""
+    """AUC of stored scores as one flat array; hits are found beforehand."""
     from sklearn.metrics import roc_auc_score
 
     hits, scores = workload.hits().ravel(), workload.scores.ravel()
-    whole = _of_all_cells(workload, int(hits.sum()))
+    whole = _of_all_entries(workload, int(hits.sum()))
     return Prepared({"all": lambda: {"auc.micro": whole(float(roc_auc_score(hits, scores)))}})
 
 
 def torchmetrics_micro_auc(workload: Workload) -> Prepared:
-    """AUC of stored scores as one flat tensor, exact: with a threshold for every score."""
+    """AUC of stored scores as one flat tensor, exact (a threshold for every score)."""
     import torch
     from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
         binary_auroc,
     )
 
     hits, scores = workload.hits().ravel(), torch.from_numpy(workload.scores.ravel())
-    whole = _of_all_cells(workload, int(hits.sum()))
+    whole = _of_all_entries(workload, int(hits.sum()))
     truth = torch.from_numpy(hits.astype(np.int64))
     return Prepared({"all": lambda: {"auc.micro": whole(float(binary_auroc(scores, truth)))}})
 
 
 def sklearn_macro_auc(workload: Workload) -> Prepared:
-    """Mean AUC of the labels that have one."""
+    """Mean AUC of labels with both classes."""
     from sklearn.metrics import roc_auc_score
 
     truth, scores = _columns_with_both(workload)
@@ -208,7 +208,7 @@ def sklearn_macro_auc(workload: Workload) -> Prepared:
 
 
 def torchmetrics_macro_auc(workload: Workload) -> Prepared:
-    """Mean AUC of the labels that have one, in single precision."""
+    """Mean AUC of labels with both classes, in single precision."""
     import torch
     from torchmetrics.functional.classification import (  # type: ignore[import-not-found,unused-ignore]
         multilabel_auroc,
@@ -232,21 +232,21 @@ def _at_cutoffs(name: str, values: Any) -> dict[str, float]:
 
 
 def _columns_with_both(workload: Workload) -> tuple[Any, Any]:
-    """Leave out labels that all rows or none have: their AUC is undefined, and treated in as many ways."""
+    """Leave out labels of a single class: their AUC is undefined, and libraries treat it differently."""
     truth = workload.truth.toarray().astype(np.int8)
     both = np.flatnonzero((truth.min(axis=0) == 0) & (truth.max(axis=0) == 1))
     return np.ascontiguousarray(truth[:, both]), np.ascontiguousarray(workload.scores[:, both])
 
 
-def _of_all_cells(workload: Workload, hits: int) -> Callable[[float], float]:
-    """Return what turns the AUC of stored scores into that of all cells, those without a score tied below.
+def _of_all_entries(workload: Workload, hits: int) -> Callable[[float], float]:
+    """Return a function from the AUC of stored scores to that of all entries.
 
-    Such cells lose to every stored one, and tie with one another: three products of counts.
+    Entries without a score rank below all others and are tied.
     """
     rows, labels = workload.truth.shape
     relevant = workload.truth.nnz
     irrelevant = rows * labels - relevant
     misses = workload.scores.size - hits
-    behind = relevant - hits, irrelevant - misses
-    certain = hits * behind[1] + behind[0] * behind[1] / 2
+    unlisted = relevant - hits, irrelevant - misses
+    certain = hits * unlisted[1] + unlisted[0] * unlisted[1] / 2
     return lambda area: (area * hits * misses + certain) / (relevant * irrelevant)

@@ -1,11 +1,10 @@
-"""Time the project beside other libraries on the same workloads: python -m benchmarks.run --help.
+"""Time xmleval and other libraries on the same workloads: python -m benchmarks.run --help.
 
-Every library runs in a process of its own, and the processes take turns, so that a busy moment of the machine
-falls on all of them. A library that is not installed is absent by name; one whose first call takes longer
-than 5 s is timed once more and no more, or not even that after a minute, and one that takes longer than five
-minutes is stopped; the tables say so. Growth with stored scores and with labels, and start-up, need no other
-library. Results are JSON, tables.md and growth.svg in the output folder. The exit code is 1 where values
-differ or a library crashed.
+Each library runs in its own process, and the runs are interleaved, so that other load affects all of them.
+Missing libraries are reported as absent. A library whose first call takes longer than 5 s is timed once more
+(after 60 s, not again), and one that takes longer than five minutes is stopped. The parts threads, growth and
+startup need no other library. Results are JSON, tables.md and growth.svg in the output folder. The exit code
+is 1 if values differ or a library crashes.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ PARTS = ("comparison", "threads", "growth", "startup")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, write the results, and return 1 where libraries disagree or crash."""
+    """Measure, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--workloads", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--peers", default=sys.executable, help="interpreter that has the other libraries")
-    parser.add_argument("--rounds", type=int, default=7, help="turns of every library after its first call")
+    parser.add_argument("--peers", default=sys.executable, help="Python interpreter with the other libraries")
+    parser.add_argument("--rounds", type=int, default=7, help="turns of each library after its first call")
     parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     args = parser.parse_args(arguments)
     args.output.mkdir(parents=True, exist_ok=True)
-    peers = str(Path(args.peers).absolute())  # not resolved: the link's place tells the environment
+    peers = str(Path(args.peers).absolute())  # not resolved: the link selects the environment
     wrong, crashed, over = [], [], list[str]()
     for part in args.parts:
         machine = Machine(args.scale)
@@ -74,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def compact(found: dict[str, Any]) -> str:
-    """Return JSON with a line for each entry, and for each item of an entry that is a list."""
+    """Return JSON with one line per key, and per item of lists."""
     lines = []
     for name, value in found.items():
         listed = isinstance(value, list)

@@ -1,8 +1,7 @@
-"""One library on one case, in a process: python -m benchmarks.serve LIBRARY FAMILY WORKLOAD FOLDER.
+"""Time one library on one case: python -m benchmarks.serve LIBRARY FAMILY WORKLOAD FOLDER.
 
-Says that it is ready, then answers every line of standard input, a budget of seconds, with what the calls
-took, and with the peak of memory since the inputs were ready. Runs in any interpreter that has the library,
-NumPy and SciPy.
+Prints a line when ready. Each line of standard input is a budget of seconds, answered with the times of the
+calls and the peak memory since the inputs were ready. The interpreter needs the library, NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from benchmarks.comparisons import FAMILIES, module_of, package_of
 from benchmarks.ours import Prepared
 from benchmarks.workloads import Workload, generate
 
-MOST_RUNS = 25
-WARMING = 0.0  # scale of the workload that warms up: as few rows and labels as there may be
+MAX_RUNS = 25
+WARMING = 0.0  # scale of the warm-up workload: the minimum number of rows and labels
 
 
 def serve(library: str, family: str, name: str, folder: Path) -> None:
     """Answer until standard input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of the library is not an answer
     try:
-        # A small call first compiles, starts threads and loads what is loaded late: none of it is the memory
-        # of a call. The workloads are not kept, so that only what the library was given counts as inputs.
+        # A small first call compiles, starts threads and loads modules, so that this memory is not counted.
+        # Workloads are not kept, so that only the inputs of the library count as inputs.
         run(FAMILIES[family].libraries[library](generate(name, FAMILIES[family].depth, WARMING)), 0)
         prepared = FAMILIES[family].libraries[library](Workload.load(name, folder))
     except ModuleNotFoundError as error:
@@ -50,7 +49,7 @@ def serve(library: str, family: str, name: str, folder: Path) -> None:
 
 
 def run(prepared: Prepared, budget: float) -> tuple[list[dict[str, float]], dict[str, float]]:
-    """Time every step at least once, and again until the budget of seconds or the most runs are spent."""
+    """Time all steps at least once, until the budget of seconds or `MAX_RUNS` is reached."""
     runs: list[dict[str, float]] = []
     spent = 0.0
     values: dict[str, float] = {}
@@ -62,14 +61,14 @@ def run(prepared: Prepared, budget: float) -> tuple[list[dict[str, float]], dict
             seconds[step] = time.perf_counter() - start
         runs.append(seconds)
         spent += sum(seconds.values())
-        if spent >= budget or len(runs) == MOST_RUNS:
+        if spent >= budget or len(runs) == MAX_RUNS:
             return runs, values
 
 
 def start_peak() -> float:
-    """Let the peak of memory start from here, and return what is in use; once, before the first call.
+    """Reset the peak of memory, and return the memory in use.
 
-    Later it would be wrong: memory that threads freed stays with the process, and would count as in use.
+    Correct only before the first call: memory that threads free later stays with the process.
     """
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
@@ -79,9 +78,9 @@ def start_peak() -> float:
 
 
 def status_bytes(field: str) -> float:
-    """Read a memory field of this process, NaN where there is no /proc.
+    """Return a memory field of this process, NaN without /proc.
 
-    Not getrusage: its peak starts at the size of the process that launched this one.
+    The peak of getrusage would include the memory of the parent process.
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
@@ -94,10 +93,10 @@ def version_of(package: str) -> str:
     """Return the version of an installed package."""
     try:
         return importlib.metadata.version("numpy" if package == "np.sort" else package)
-    except importlib.metadata.PackageNotFoundError:  # a source tree on the path
+    except importlib.metadata.PackageNotFoundError:  # imported from a source tree
         return "source"
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of libraries, about one another
+    warnings.simplefilter("ignore")  # of other libraries
     serve(sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4]))

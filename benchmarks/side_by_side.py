@@ -1,4 +1,4 @@
-"""Libraries in processes of their own that take turns on the same workload."""
+"""Interleaved runs of libraries, each in its own process, on the same workload."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from benchmarks.workloads import Workload, generate
 from xmleval.threads import available_processors
 
 ROOT = Path(__file__).resolve().parents[1]
-TURN = 0.3  # seconds of calls in a turn, one call at least
-SLOW, VERY_SLOW = 5.0, 60.0  # another library whose first call takes longer is called once more, or never
-TOO_LONG = 300.0  # and one that takes longer than this for a turn, or for its inputs, is stopped
-LARGE = 10**7  # from this many scores on, one other library at a time has its copies in memory
+TURN = 0.3  # seconds of calls in a turn, at least one call
+SLOW, VERY_SLOW = 5.0, 60.0  # seconds of the first call, above which there is one more call, or none
+TOO_LONG = 300.0  # timeout in seconds of a turn, and of preparing the inputs
+LARGE = 10**7  # number of scores above which only one other library at a time is in memory
 
 
 class Server:
-    """One library in a process of its own, timed when asked."""
+    """One library in its own process, timed on request."""
 
     def __init__(self, python: str, library: str, arguments: list[str]) -> None:
         """Start the process, wait until its inputs are ready, and call it once."""
         command = [python, "-m", "benchmarks.serve", library, *arguments]
         self.library = library
-        self.absent = ""  # why there is nothing to time,
-        self.failed = ""  # or what went wrong,
-        self.crashed = False  # and whether it ended by itself
+        self.absent = ""  # why it is not installed
+        self.failed = ""  # why it failed
+        self.crashed = False  # whether the process ended by itself
         self.runs: list[dict[str, float]] = []
         self.values: dict[str, float] = {}
         self.above = 0.0
@@ -48,22 +48,22 @@ class Server:
         self.first = total(self.runs[0]) if self.runs else 0.0
         self.once = self.first > SLOW and not is_own(library)
         if not self.once or self.first <= VERY_SLOW:
-            self.runs.clear()  # it may have compiled
+            self.runs.clear()  # the first call may compile
         if self.once and not self.runs:
             self.turn(0)
 
     def turn(self, budget: float) -> None:
-        """Time calls until the budget of seconds is spent, one at least."""
+        """Time calls, at least one, until the budget of seconds is spent."""
         if self.absent or self.failed:
             return
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # its exit code says more
+        with contextlib.suppress(BrokenPipeError):  # the exit code tells more
             self.process.stdin.write(f"{budget}\n")
             self.process.stdin.flush()
         answer = self._answer()
         if answer:
             self.values = answer["values"]
-            self.above = answer["above_bytes"]  # since the inputs were ready: it only grows
+            self.above = answer["above_bytes"]  # peak since the inputs were ready
             self.runs += answer["runs"]
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class Server:
 
 
 def compare(family: str, workload: Workload, peers: str, rounds: int) -> list[dict[str, Any]]:
-    """Time every library of a family on one workload and return a record for each."""
+    """Time the libraries of a family on one workload and return their records."""
     case = FAMILIES[family]
     own = [library for library in case.libraries if is_own(library)]
     others = [library for library in case.libraries if not is_own(library)]
@@ -146,7 +146,7 @@ def total(run: dict[str, float]) -> float:
 
 
 def result(server: Server) -> dict[str, Any]:
-    """Return the medians of a library, and what else is known of it."""
+    """Return the medians of a library, its memory and its values."""
     return {
         "version": server.ready["version"],
         "seconds": statistics.median(map(total, server.runs)),
@@ -161,9 +161,9 @@ def result(server: Server) -> dict[str, Any]:
 
 
 def difference(found: dict[str, float], expected: dict[str, float]) -> float:
-    """Return the largest difference of the values that a library has from ours.
+    """Return the largest absolute difference of a library's values from ours.
 
-    It is infinite where one of two values is not finite, unless both are the same or undefined.
+    Equal or both undefined values differ by 0; a non-finite difference is infinite.
     """
     return max((_apart(value, expected[name]) for name, value in found.items()), default=0.0)
 
@@ -178,7 +178,7 @@ def _apart(value: float, expected: float) -> float:
 def compare_all(
     families: list[str], names: list[str], peers: str, rounds: int, scale: float, between: Callable[[], None]
 ) -> list[dict[str, Any]]:
-    """Compare on one workload after another, and do something after each case."""
+    """Compare on one workload after another; call ``between`` after each case."""
     records: list[dict[str, Any]] = []
     for name in names:
         cases = [family for family in families if name in FAMILIES[family].workloads]

@@ -1,7 +1,7 @@
-"""Micro-AUC of more scores than memory may hold: python -m benchmarks.spilling [MILLIONS [MEMORY [NAMES]]].
+"""Micro-AUC of more scores than fit in memory: python -m benchmarks.spilling [MILLIONS [MEMORY [NAMES]]].
 
-Scores are made block by block and given to one evaluator; what it prints are the values, the time and the
-peak memory of the whole process, the generator's blocks included.
+Generates scores block by block for one evaluator, and prints the values, the time and the peak memory of the
+whole process.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ ROWS, DEPTH, N_LABELS, N_RELEVANT = 10_000, 100, 500_000, 5
 
 
 def make_block(number: int) -> tuple[Any, Any]:
-    """Return the truth and the top-k list of some rows, the same for the same number."""
+    """Return the truth and the lists of a block, with its number as the seed."""
     rng = np.random.default_rng([7, number])
     start = rng.integers(0, N_LABELS, (ROWS, 1))
-    labels = (
-        start + 4999 * np.arange(DEPTH)
-    ) % N_LABELS  # distinct: 4999 and the number of labels share no factor
+    labels = (start + 4999 * np.arange(DEPTH)) % N_LABELS  # distinct, because the numbers are coprime
     scores = np.sort(rng.gamma(2.0, 1.0, (ROWS, DEPTH)).astype(np.float32), axis=1)[:, ::-1]
     places = np.sort(rng.integers(0, 2 * DEPTH, (ROWS, N_RELEVANT)) ** 2 // (2 * DEPTH), axis=1)
     listed = np.where(places < DEPTH, places, DEPTH - 1 - np.arange(N_RELEVANT))
@@ -38,7 +36,7 @@ def make_block(number: int) -> tuple[Any, Any]:
 
 
 def run(n_blocks: int, memory: str, metrics: list[str]) -> dict[str, float]:
-    """Evaluate so many blocks, and print what it took."""
+    """Evaluate blocks, and print time and memory."""
     evaluator = Evaluator(metrics, n_labels=N_LABELS, memory=memory)
     seconds = 0.0
     for number in range(n_blocks):
@@ -57,5 +55,5 @@ def run(n_blocks: int, memory: str, metrics: list[str]) -> dict[str, float]:
 
 if __name__ == "__main__":
     defaults = ["400", "256MB", "auc.micro,ap.micro"]
-    millions, most, names = [*sys.argv[1:], *defaults[len(sys.argv) - 1 :]]
-    run(max(1, int(float(millions) * 1e6) // (ROWS * DEPTH)), most, names.split(","))
+    millions, memory, names = [*sys.argv[1:], *defaults[len(sys.argv) - 1 :]]
+    run(max(1, int(float(millions) * 1e6) // (ROWS * DEPTH)), memory, names.split(","))

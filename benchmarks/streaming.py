@@ -1,7 +1,7 @@
-"""Evaluation of files larger than memory: python -m benchmarks.streaming FOLDER [MILLIONS_OF_ROWS [MEMORY]].
+"""Evaluate files larger than memory: python -m benchmarks.streaming FOLDER [MILLIONS_OF_ROWS [MEMORY]].
 
-Writes shards of top-100 lists over 3 million labels once (0.8 GB a million rows), then times `dd` on them,
-`xmleval evaluate` on them as a process, and `evaluate` in memory on the rows of one shard.
+Writes missing shards of top-100 lists over 3 million labels (0.8 GB per million rows), then times `dd` and
+`xmleval evaluate` on all of them, and `evaluate` in memory on one shard.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SHARD_ROWS, DEPTH, N_LABELS, N_RELEVANT = 500_000, 100, 3_000_000, 5
 
 
 def write_shard(folder: Path, number: int) -> None:
-    """Write the truth and the list of some rows, the same for the same number."""
+    """Write the truth and the lists of a shard, with its number as the seed."""
     rng = np.random.default_rng([11, number])
     start = rng.integers(0, N_LABELS, (SHARD_ROWS, 1), np.int32)
-    labels = (start + 29_989 * np.arange(DEPTH, dtype=np.int32)) % N_LABELS  # distinct: no common factor
+    labels = (start + 29_989 * np.arange(DEPTH, dtype=np.int32)) % N_LABELS  # distinct: coprime
     scores = np.sort(rng.random((SHARD_ROWS, DEPTH), np.float32), axis=1)[:, ::-1]
     places = np.sort(rng.integers(0, 2 * DEPTH, (SHARD_ROWS, N_RELEVANT)), axis=1)
     relevant = (start + 29_989 * np.minimum(places + np.arange(N_RELEVANT), 2 * DEPTH)) % N_LABELS
@@ -39,7 +39,7 @@ def write_shard(folder: Path, number: int) -> None:
 
 
 def main() -> None:
-    """Write what is missing, then time."""
+    """Write missing shards, then time."""
     folder, millions, memory = [*sys.argv[1:], *[".", "8", "512MB"][len(sys.argv) - 1 :]]
     root, n_shards = Path(folder), max(1, int(float(millions) * 1e6) // SHARD_ROWS)
     for kind in ("truth", "scores"):
@@ -62,7 +62,7 @@ def main() -> None:
     process = subprocess.Popen([sys.executable, "-m", "xmleval", *words], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)  # it is not waited for again
+    process.returncode = os.waitstatus_to_exitcode(status)  # prevents a second wait
     assert process.returncode == 0
     speed = f"{rows / seconds:,.0f} rows/s, {n_bytes / 1e6 / seconds:.0f} MB/s"
     print(f"xmleval evaluate: {seconds:.1f} s, {speed}, peak {usage.ru_maxrss / 1024:.0f} MiB")

@@ -1,4 +1,4 @@
-"""Results as Markdown, for the documentation and for reading."""
+"""Benchmark results as Markdown."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from benchmarks.growth import plot
 from benchmarks.workloads import SIZES
 
 MIB = 1 << 20
-KEY_BYTES = {"micro_auc": 4, "macro_auc": 8}  # a stored score; with its label, a key is twice as wide
+KEY_BYTES = {"micro_auc": 4, "macro_auc": 8}  # of a score, and of a score with its label
 HEAD = ("data", "xmleval, s", "1 thread, s", "of the limit", "MiB of allowed", "others, s")
-# Seconds of pyxclib 5d13086, which is not on PyPI: quoted, not run; 2 cores, AVX-512, 2 threads read 50 GB/s
-# and one sorts 300 million float32 keys a second.
+# Seconds of pyxclib 5d13086 (not on PyPI) in an earlier run on 2 cores with AVX-512, on which 2 threads read
+# 50 GB/s and one sorts 300 million float32 keys per second.
 QUOTED: dict[tuple[str, str], dict[str, float]] = {
     ("at_k_lists", "W2"): {"pyxclib": 0.248},
     ("at_k_lists", "W3"): {"pyxclib": 0.173},
@@ -24,7 +24,7 @@ QUOTED: dict[tuple[str, str], dict[str, float]] = {
     ("at_k_matrix", "W3"): {"pyxclib": 1.14},
     ("at_k_matrix", "W4"): {"pyxclib": 5.5},
 }
-# The cases of the short table: what is computed, in few words, from which family on which workload.
+# Cases of the short table: title, family, workload
 SHORT = (
     ("P, nDCG, R, PSP, PSnDCG at 1, 3, 5 from top-5 lists", "at_k_lists", "W2"),
     ("the same", "at_k_lists", "W3"),
@@ -38,7 +38,7 @@ SHORT = (
 
 
 def write_report(folder: Path) -> str:
-    """Write tables.md and growth.svg from the results that are there, and return the tables."""
+    """Write tables.md and growth.svg from the existing results, and return the tables."""
     found = read_results(folder)
     if "growth" in found:
         records = found.get("comparison", {}).get("records", [])
@@ -50,7 +50,7 @@ def write_report(folder: Path) -> str:
 
 
 def read_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read the results of every part that ran."""
+    """Read the existing results."""
     return {
         name: json.loads((folder / f"{name}.json").read_text())
         for name in ("comparison", "threads", "growth", "startup")
@@ -59,7 +59,7 @@ def read_results(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def report(found: dict[str, dict[str, Any]]) -> str:
-    """Return the tables of all parts."""
+    """Return all tables."""
     parts = []
     if "comparison" in found:
         parts += [machine_line(found["comparison"]), *comparison_tables(found["comparison"])]
@@ -73,7 +73,7 @@ def report(found: dict[str, dict[str, Any]]) -> str:
 
 
 def short_table(found: dict[str, Any]) -> str:
-    """Lay out a few cases, each beside the fastest of the other libraries."""
+    """Return a table of a few cases, with the fastest other library."""
     lines = ["| measures | rows x labels | xmleval, s | fastest other, s |", "|---|---|---:|---|"]
     for title, family, name in SHORT:
         size = SIZES[name]
@@ -96,13 +96,13 @@ def short_table(found: dict[str, Any]) -> str:
 
 
 def share_of(record: dict[str, Any], first: dict[str, Any]) -> str:
-    """Say how many of the values another library computes, where it lacks some."""
+    """Return how many of our values another library computes, if not all."""
     own, all_of_them = len(record["values"]), len(first["values"])
     return f"{own} of {all_of_them} values" if own < all_of_them else ""
 
 
 def threads_table(found: dict[str, Any]) -> str:
-    """Lay out what every statistic takes on one thread and on all."""
+    """Return the times of each state by number of threads."""
     first = found["cases"][0]["seconds"]
     columns = [f"{threads} thread{'s' if threads != '1' else ''}, s" for threads in first]
     rows = [f"| statistic | data | {' | '.join(columns)} | ratio |", f"|---|---|{'---:|' * (len(first) + 1)}"]
@@ -158,7 +158,7 @@ def comparison_tables(found: dict[str, Any]) -> list[str]:
 def case_row(
     family: str, name: str, records: list[dict[str, Any]], machine: dict[str, Any], with_quoted: bool
 ) -> str:
-    """Lay out one case, beside figures that are quoted where sizes are those of their sources."""
+    """Return the row of one case, with quoted times if the workload has its original size."""
     by_library = {record["library"]: record for record in records}
     first, single = by_library.pop("xmleval"), by_library.pop("xmleval threads=1")
     others = [f"{library} {outcome(record, first)}" for library, record in by_library.items()]
@@ -168,13 +168,13 @@ def case_row(
     ]
     above, allowed = first["above_bytes"], allowed_bytes(first)
     memory = f"{above / MIB:.0f} of {allowed / MIB:.0f}" + (", **over**" if above > allowed else "")
-    least = limit(first, by_library, machine)
-    cells = [name, seconds(first), outcome(single), least, memory, ", ".join(others)]
+    bound = limit(first, by_library, machine)
+    cells = [name, seconds(first), outcome(single), bound, memory, ", ".join(others)]
     return f"| {' | '.join(cells)} |"
 
 
 def outcome(record: dict[str, Any], first: dict[str, Any] | None = None) -> str:
-    """Print what a library took, beside what ours did, or why it took nothing."""
+    """Return the time of a library and its ratio to ours, or why there is none."""
     if "absent" in record:
         return "absent"
     if "failed" in record:
@@ -183,12 +183,12 @@ def outcome(record: dict[str, Any], first: dict[str, Any] | None = None) -> str:
 
 
 def seconds(record: dict[str, Any]) -> str:
-    """Print seconds, and mark a single run."""
+    """Format seconds; mark a single run."""
     return f"{record['seconds']:.3g}" + (" (once)" if record["runs"] == 1 else "")
 
 
 def beside(record: dict[str, Any], first: dict[str, Any]) -> str:
-    """Give another library's time over ours, its memory and, of several measures, the fastest one."""
+    """Return a library's time divided by ours, its memory and, of several calls, the fastest."""
     parts = [times(record["seconds"] / first["seconds"]), f"{record['above_bytes'] / MIB:.0f} MiB"]
     if len(record["steps"]) > 1:
         name = min(record["steps"], key=lambda step: float(record["steps"][step]))
@@ -197,21 +197,21 @@ def beside(record: dict[str, Any], first: dict[str, Any]) -> str:
 
 
 def times(ratio: float) -> str:
-    """Print a ratio."""
+    """Format a ratio."""
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 def limit(record: dict[str, Any], others: dict[str, dict[str, Any]], machine: dict[str, Any]) -> str:
-    """Compare with reading the inputs once or, where scores are sorted, with `np.sort` in turns with ours."""
+    """Compare with reading the inputs once or, if scores must be sorted, with `np.sort`."""
     if record["family"] == "micro_auc":
-        least = others["np.sort"].get("seconds")
-        return f"{times(record['seconds'] / least)} sorting" if least else ""
-    least = record["inputs_bytes"] / max(machine["read_bytes_per_second"].values())
-    return f"{times(record['seconds'] / least)} reading"
+        bound = others["np.sort"].get("seconds")
+        return f"{times(record['seconds'] / bound)} sorting" if bound else ""
+    bound = record["inputs_bytes"] / max(machine["read_bytes_per_second"].values())
+    return f"{times(record['seconds'] / bound)} reading"
 
 
 def over_memory(records: list[dict[str, Any]]) -> list[str]:
-    """Say which of the project's own cases took more memory than they may."""
+    """Return a line for each of our cases that takes more memory than allowed."""
     return [
         f"{r['library']} takes {r['above_bytes'] / MIB:.0f} MiB above the inputs, more than "
         f"{allowed_bytes(r) / MIB:.0f}, in {r['family']} of {r['workload']}"
@@ -223,8 +223,7 @@ def over_memory(records: list[dict[str, Any]]) -> list[str]:
 def allowed_bytes(record: dict[str, Any]) -> float:
     """Return the memory above the inputs that a case may take.
 
-    A share of the inputs and a constant; three counts of each label; and little more than the keys of the
-    scores for AUC, which keeps those of all rows: a score each, with its label where labels are apart.
+    15 % of the inputs and 64 MiB; for sets, three counts per label; for AUC, 1.2 times the sort keys.
     """
     allowed = 0.15 * record["inputs_bytes"] + 64 * MIB
     if record["family"] == "sets":
@@ -233,7 +232,7 @@ def allowed_bytes(record: dict[str, Any]) -> float:
 
 
 def startup_table(found: dict[str, Any]) -> str:
-    """Lay out start-up."""
+    """Return start-up times."""
     rows = ["| start-up | seconds |", "|---|---:|"]
     rows += [f"| {name} | {value:.2f} |" for name, value in found["seconds"].items()]
     return "\n".join(rows)

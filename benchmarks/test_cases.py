@@ -1,7 +1,6 @@
-"""Every case of the table: the project's own calls are timed, and all that is installed must agree.
+"""Time our calls of every case, and check that installed libraries agree.
 
-XMLEVAL_BENCH_SCALE shrinks the workloads, so that a test run can execute every body quickly;
-XMLEVAL_BENCH_W4=1 adds the largest workload.
+XMLEVAL_BENCH_SCALE shrinks the workloads, for quick test runs; XMLEVAL_BENCH_W4=1 adds the largest workload.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ PEERS = [
 
 @lru_cache(maxsize=1)
 def workload_of(name: str, depth: int, scale: float) -> Workload:
-    """Generate a workload once for the cases that follow one another on it."""
+    """Generate a workload once for consecutive cases."""
     return generate(name, depth, scale)
 
 
@@ -42,7 +41,7 @@ def values_of(prepared: Prepared) -> dict[str, float]:
 
 @pytest.mark.parametrize(("family", "name", "library"), OWN)
 def test_own(benchmark: BenchmarkFixture, family: str, name: str, library: str) -> None:
-    """Time a call of the project's own, or the sort that bounds it."""
+    """Time one of our calls, or the sort that bounds it."""
     case = FAMILIES[family]
     prepared = case.libraries[library](workload_of(name, case.depth, SCALE))
     values_of(prepared)  # compiles, or loads compiled kernels
@@ -55,7 +54,7 @@ def test_own(benchmark: BenchmarkFixture, family: str, name: str, library: str) 
 
 @pytest.mark.parametrize(("family", "library"), PEERS)
 def test_peers_agree(family: str, library: str) -> None:
-    """Hold another library's column of the table to our values."""
+    """Compare another library's values with ours."""
     pytest.importorskip(module_of(library))
     case = FAMILIES[family]
     workload = workload_of(case.workloads[0], case.depth, min(SCALE, 0.02))
@@ -68,14 +67,14 @@ def test_peers_agree(family: str, library: str) -> None:
 @pytest.mark.parametrize("family", ["at_k_lists", "at_k_matrix"])
 @pytest.mark.parametrize("name", ["W1", "W2", "W3"])
 def test_values_at_k_are_those_of_the_formulas(family: str, name: str) -> None:
-    """Hold our values to the formulas."""
+    """Compare our values with the formulas."""
     case = FAMILIES[family]
     workload = workload_of(name, case.depth, min(SCALE, 0.1))
     assert values_of(case.libraries["xmleval"](workload)) == pytest.approx(reference(workload), abs=1e-9)
 
 
 def reference(workload: Workload) -> dict[str, float]:
-    """Compute the combined report from its formulas with whole-array NumPy."""
+    """Compute the measures from their formulas with NumPy."""
     truth, weights = workload.truth, workload.propensity
     labels = workload.top(5)[0].astype(np.int64)
     n_labels, lengths = truth.shape[1], np.diff(truth.indptr)
@@ -83,7 +82,7 @@ def reference(workload: Workload) -> dict[str, float]:
     keys = rows * n_labels + truth.indices
     hits = np.isin(np.arange(len(lengths))[:, None] * n_labels + labels, keys).astype(np.float64)
 
-    # The best propensities of a row, descending: its first five places after a sort within rows.
+    # The five largest inverse propensities of each row, descending
     order = np.lexsort((-weights[truth.indices], rows))
     place = np.arange(len(keys)) - np.repeat(truth.indptr[:-1], lengths)
     best = np.zeros(labels.shape)
@@ -103,5 +102,5 @@ def reference(workload: Workload) -> dict[str, float]:
 
 
 def _ratio(got: NDArray[np.float64], best: NDArray[np.float64], ideal: NDArray[np.float64]) -> np.float64:
-    """Divide the sums over rows of two terms, each normalised by the row's own ideal."""
+    """Divide the sums over rows of two terms, each divided by the row's ideal."""
     return np.float64((got / ideal).sum() / (best / ideal).sum())

@@ -1,6 +1,6 @@
-"""Text files of the sizes of Eurlex-4K and AmazonCat-13K, timed and checked against scikit-learn's reader.
+"""Reading of text files as large as Eurlex-4K and AmazonCat-13K, compared with scikit-learn.
 
-XMLEVAL_BENCH_SCALE shrinks the workloads, so that a test run can execute every body quickly.
+XMLEVAL_BENCH_SCALE shrinks the workloads, for quick test runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ N_FEATURES, ROW_FEATURES, DEPTH = 100_000, 75, 50
 
 @lru_cache(maxsize=1)
 def written(name: str, form: str, folder: Path) -> tuple[Path, Path]:
-    """Write a workload with a header, as we read it, and without, as others do."""
+    """Write a workload with a header for xmleval, and without one for scikit-learn."""
     workload = generate(name, DEPTH, SCALE)
     ours, theirs = folder / "ours.txt", folder / "theirs.svm"
     if form == "labels with features":
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["W1", "W2"])
 def test_reading(benchmark: BenchmarkFixture, folder: Path, name: str, form: str, library: str) -> None:
-    """Time one library on one form of text."""
+    """Time one library on one kind of file."""
     load_svmlight_file = pytest.importorskip("sklearn.datasets").load_svmlight_file
     ours, theirs = written(name, form, folder)
 

@@ -1,4 +1,4 @@
-"""What threads give: every mergeable statistic on one thread and on all, in turns, on one workload each."""
+"""Speed-up by threads: each state on one thread and on all, in interleaved runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchmarks import ours
 from benchmarks.ours import available_processors
 from benchmarks.workloads import Workload, generate
 
-MOST_ROUNDS = 25
-BUDGET = 8.0  # seconds for each case; from then on no round begins but the second
+MAX_ROUNDS = 25
+BUDGET = 8.0  # seconds per case, after at least two rounds
 
 
 class Case(NamedTuple):
-    """Measures that read one statistic, what they are given, and the workload and its depth.
+    """Measures that read one state, their arguments, and the workload and its depth.
 
-    Without measures scores are sorted and no more: what two threads gain that share nothing.
+    Without measures, scores are sorted: the speed-up of threads that share nothing.
     """
 
     metrics: list[str]
@@ -30,12 +30,12 @@ class Case(NamedTuple):
 
 
 def truth_alone(workload: Workload) -> dict[str, Any]:
-    """Label sets, without predictions."""
+    """Relevant labels without predictions."""
     return {"y_true": workload.truth}
 
 
 def weighted_sets(workload: Workload) -> dict[str, Any]:
-    """Sparse predicted sets, and instance weights."""
+    """Sparse predicted sets and sample weights."""
     given = ours.predicted_sets(workload)
     return {**given, "sample_weight": np.random.default_rng(0).uniform(0.5, 2.0, given["y_true"].shape[0])}
 
@@ -51,19 +51,19 @@ CASES = {
     "ScoreRuns, micro-AP of top-100 arrays": Case(["ap.micro"], ours.stored_scores, "W4", 100),
     "KeyCounts, top-100 arrays": Case(["auc.micro(bits=16)"], ours.stored_scores, "W4", 100),
     "`np.sort` of top-100 scores, a part on each thread": Case([], ours.stored_scores, "W4", 100),
-    "RowSums, full scores": Case(ours.RANKING, ours.cell_scores, "W1d", 0),
-    "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.cell_scores, "W1d", 0),
-    "LabelExtremes, full scores": Case(["margin.macro"], ours.cell_scores, "W1d", 0),
+    "RowSums, full scores": Case(ours.RANKING, ours.dense_scores, "W1d", 0),
+    "ScoreRuns, macro-AUC of full scores": Case(["auc.macro"], ours.dense_scores, "W1d", 0),
+    "LabelExtremes, full scores": Case(["margin.macro"], ours.dense_scores, "W1d", 0),
 }
 
 
 def measure_threads(scale: float) -> dict[str, Any]:
-    """Return median seconds of every case by number of threads.
+    """Return median seconds of each case by number of threads.
 
     Raises
     ------
     AssertionError
-        If values differ in a single bit.
+        If values are not bit-identical.
     """
     cases = []
     known: tuple[str, int] | None = None
@@ -71,7 +71,7 @@ def measure_threads(scale: float) -> dict[str, Any]:
         if known != (case.workload, case.depth):
             known, workload = (case.workload, case.depth), generate(case.workload, case.depth, scale)
         calls = calls_of(case, workload)
-        values = [[value.hex() for value in call().values()] for call in calls.values()]  # compiles, too
+        values = [[value.hex() for value in call().values()] for call in calls.values()]  # compiles
         assert all(found == values[0] for found in values), f"{title}: {values}"
         seconds = in_rounds(calls)
         cases.append({"case": title, "workload": case.workload, "seconds": seconds})
@@ -79,7 +79,7 @@ def measure_threads(scale: float) -> dict[str, Any]:
 
 
 def calls_of(case: Case, workload: Workload) -> dict[int, ours.Call]:
-    """Return the calls by number of threads, with the same arguments."""
+    """Return the same call by number of threads."""
     counts = (1, available_processors())
     if not case.metrics:
         return {threads: ours.sorted_keys(workload, threads).steps["all"] for threads in counts}
@@ -91,10 +91,10 @@ def calls_of(case: Case, workload: Workload) -> dict[int, ours.Call]:
 
 
 def in_rounds(calls: dict[int, Callable[[], Any]]) -> dict[str, float]:
-    """Time the calls in turns, and return the medians."""
+    """Time the calls in interleaved rounds and return the medians."""
     spent: dict[int, list[float]] = {threads: [] for threads in calls}
     until = time.perf_counter() + BUDGET
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         for threads, call in calls.items():
             start = time.perf_counter()
             call()

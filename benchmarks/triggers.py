@@ -1,4 +1,4 @@
-"""What makes one fault happen at a random moment of an operation: signals, and memory that is refused."""
+"""Triggers of faults at random moments of an operation: signals and memory errors."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ import numpy as np
 
 
 class FaultError(Exception):
-    """What handlers of signals raise."""
+    """Raised by signal handlers."""
 
 
 class Trigger:
-    """Makes one fault happen at a random moment, if it is still armed then."""
+    """Causes one fault at a random moment while armed."""
 
-    heights: dict[str, float]  # by operation, what the random moment is below
+    heights: dict[str, float]  # by operation, upper limit of the random moment
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.armed, self.fired, self.heights = rng, False, False, {}
 
     def measure(self, name: str, operation: Callable[[Callable[[], None]], None]) -> None:
-        """Learn how long or how large an operation is, which arms by calling what it is given."""
+        """Measure the duration or size of an operation from the moment it calls its argument."""
         raise NotImplementedError
 
     def arm(self, name: str) -> None:
-        """Let the fault happen some time from now."""
+        """Schedule the fault."""
         raise NotImplementedError
 
     def disarm(self) -> None:
-        """Let nothing happen any more."""
+        """Cancel the fault."""
         self.armed = False
 
     def ring(self, *_: object) -> None:
-        """Raise, as the handler of a signal."""
+        """Signal handler: raise if armed."""
         if self.armed:
             self.armed, self.fired = False, True
             raise FaultError
 
 
 class Alarm(Trigger):
-    """SIGALRM by a timer."""
+    """SIGALRM from a timer."""
 
-    share = 1.0  # of what an operation takes
+    share = 1.0  # of the duration of an operation
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
@@ -77,9 +77,9 @@ class Alarm(Trigger):
 
 
 class OtherThread(Alarm):
-    """SIGUSR1, sent by another thread of the process."""
+    """SIGUSR1 from another thread of the process."""
 
-    share = 0.6  # it comes late
+    share = 0.6  # the signal arrives late
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
@@ -102,12 +102,12 @@ class OtherThread(Alarm):
 
 
 class AddressLimit(Trigger):
-    """RLIMIT_AS, a random height above what is in use."""
+    """RLIMIT_AS, a random amount above current use."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
         self.libc = ctypes.CDLL(None)
-        for option, value in ((-3, 1 << 14), (-1, 0), (-8, 1)):  # map larger blocks, trim, share one arena
+        for option, value in ((-3, 1 << 14), (-1, 0), (-8, 1)):  # mmap large blocks, trim, one arena
             self.libc.mallopt(option, value)
         threading.stack_size(1 << 20)
         self.unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -138,11 +138,11 @@ class AddressLimit(Trigger):
         self.armed = False
 
 
-SET_HANDLER = 304  # the place of PyDataMem_SetHandler in the table of NumPy's C interface
+SET_HANDLER = 304  # index of PyDataMem_SetHandler in NumPy's C API table
 
 
 class Handler(ctypes.Structure):
-    """PyDataMem_Handler of NumPy's C interface."""
+    """PyDataMem_Handler of NumPy's C API."""
 
     _fields_ = (
         ("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("context", ctypes.c_void_p),
@@ -152,15 +152,15 @@ class Handler(ctypes.Structure):
 
 
 class Allocation(Trigger):
-    """The n-th allocation of an array in this thread fails, alone or with all that follow it.
+    """Failure of the n-th array allocation in this thread, alone or with all later ones.
 
-    The allocator is machine code, for arrays are freed while exceptions are on their way.
+    The allocator is compiled, because arrays are freed while exceptions propagate.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
-        self.state = (ctypes.c_int64 * 4)()  # allocations so far; the first and the last to fail; failed ones
-        self.functions = allocator()  # which live as long as the process
+        self.state = (ctypes.c_int64 * 4)()  # allocations, first and last to fail, failures
+        self.functions = allocator()  # kept alive until the process ends
         self.handler = Handler(
             b"failing", 1, ctypes.addressof(self.state), *(function.address for function in self.functions)
         )
@@ -191,7 +191,7 @@ class Allocation(Trigger):
 
 
 def allocator() -> list[Any]:
-    """Return malloc, calloc, realloc and free that count, and fail where a state says so."""
+    """Return malloc, calloc, realloc and free that count calls, and fail according to the state."""
     from numba import carray, cfunc, njit, types
 
     libc = ctypes.CDLL(None)

@@ -1,10 +1,10 @@
-"""Seeded synthetic workloads at the published sizes of multi-label data sets.
+"""Generated workloads of the sizes of published multi-label data sets.
 
-W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: the rows of their test
-sets, their labels and labels per row, Zipf label frequencies with label ids in random order (as in the
-originals, so that a gather by label is as scattered as it is there), and rankings which hit as often as a
-good model does. W0b is like bibtex, W0c like corel5k and W1d like Eurlex-4K, with a score for every cell.
-Only NumPy and SciPy are needed, so that any library's environment can read a workload.
+W1 is like Eurlex-4K, W2 like AmazonCat-13K, W3 like Amazon-670K, W4 like Amazon-3M: test rows, labels and
+labels per row, Zipf label frequencies with label ids in random order (so that memory access by label is as
+scattered as in the original), and rankings with the hit rates of a good model. W0b is like bibtex, W0c like
+corel5k and W1d like Eurlex-4K, with dense scores. Needs only NumPy and SciPy, which every library's
+environment has.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-BLOCK_ROWS = 1 << 15  # bounds the memory of one step, and leaves 15 bits for a row inside a packed key
-ZIPF_ROUNDS = 6  # later redraws are uniform, so that a row which owns the whole head cannot stall
-FIRST_HIT, HIT_DECAY = 0.8, 0.33  # chance of a hit at rank r, while relevant labels last: 0.8 r^-0.33
-SIGNAL = np.float32(2.5)  # what being relevant adds to the logit of a cell's score
-FOUND = 0.85  # share of the relevant labels, beyond a row's first, that a model can find at any depth
+BLOCK_ROWS = 1 << 15  # limits memory, and rows to 15 bits of a packed key
+ZIPF_ROUNDS = 6  # later redraws are uniform, so that rows with all frequent labels do not stall
+FIRST_HIT, HIT_DECAY = 0.8, 0.33  # probability of a hit at rank r, while relevant labels last: 0.8 r^-0.33
+SIGNAL = np.float32(2.5)  # added to the logit of relevant entries
+FOUND = 0.85  # share of the relevant labels after the first that the model finds at any depth
 
 
 @dataclass(frozen=True)
 class Size:
-    """Size of a data set: test rows, labels, labels a row, share of rows with the commonest label."""
+    """Size of a data set: test rows, labels, labels per row, share of rows with the most frequent label."""
 
     rows: int
     labels: int
@@ -35,10 +35,10 @@ class Size:
     train_rows: int
     a: float = 0.55
     b: float = 1.5
-    dense: bool = False  # a score for every cell, instead of rankings
+    dense: bool = False  # dense scores instead of rankings
 
     def scaled(self, scale: float) -> Size:
-        """Return the size with fewer rows and labels, but enough of both for lists of 100."""
+        """Return the size with fewer rows and labels, but enough for lists of 100."""
         rows, train_rows = max(64, round(self.rows * scale)), max(256, round(self.train_rows * scale))
         labels = min(self.labels, max(512, round(self.labels * scale)))
         return replace(self, rows=rows, labels=labels, train_rows=train_rows)
@@ -57,11 +57,11 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Workload:
-    """Truth, rankings (or scores of every cell) and inverse propensities of one workload."""
+    """Truth, rankings (or dense scores) and inverse propensities."""
 
     name: str
     truth: sparse.csr_matrix[np.float32]  # (m, l), ones, sorted indices
-    labels: NDArray[np.int32]  # (m, k), best first, distinct in a row; k = 0 where every cell has a score
+    labels: NDArray[np.int32]  # (m, k), best first, distinct in a row; k = 0 for dense scores
     scores: NDArray[np.float32]  # (m, k), positive, strictly descending in a row; or (m, l), in 0..1
     propensity: NDArray[np.float64]  # (l,), inverse propensities from training counts
 
@@ -76,7 +76,7 @@ class Workload:
         data = np.empty(self.labels.shape, np.float32)
         for start in range(0, rows, BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            # Bits of a positive float32 ride below the label: one fast sort instead of an argsort.
+            # The bits of a positive float32 below the label: one fast sort instead of an argsort.
             packed = self.labels[part].astype(np.int64) << 32 | self.scores[part].view(np.int32)
             packed.sort(axis=1)
             indices[part] = packed >> 32
@@ -90,7 +90,7 @@ class Workload:
         return _csr(ones, labels.ravel(), indptr, self.truth.shape[1])
 
     def hits(self) -> NDArray[np.bool_]:
-        """Return which ranked labels are relevant, in the shape of the rankings."""
+        """Return which ranked labels are relevant, bool (m, k)."""
         hits = np.empty(self.labels.shape, bool)
         indptr, n_labels = self.truth.indptr, self.truth.shape[1]
         for start in range(0, len(hits), BLOCK_ROWS):
@@ -112,7 +112,7 @@ class Workload:
 
     @classmethod
     def load(cls, name: str, folder: Path) -> Workload:
-        """Read what `save` wrote."""
+        """Read the files of `save`."""
         indptr, indices, labels, scores, propensity = (
             np.load(folder / f"{file}.npy", allow_pickle=False) for file in _FILES
         )
@@ -124,10 +124,10 @@ _FILES = ("truth_indptr", "truth_indices", "labels", "scores", "propensity")
 
 
 class _Zipf:
-    """Zipf-Mandelbrot distribution over label ids in random order, sampled by its inverse."""
+    """Zipf-Mandelbrot distribution over label ids in random order, sampled by inversion."""
 
     def __init__(self, rng: np.random.Generator, n_labels: int, top: float) -> None:
-        """Fit the offset for which the commonest label has probability `top`."""
+        """Fit the offset so that the most frequent label has probability ``top``."""
         low, high = 1e-6, 1e9
         for _ in range(100):
             self.offset = (low * high) ** 0.5
@@ -153,31 +153,31 @@ class _Zipf:
         return probabilities
 
     def draw_distinct(self, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw counts[i] distinct labels, none of them taken, for every row i: sorted keys row * l + label.
+        """Draw counts[i] distinct labels that are not taken for each row i: sorted keys row * l + label.
 
-        The lowest bit is 1 where a key was drawn, so that in sorted order a clash falls on a drawn one.
+        The lowest bit marks drawn keys, so that the later one of two equal keys is always a drawn one.
         """
         rows = np.repeat(np.arange(len(counts)), counts)
         drawn = rows * self.n_labels + self.draw(len(rows))
         keys: NDArray[np.int64] = np.concatenate([taken << 1, drawn << 1 | 1])
         for attempt in range(10_000):
             keys.sort()
-            clash = np.flatnonzero(keys[1:] >> 1 == keys[:-1] >> 1) + 1
-            if not len(clash):
+            equal = np.flatnonzero(keys[1:] >> 1 == keys[:-1] >> 1) + 1
+            if not len(equal):
                 return np.asarray(keys[keys & 1 == 1] >> 1)
             zipfian = attempt < ZIPF_ROUNDS
-            again = self.draw(len(clash)) if zipfian else self.rng.integers(self.n_labels, size=len(clash))
-            keys[clash] = ((keys[clash] >> 1) // self.n_labels * self.n_labels + again) << 1 | 1
-        raise RuntimeError("the rows ask for more distinct labels than there are")
+            again = self.draw(len(equal)) if zipfian else self.rng.integers(self.n_labels, size=len(equal))
+            keys[equal] = ((keys[equal] >> 1) // self.n_labels * self.n_labels + again) << 1 | 1
+        raise RuntimeError("rows need more distinct labels than exist")
 
 
 def generate(name: str, k: int = 5, scale: float = 1.0, seed: int = 0) -> Workload:
-    """Generate the workload of this name with rankings of depth k; `scale` shrinks rows and labels."""
+    """Generate a workload by name with rankings of depth k; ``scale`` shrinks rows and labels."""
     return generate_size(name, SIZES[name].scaled(scale), k, seed)
 
 
 def generate_size(name: str, size: Size, k: int, seed: int = 0) -> Workload:
-    """Generate a workload of a size; k is of no account where every cell has a score."""
+    """Generate a workload of a given size; dense scores ignore k."""
     rng = np.random.default_rng([seed, size.rows, size.labels])
     zipf = _Zipf(rng, size.labels, size.head_share / size.row_mean)
     counts = rng.poisson(zipf.probabilities() * (size.train_rows * size.row_mean))
@@ -194,24 +194,24 @@ def generate_size(name: str, size: Size, k: int, seed: int = 0) -> Workload:
         if not size.dense:
             labels[start : start + len(part)] = _rank(zipf, part, keys, k)
     truth = _csr(np.ones(len(indices), np.float32), indices, indptr, size.labels)
-    scores = _cell_scores(rng, truth, counts) if size.dense else _scores(rng, size.rows, k)
+    scores = _dense_scores(rng, truth, counts) if size.dense else _scores(rng, size.rows, k)
     return Workload(name, truth, labels, scores, propensity)
 
 
 def inverse_propensity(counts: NDArray[np.int64], n: int, a: float, b: float) -> NDArray[np.float64]:
-    """Return 1 + C (N_j + b)^-a of Jain et al. 2016, apart from any library under test."""
+    """Return 1 + C (N_j + b)^-a of Jain et al. 2016, independently of the libraries compared."""
     weights: NDArray[np.float64] = 1 + (np.log(n) - 1) * (b + 1) ** a * (counts + b) ** -a
     return weights
 
 
 def _row_lengths(rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-    """Draw the number of labels of every row: at least one, at most 100, spread wider than Poisson."""
+    """Draw the number of labels of each row, 1 to 100, from a shifted negative binomial distribution."""
     lengths = 1 + rng.negative_binomial(3, 3 / (3 + size.row_mean - 1), size.rows)
     return np.minimum(lengths, min(100, size.labels // 4))
 
 
 def _rank(zipf: _Zipf, lengths: NDArray[np.int64], truth: NDArray[np.int64], k: int) -> NDArray[np.int32]:
-    """Rank k distinct labels for every row of a block, given its truth as sorted keys row * l + label."""
+    """Rank k distinct labels for each row of a block, given its truth as sorted keys row * l + label."""
     chances = FIRST_HIT * np.arange(1, k + 1) ** -HIT_DECAY
     hit = zipf.rng.random((len(lengths), k), np.float32) < chances
     hit &= np.cumsum(hit, axis=1) <= 1 + zipf.rng.binomial(lengths - 1, FOUND)[:, None]
@@ -220,14 +220,14 @@ def _rank(zipf: _Zipf, lengths: NDArray[np.int64], truth: NDArray[np.int64], k: 
 
     place = np.arange(len(truth)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     labels = np.empty(hit.shape, np.int32)
-    # Masks run row by row, as the shuffled keys do, so one assignment fills the hits of all rows.
+    # Masks and shuffled keys are both in row order.
     labels[hit] = _shuffle(zipf, truth)[place < np.repeat(n_hits, lengths)]
     labels[~hit] = _shuffle(zipf, misses)
     return labels
 
 
 def _shuffle(zipf: _Zipf, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the labels of sorted keys row * l + label, in random order inside every row."""
+    """Return the labels of sorted keys row * l + label, in random order within each row."""
     rows, labels = np.divmod(keys, zipf.n_labels)
     packed = rows << 48 | zipf.rng.integers(1 << 16, size=len(keys)) << 32 | labels
     packed.sort()
@@ -235,7 +235,7 @@ def _shuffle(zipf: _Zipf, keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _scores(rng: np.random.Generator, rows: int, k: int) -> NDArray[np.float32]:
-    """Draw scores in (0, 1] that fall along every row; the steps leave gaps, so float32 makes no ties."""
+    """Draw strictly descending scores in (0, 1], with gaps that prevent ties in float32."""
     scores = rng.random((rows, k), np.float32)
     scores *= np.float32(0.98)
     scores += np.arange(k, dtype=np.float32)
@@ -244,10 +244,10 @@ def _scores(rng: np.random.Generator, rows: int, k: int) -> NDArray[np.float32]:
     return scores
 
 
-def _cell_scores(
+def _dense_scores(
     rng: np.random.Generator, truth: sparse.csr_matrix[np.float32], counts: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Draw a score in 0..1 for every cell: higher for relevant and for frequent labels, with noise."""
+    """Draw dense scores in 0..1, higher for relevant and for frequent labels, with noise."""
     logits = rng.standard_normal(truth.shape, np.float32)
     logits += np.log1p(counts).astype(np.float32) / 4
     logits += SIGNAL * truth.toarray()
@@ -258,7 +258,7 @@ def _cell_scores(
 def _csr(
     data: NDArray[np.float32], indices: NDArray[np.int32], indptr: NDArray[np.int64], n_labels: int
 ) -> sparse.csr_matrix[np.float32]:
-    """Wrap the arrays; 32-bit pointers keep SciPy from copying the indices."""
+    """Build a CSR matrix; with 32-bit pointers SciPy does not copy the indices."""
     shape = (len(indptr) - 1, n_labels)
     matrix = sparse.csr_matrix((data, indices, indptr.astype(np.int32)), shape=shape)
     matrix.has_sorted_indices = True

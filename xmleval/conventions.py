@@ -1,4 +1,4 @@
-"""Conventions that can change a digit: fields, presets and their one-line signature."""
+"""Conventions that affect values: fields, presets and the one-line signature."""
 
 from __future__ import annotations
 
@@ -23,32 +23,31 @@ TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
 
 @dataclass(frozen=True)
 class Conventions:
-    """Readings of the formulas where the literature and the software differ.
+    """Conventions for cases in which the literature and libraries differ.
 
     Parameters
     ----------
     auc_ties : {"half", "full", "none"}
-        Credit of a relevant and an irrelevant label with equal scores in AUC.
+        Credit for a tied (relevant, irrelevant) pair in AUC.
     loss_ties : {"full", "half", "none"}
-        Weight of such a pair as an error in ranking loss, is-error and error-set size.
+        Weight of a tied pair as an error in ranking loss, is-error and error-set size.
     ndcg_ties : {"order", "average"}
         Whether tied labels are ordered (see the README) or share the mean discount of their ranks.
     empty : {"zero", "skip", "one"}
-        Value at k of instances without relevant labels: 0, left out, or 1 where the formula is 0/0.
+        Value of measures at k without relevant labels: 0, left out, or 1 where the formula is 0/0.
     no_pairs : {"skip", "perfect", "perfect_except_auc"}
-        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect in all but AUC.
+        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC.
     zero_division : {0, 1, nan}
         Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean.
     labels : {"all", "present", "seen"}
-        Labels that macro averages run over: all, with a relevant instance, with tp + fp + fn > 0.
+        Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
-        Score of labels without a stored score: below every score and tied with one another, or this
-        number.
+        Score of labels without a stored score: below all others, tied with one another, or this number.
 
     Raises
     ------
     ValueError
-        If a field holds none of its values.
+        If a field has an invalid value.
 
     Examples
     --------
@@ -67,7 +66,7 @@ class Conventions:
     unlisted: str | float = "below"
 
     def __post_init__(self) -> None:
-        """Check every field against its choices."""
+        """Check every field."""
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if name == "zero_division":
@@ -89,7 +88,7 @@ class Conventions:
 
     @property
     def unlisted_score(self) -> float | None:
-        """Score of unlisted labels, or None where they rank below everything."""
+        """Score of unlisted labels; None: below all."""
         return None if self.unlisted == "below" else float(self.unlisted)
 
     def signature(self, names: list[str]) -> str:
@@ -103,12 +102,12 @@ class Conventions:
         Returns
         -------
         str
-            ``field=value`` pairs separated by blanks.
+            ``field=value`` pairs separated by spaces.
         """
         return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in names)
 
     def as_dict(self) -> dict[str, str | float]:
-        """Return every field as plain JSON values (what is not finite as a string)."""
+        """Return all fields as JSON values (non-finite numbers as strings)."""
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
@@ -135,10 +134,7 @@ PRESETS: dict[str, Conventions] = {
 def resolve_conventions(
     given: str | Conventions | Mapping[str, Any] | None, unlisted: str | float | None = None
 ) -> Conventions:
-    """Turn a preset's name, a record or fields over the default into `Conventions`.
-
-    ``unlisted``, where it is given, overrides the field of that name.
-    """
+    """Return `Conventions` from a preset name, a record or a dict; ``unlisted`` overrides its field."""
     if given is None:
         found = PRESETS["default"]
     elif isinstance(given, Conventions):
@@ -155,5 +151,5 @@ def resolve_conventions(
             raise ValueError(f"conventions: unknown field {unknown[0]!r}; fields are {known}")
         found = replace(PRESETS["default"], **given)
     else:
-        raise ValueError(f"conventions must be a preset's name, Conventions or a dict, not {given!r}")
+        raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
     return found if unlisted is None else replace(found, unlisted=unlisted)

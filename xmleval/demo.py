@@ -1,4 +1,4 @@
-"""A small data set with two models that disagree, for a first look without any files."""
+"""A small generated data set with predictions of two different models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xmleval.report.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
-# How much a model prefers labels that are frequent in training, and how well it knows relevant ones
+# Weight of a label's training frequency, and of its relevance, in the scores of each model
 BIAS = {"head": 0.8, "tail": -0.3}
 SIGNAL = {"head": 6.0, "tail": 7.0}
 
@@ -26,7 +26,7 @@ Lists = dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
 
 
 class Demo(NamedTuple):
-    """Labels of three sets of instances, and the top-k lists of two models for two of them."""
+    """Labels of training, test and validation instances, and top-k lists of two models."""
 
     y_train: scipy.sparse.csr_array
     y_test: scipy.sparse.csr_array
@@ -36,12 +36,12 @@ class Demo(NamedTuple):
 
 
 def make_demo(seed: int = 0) -> Demo:
-    """Draw labels by a power law, and two models: one better at the head, one at the tail.
+    """Draw labels by a power law, and predictions of a model for the head and one for the tail.
 
     Parameters
     ----------
     seed : int
-        Seed of the generator; the same seed gives the same data.
+        Seed of the random generator.
 
     Returns
     -------
@@ -74,26 +74,26 @@ def evaluate_demo(demo: Demo) -> dict[str, Report]:
 
 
 def save_demo(demo: Demo, folder: Path) -> list[Path]:
-    """Write the demo's files into a folder of its own, each whole or not at all.
+    """Write the demo to files, each of them atomically.
 
     Parameters
     ----------
     demo : Demo
-        What to write.
+        Demo to write.
     folder : Path
-        New folder, or one that holds nothing but the files of an earlier demo.
+        New folder, or one with the files of an earlier demo only.
 
     Returns
     -------
     list of Path
-        The files.
+        The files written.
 
     Raises
     ------
     OSError
         If a file cannot be written.
     ValueError
-        If the folder holds other files, which might be someone's data.
+        If the folder contains other files.
     """
     arrays: dict[str, NDArray[np.int32] | NDArray[np.float32]] = {}
     for models, end in ((demo.models_valid, "_valid"), (demo.models, "")):
@@ -115,7 +115,7 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
 
 
 def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -> scipy.sparse.csr_array:
-    """Draw one to a few distinct labels for every row: the largest of log frequency plus Gumbel noise."""
+    """Draw distinct labels for every row: those of largest log frequency plus Gumbel noise."""
     sizes = 1 + rng.poisson(2.0, n_rows)
     order = np.argsort(-(log_frequency + rng.gumbel(size=(n_rows, log_frequency.size))), axis=1)
     chosen = np.arange(log_frequency.size) < sizes[:, None]
@@ -125,7 +125,7 @@ def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -
 
 
 def _predict(rng: np.random.Generator, truth: scipy.sparse.csr_array, prior: Floats) -> Lists:
-    """Return the top-k lists of both models: noisy sums of what is relevant and what is frequent."""
+    """Return the top-k lists of both models: weighted sums of relevance and frequency, plus noise."""
     relevant = truth.toarray()
     models = {}
     for name, bias in BIAS.items():
@@ -135,6 +135,6 @@ def _predict(rng: np.random.Generator, truth: scipy.sparse.csr_array, prior: Flo
 
 
 def _top(scores: Floats) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the best labels of every row with their scores, best first."""
+    """Return the labels and scores of the first `DEPTH` ranks."""
     labels = np.argsort(-scores, axis=1)[:, :DEPTH]
     return labels.astype(np.int32), np.take_along_axis(scores, labels, axis=1).astype(np.float32)

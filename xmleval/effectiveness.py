@@ -1,8 +1,8 @@
-"""What margins say about measures: effectiveness, threshold errors and the bounds that follow.
+"""Effectiveness, threshold errors and the bounds on measures that follow from them.
 
 Definitions and theorems are those of Wu & Zhou 2017, "A Unified View of Multi-Label Performance Measures"
-(ICML). Margins themselves are the measures ``margin.samples`` and ``margin.macro`` of `xmleval.evaluate`; of
-single rows and labels they are in ``report.per_row()`` and ``report.per_label()``.
+(ICML). Margins are the measures ``margin.samples`` and ``margin.macro``; ``report.per_row()`` and
+``report.per_label()`` give those of single rows and labels.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Effectiveness(NamedTuple):
 
 
 def effectiveness(values: Mapping[str, float]) -> Effectiveness:
-    """Tell from the shares of positive margins which way scores are effective.
+    """Determine from the shares of positive margins whether scores are effective.
 
     Parameters
     ----------
     values : mapping of str to float
-        ``margin_share.samples`` and ``margin_share.macro``, such as a report that has them. A share is NaN
-        where no row, or no label, has both kinds of cells; then nothing speaks against it.
+        ``margin_share.samples`` and ``margin_share.macro``, such as in a report. A NaN share, where no row or
+        label has both relevant and irrelevant entries, counts as effective.
 
     Returns
     -------
     Effectiveness
-        ``label_wise``: every relevant label of a row is above every irrelevant one; ``instance_wise``: every
-        relevant row of a label is above every irrelevant one; ``double``: both.
+        ``label_wise``: the relevant labels of each row score above the irrelevant ones; ``instance_wise``:
+        the relevant rows of each label score above the irrelevant ones; ``double``: both.
 
     Raises
     ------
@@ -60,26 +60,26 @@ def effectiveness(values: Mapping[str, float]) -> Effectiveness:
 
 
 def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
-    """Return by how many cells thresholds miss the number of relevant ones (definition 6).
+    """Return the threshold error |n_relevant - n_predicted| (definition 6).
 
-    For label-wise effective scores it is the number of labels of a row that are predicted wrongly, for
-    instance-wise effective scores that of the rows of a label.
+    For label-wise effective scores it is the number of wrongly predicted labels of a row, for instance-wise
+    effective scores that of wrongly predicted rows of a label.
 
     Parameters
     ----------
     n_relevant, n_predicted : int or array of int
-        Relevant and predicted labels of each row, or rows of each label: vectors of one length, which may be
-        written as a row or a column, or one number for all.
+        Number of relevant and of predicted labels of each row, or rows of each label: vectors of the same
+        length (also 1 x n or n x 1), or a scalar.
 
     Returns
     -------
     ndarray of int64
-        In 0..l for rows, 0..m for labels.
+        Within 0..l for rows, 0..m for labels.
 
     Raises
     ------
     ValueError
-        If a number is negative or no integer, or lengths differ.
+        If a number is negative or not an integer, or lengths differ.
 
     Examples
     --------
@@ -93,26 +93,25 @@ def threshold_error(n_relevant: Any, n_predicted: Any) -> Ints:
 
 
 def hamming_bound(errors: Any, n_cells: int) -> float:
-    """Return the largest Hamming loss that threshold errors allow (theorems 4 and 5); it is reached.
+    """Return the tight upper bound on Hamming loss for given threshold errors (theorems 4 and 5).
 
     Parameters
     ----------
     errors : int or array of int
-        Threshold errors of the rows of label-wise effective scores, or of the labels of instance-wise
-        effective ones.
+        Threshold errors of rows for label-wise effective scores, of labels for instance-wise effective ones.
     n_cells : int
-        Rows times labels.
+        Number of rows times number of labels.
 
     Returns
     -------
     float
-        In 0..1.
+        Within 0..1.
 
     Raises
     ------
     ValueError
-        If an error is negative or no integer, errors are more than cells, or ``n_cells`` is not a positive
-        integer.
+        If an error is negative or not an integer, their sum exceeds ``n_cells``, or ``n_cells`` is not a
+        positive integer.
 
     Examples
     --------
@@ -122,34 +121,34 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     """
     total = int(_counts("errors", errors).sum())
     if total > positive_integer("n_cells", n_cells):
-        raise InputError("errors", f"{total} in all are more than the {n_cells} of n_cells")
+        raise InputError("errors", f"sum {total} exceeds n_cells={n_cells}")
     return total / n_cells
 
 
 def f1_bound(n_relevant: Any, errors: Any) -> float:
-    """Return the least F1 that threshold errors allow.
+    """Return the lower bound on F1 for given threshold errors.
 
-    It is a bound of instance-F1 for label-wise effective scores, from numbers of rows (theorem 4), and of
-    macro-F1 for instance-wise effective scores, from numbers of labels (theorem 5): the mean of
-    2 (R - e) / (2 R - e), or 0 where e > R. It is none of micro-F1, for which theorem 4 states it too: rows
-    with R = 1 and 100, e = 0 and 99 give 0.51, but their micro-F1 may be 4 / 103.
+    It bounds F1 samples for label-wise effective scores, from counts of rows (theorem 4), and F1 macro for
+    instance-wise effective scores, from counts of labels (theorem 5): the mean of 2 (R - e) / (2 R - e), or 0
+    where e > R. It does not bound F1 micro, although theorem 4 says so: rows with R = 1 and 100, e = 0 and 99
+    give 0.51, but F1 micro can be 4 / 103.
 
     Parameters
     ----------
     n_relevant : int or array of int
-        Relevant labels of each row, or rows of each label.
+        Number of relevant labels of each row, or rows of each label.
     errors : int or array of int
-        Their threshold errors, as many or one for all.
+        Their threshold errors, or a scalar.
 
     Returns
     -------
     float
-        In 0..1; F1 of what has nothing relevant counts 0.
+        Within 0..1; F1 is 0 where R = 0.
 
     Raises
     ------
     ValueError
-        If a number is negative or no integer, or lengths differ.
+        If a number is negative or not an integer, or lengths differ.
 
     Examples
     --------
@@ -166,18 +165,18 @@ def f1_bound(n_relevant: Any, errors: Any) -> float:
 def _counts(argument: str, value: Any) -> Ints:
     counts = np.asarray(value)
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 0:
-        raise InputError(argument, f"{value!r} does not hold numbers of cells: integers from 0 on")
+        raise InputError(argument, f"{value!r} is not a vector of counts (integers >= 0)")
     if counts.ndim == 2 and 1 in counts.shape:
-        counts = counts.reshape(-1)  # sums of SciPy's matrices are columns or rows
+        counts = counts.reshape(-1)  # as sums of SciPy's matrices are
     if counts.ndim > 1:
-        raise InputError(argument, f"shape {counts.shape} is not a vector of numbers")
+        raise InputError(argument, f"shape {counts.shape} is not a vector")
     return counts.astype(np.int64)
 
 
 def _aligned(argument: str, value: Any, other: str, other_value: Any) -> tuple[Ints, Ints]:
-    """Return two vectors of numbers of one length."""
+    """Return two vectors of the same length."""
     one, two = _counts(argument, value), _counts(other, other_value)
     if one.ndim and two.ndim and one.size != two.size:
-        raise InputError(other, f"{two.size} numbers do not match the {one.size} of {argument}")
+        raise InputError(other, f"length {two.size} does not match length {one.size} of {argument}")
     shape = one.shape or two.shape
     return np.broadcast_to(one, shape), np.broadcast_to(two, shape)

@@ -1,4 +1,4 @@
-"""Messages that remember which keywords they mention, for front ends that spell these otherwise."""
+"""Messages that mark the keyword arguments they mention, so that the command line can show its options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Keyword(NamedTuple):
 
 
 class Message(str):
-    """A text of parts that are texts, keywords or other messages.
+    """A string made of strings, keywords and other messages.
 
     Examples
     --------
@@ -40,5 +40,5 @@ class Message(str):
         return made
 
     def spelled(self, spell: Callable[[Keyword], str]) -> str:
-        """Return the text with its keywords as ``spell`` gives them."""
+        """Return the text with keywords spelled by ``spell``."""
         return "".join(spell(part) if isinstance(part, Keyword) else part for part in self.parts)

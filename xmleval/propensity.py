@@ -1,4 +1,4 @@
-"""Inverse propensities of labels, and the published constants."""
+"""Inverse propensities of labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Truth
 
-# (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
+# Constants (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
 PUBLISHED: dict[str, tuple[float, float]] = {
     "default": (0.55, 1.5),
     "wikipedia": (0.5, 0.4),
@@ -21,24 +21,24 @@ PUBLISHED: dict[str, tuple[float, float]] = {
 
 
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
-    """Inverse propensities, float64 (n_labels,), that remember the constants of their model.
+    """Inverse propensities, float64 (n_labels,), with the constants of their model.
 
-    They cannot be written to, so that the constants stay true; change a ``copy()``.
+    Read-only, so that the constants stay valid; modify a ``copy()``.
 
     Attributes
     ----------
     constants : dict of str to float
-        ``a``, ``b`` and ``n`` (number of training instances).
+        ``a``, ``b`` and ``n``, the number of training instances.
     """
 
     constants: dict[str, float]
 
     def __array_finalize__(self, source: Any) -> None:
-        """Carry the constants over to views; arrays merely shaped like this one do not have them."""
+        """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return plain results: what was computed from this no longer follows the model."""
+        """Return plain arrays: computed values no longer follow the model."""
         plain = np.asarray(array).view(np.ndarray)
         return plain[()] if return_scalar or plain.ndim == 0 else plain
 
@@ -55,34 +55,34 @@ def inverse_propensity(
 ) -> InversePropensity:
     """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
 
-    ``q_j = 1 + C (N_j + B)^(-A)`` with ``C = (ln N - 1) (B + 1)^A``, for N training instances of which
-    N_j have label j.
+    ``q_j = 1 + C (N_j + B)^(-A)`` with ``C = (ln N - 1) (B + 1)^A``, where N_j of N training instances have
+    label j.
 
     Parameters
     ----------
     y_train : sparse matrix or array, dense 0/1 array, or lists of label ids, optional
-        Training labels (N, n_labels). Give these or ``label_counts`` and ``n_instances``.
+        Training labels (N, n_labels), instead of ``label_counts`` and ``n_instances``.
     a, b : float, optional
-        Constants of the model; default those of ``dataset``.
+        Constants of the model, by default those of ``dataset``.
     label_counts : array of shape (n_labels,), optional
-        N_j of every label.
+        N_j of each label.
     n_instances : int, optional
-        N; needed with ``label_counts``.
+        N; required with ``label_counts``.
     n_labels : int, optional
-        Number of labels; needed where ``y_train`` is lists of ids.
+        Number of labels; required if ``y_train`` is lists of ids.
     dataset : {"default", "wikipedia", "amazon"}
-        Which published constants: 0.55 and 1.5, 0.5 and 0.4, 0.6 and 2.6.
+        Published constants (a, b): (0.55, 1.5), (0.5, 0.4) or (0.6, 2.6).
 
     Returns
     -------
     InversePropensity
-        float64 array of shape (n_labels,), at least 1, read-only.
+        Read-only float64 array of shape (n_labels,), values at least 1.
 
     Raises
     ------
     ValueError
-        If N is 2 or less (q would fall below 1), a count is no whole number within 0..N, or a or b is out
-        of the model's range.
+        If N is 2 or less (q would be below 1), a count is not an integer within 0..N, or a or b is out of
+        range.
 
     References
     ----------
@@ -103,7 +103,7 @@ def inverse_propensity(
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
     if y_train is not None:
         if n_instances is not None:
-            raise InputError("n_instances", "goes with label_counts; y_train has its own number of rows")
+            raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
         truth = set_rows("y_train", y_train, n_labels)
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
@@ -133,12 +133,12 @@ def inverse_propensity(
 
 
 def _whole_counts(given: NDArray[Any]) -> Ints:
-    counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # a matrix' column sums
+    counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
     if counts.ndim != 1:
         raise InputError("label_counts", f"shape {given.shape} is not one count per label")
     bad = np.flatnonzero(~np.isfinite(counts) | (counts != np.floor(counts)))
     if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not a whole number")
+        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not an integer")
     return counts.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What tables of data sets say: statistics of the labels alone."""
+"""Label statistics of data sets."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from xmleval.input.sets import held, set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
 
-TAIL_COUNT = 10  # a tail label has at most so many instances
+TAIL_COUNT = 10  # maximum number of instances of a tail label
 
 
 def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None = None) -> dict[str, float]:
-    """Describe a data set by its labels.
+    """Compute label statistics of a data set.
 
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels of each instance (lists of ids where ``n_labels`` is given).
+        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
     y_train : as y_true, optional
-        Training labels over the same label set, for labels never seen in training.
+        Training labels over the same label set.
     n_labels : int, optional
-        Number of labels, where lists of ids are given.
+        Number of labels, required for lists of ids.
 
     Returns
     -------
     dict of str to float
-        ``n_rows``, ``n_labels``, ``n_stored``; ``label_cardinality`` (mean labels of an instance),
-        ``label_density`` (cardinality / l), ``label_diversity`` (distinct label sets) and
-        ``proportional_diversity`` (/ m) of Zhang & Zhou 2014; ``max_labels_per_row``,
-        ``rows_without_labels``; ``points_per_label`` (mean instances of a label),
-        ``labels_without_rows``, ``tail_share`` (share of labels with 1 to 10 instances among those that
-        occur), ``imbalance`` (mean over labels that occur of the largest count over the label's;
-        Charte et al. 2015) and, with ``y_train``, ``labels_unseen_in_training`` (labels that occur in
-        ``y_true`` but not there) and ``stored_unseen_in_training`` (share of the relevant pairs with
-        such a label). NaN where a ratio is undefined.
+        ``n_rows``, ``n_labels``, ``n_stored`` (relevant entries); ``label_cardinality`` (mean labels per
+        instance), ``label_density`` (cardinality / l), ``label_diversity`` (distinct label sets) and
+        ``proportional_diversity`` (diversity / m) of Zhang & Zhou 2014; ``max_labels_per_row``,
+        ``rows_without_labels``; ``points_per_label`` (mean instances per label), ``labels_without_rows``,
+        ``tail_share`` (share of occurring labels with at most 10 instances), ``imbalance`` (mean over
+        occurring labels of the largest label count / the label's count; Charte et al. 2015); with
+        ``y_train``, ``labels_unseen_in_training`` (labels that occur in ``y_true`` only) and
+        ``stored_unseen_in_training`` (share of relevant entries with such a label). Undefined ratios are NaN.
 
     Raises
     ------
     ValueError
-        If input is not valid, or the numbers of labels differ.
+        If input is invalid, or the numbers of labels differ.
 
     Examples
     --------
@@ -65,7 +64,7 @@ def label_statistics(y_true: Any, y_train: Any = None, *, n_labels: int | None =
 
 
 class LabelStatistics:
-    """What `label_statistics` needs of labels, row after row."""
+    """Statistics of the rows added so far."""
 
     def __init__(self, n_labels: int) -> None:
         self.counts: Ints = np.zeros(n_labels, np.int64)
@@ -73,7 +72,7 @@ class LabelStatistics:
         self._longest, self._n_empty = 0, 0
 
     def update(self, truth: Source[Truth]) -> None:
-        """Count the relevant labels of some rows, or refuse them."""
+        """Add rows, or refuse them."""
         rows, checked = held(truth)
         self._evaluator.update(checked)
         self.counts += np.bincount(rows.labels, minlength=self.counts.size)
@@ -82,7 +81,7 @@ class LabelStatistics:
         self._n_empty += int(np.count_nonzero(sizes == 0))
 
     def values(self, trained: Ints | None = None) -> dict[str, float]:
-        """Return the statistics; ``trained`` are the training instances of each label."""
+        """Return the statistics; ``trained`` counts the training instances of each label."""
         counts = self.counts
         present = counts[counts > 0]
         found = {

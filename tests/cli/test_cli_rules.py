@@ -110,7 +110,7 @@ def test_labels_that_a_rule_does_not_know_are_never_predicted(folder: Path, run:
         ("evaluate fit.qrels fit.run --metrics sets --decision plain.npz", "plain.npz: rule label(f1.macro)"),
         ("threshold apply m --rule named.npz", "named.npz: knows labels by name; expected inputs with names"),
         ("threshold apply fit.run --rule plain.npz", "fit.run: has names, which plain.npz has not; expe"),
-        ("threshold apply fit.run --rule plain.npz --labels names.txt", "knows labels by number; it was"),
+        ("threshold apply fit.run --rule plain.npz --labels names.txt", "was fitted without label names"),
         ("threshold apply more.run --rule named.npz", "more.run: label 'sky' is not one of the 5"),
         ("threshold apply m --rule one.npz --labels names.txt", "--labels is for files with names"),
         ("threshold fit Y_test.npz m --measure f1.micro --labels names.txt", "--labels is for files with"),
@@ -189,7 +189,7 @@ APPLY = "threshold apply m --rule row.npz --output r.npz"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (APPLY, "--features: the rule depends on features: a threshold for each row, linear in 2 features"),
+        (APPLY, "--features: required by the rule: a threshold for each row, linear in 2 features"),
         (f"{APPLY} --features less.npy", "less.npy: 3 rows do not match the 4 of m"),
         (f"{APPLY} --features more.npz", "more.npz: 5 rows do not match the 4 of m"),
         (f"{APPLY} --features wide.npy", "wide.npy: 3 columns; the rule has 2"),
@@ -199,7 +199,7 @@ APPLY = "threshold apply m --rule row.npz --output r.npz"
         (f"{APPLY} --features none.npy", "none.npy: No such file"),
         (
             f"{APPLY.replace('row', 'one')} --features x.npy",
-            "x.npy: the rule does not depend on features: one",
+            "x.npy: the rule does not use features: one",
         ),
         (
             "evaluate Y_test.npz m --metrics sets --decision row.npz",

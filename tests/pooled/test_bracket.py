@@ -221,7 +221,7 @@ def test_by_hand() -> None:
     truth = np.array([[1, 1, 0, 0, 0]])
     scores = sp.csr_array(([0.5, 0.25, -1.0], ([0, 0, 0], [0, 2, 3])), shape=(1, 5))
     report = evaluate(truth, scores, metrics=[named(1)])
-    # surely right: 0.5 against -1.0 and against the unlisted one; unknown: 0.5 against 0.25; level: one
+    # correctly ordered: 0.5 against -1.0 and against the unlisted one; undecided: 0.5 against 0.25; tied: one
     assert report.intervals[named(1)] == (2.5 / 6, 3.5 / 6)
     assert report[named(1)] == 3 / 6
 

@@ -233,7 +233,7 @@ def test_bounds_stay_in_range_and_refuse_what_are_no_counts() -> None:
     assert f1_bound([0, 1, 2], [0, 5, 2]) == 0.0
     assert f1_bound(3, 1) == 0.8
     for wrong in (-1, [0.5], []):
-        with pytest.raises(ValueError, match=r"^errors: .* numbers of cells"):
+        with pytest.raises(ValueError, match=r"^errors: .* is not a vector of counts"):
             f1_bound(1, wrong)
     with pytest.raises(ValueError, match="n_cells"):
         hamming_bound(1, 0)
@@ -249,13 +249,13 @@ def test_numbers_of_rows_are_matched_one_by_one() -> None:
         assert f1_bound(column, errors) == f1_bound(np.asarray(column).ravel(), errors)
         assert hamming_bound(errors[:, None], 6) == hamming_bound(errors, 6)
     assert threshold_error(np.array([[1], [3]]), 1).tolist() == [0, 2]
-    with pytest.raises(ValueError, match=r"^n_predicted: 2 numbers do not match the 3 of n_relevant$"):
+    with pytest.raises(ValueError, match=r"^n_predicted: length 2 does not match length 3 of n_relevant$"):
         threshold_error([1, 2, 3], [1, 1])
-    with pytest.raises(ValueError, match=r"^errors: 1 numbers do not match the 3 of n_relevant$"):
+    with pytest.raises(ValueError, match=r"^errors: length 1 does not match length 3 of n_relevant$"):
         f1_bound([1, 2, 3], [1])
     with pytest.raises(ValueError, match=r"^n_relevant: shape \(2, 2\) is not a vector"):
         f1_bound(np.ones((2, 2), int), 1)
     with pytest.raises(ValueError, match=r"^n_cells: 'x' is not a positive integer"):
         hamming_bound(1, "x")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^errors: 10 in all are more than the 3 of n_cells"):
+    with pytest.raises(ValueError, match=r"^errors: sum 10 exceeds n_cells=3"):
         hamming_bound([5, 5], 3)

@@ -153,8 +153,8 @@ def test_columns_that_repeat_others_share_the_weight() -> None:
 
 def test_models_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    monkeypatch.setattr("xmleval.thresholds.linear.MOST_STEPS", 2)
-    with pytest.raises(ValueError, match=r"^features: least squares do not converge in 2 steps"):
+    monkeypatch.setattr("xmleval.thresholds.linear.MAX_STEPS", 2)
+    with pytest.raises(ValueError, match=r"^features: least squares did not converge in 2 steps"):
         least_squares("features", sp.csr_array(rng.normal(size=(50, 9))), rng.normal(size=50))
     tiny = np.array([[1.0, 1e-308], [1.0, 1.001e-308], [1.0, 1e-308]])
     with pytest.raises(ValueError, match=r"^features: no finite weight for column 1"):
@@ -226,7 +226,7 @@ def test_a_rule_stays_what_its_name_tells() -> None:
 def test_rules_for_labels_in_another_order() -> None:
     truth, scores = sample()
     rule = fit(truth, scores, "f1.macro", rule="label")
-    with pytest.raises(ValueError, match="knows labels by number; it was fitted without their names"):
+    with pytest.raises(ValueError, match="was fitted without label names, so it cannot match names"):
         rule.for_labels(["a", "b"])
     named = dataclasses.replace(rule, label_names=tuple("abcde"))
     other = named.for_labels(list("ecxab"))
@@ -344,7 +344,7 @@ def test_arguments_are_named(arguments: dict[str, Any], said: str) -> None:
 
 
 def test_rules_are_applied_to_scores() -> None:
-    with pytest.raises(ValueError, match=r"^y_score: no scores to apply a rule to"):
+    with pytest.raises(ValueError, match=r"^y_score: missing; a rule is applied to scores"):
         fit(*sample(), "f1.micro").apply(None)
 
 

@@ -19,11 +19,11 @@ from tests.oracles.metrics import Case, convention, tie_groups
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.thresholds import Rule, fit
-from xmleval.thresholds.cells import Cells
+from xmleval.thresholds.entries import Entries
 from xmleval.thresholds.fitting import Fitting, row_thresholds
-from xmleval.thresholds.rule import BY_CELLS, MEASURES
+from xmleval.thresholds.rule import MEASURES, TUNABLE
 
-SET_MEASURES = [*BY_CELLS, "subset_accuracy", "precision.macro"]
+SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
 EVERY = [(rule, measure) for rule, several in MEASURES.items() for measure in several or (None,)]
 law = settings(max_examples=30)
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -55,7 +55,7 @@ def sets_of(matrix: Any) -> list[set[int]]:
 @given(data=st.data())
 def test_one_threshold_is_the_best_of_all(form: str, dtype: str, data: st.DataObject) -> None:
     problem = drawn(data, form, dtype)
-    for rule, measure in [("cardinality", None), *(("constant", measure) for measure in BY_CELLS)]:
+    for rule, measure in [("cardinality", None), *(("constant", measure) for measure in TUNABLE)]:
         found = fit(problem.y_true(), problem.y_score(), measure, rule=rule, **arguments(problem, rule))
         assert sets_of(found.apply(problem.y_score())) == exhaustive.constant(problem.case, measure), measure
 
@@ -99,9 +99,10 @@ def test_best_thresholds_of_rows_are_the_best_of_all(form: str, dtype: str, data
     problem = drawn(data, form, dtype)
     case = problem.case
     for measure in MEASURES["row"]:
-        cells = Fitting("row", measure, unlisted=arguments(problem, "row")["unlisted"]).cells(case.n_labels)
-        cells.update(problem.y_true(), problem.y_score())
-        found = row_thresholds(cells.pool(), measure == "f1.samples")
+        fitting = Fitting("row", measure, unlisted=arguments(problem, "row")["unlisted"])
+        entries = fitting.entries(case.n_labels)
+        entries.update(problem.y_true(), problem.y_score())
+        found = row_thresholds(entries.pool(), measure == "f1.samples")
         rows = exhaustive.scores_of(case)
         sets = [{j for j, s in row.items() if s > t} for row, t in zip(rows, found, strict=True)]
         assert sets == exhaustive.rows(case, measure)
@@ -111,9 +112,9 @@ def test_thresholds_of_rows_lie_in_the_middle_and_are_fitted_by_least_squares() 
     rng = np.random.default_rng(5)
     truth, scores = rng.random((40, 6)) < 0.4, rng.random((40, 6))
     ordered = -np.sort(-scores, axis=1)
-    cells = Cells(6, None, ordered=True, scored=True)
-    cells.update(truth.astype(int), scores)
-    wanted = row_thresholds(cells.pool(), True)
+    entries = Entries(6, None, ordered=True, scored=True)
+    entries.update(truth.astype(int), scores)
+    wanted = row_thresholds(entries.pool(), True)
     for t, row, order in zip(wanted, scores, ordered, strict=True):
         n = int((row > t).sum())
         middle = order[0] if n == 0 else (order[n - 1] + order[n]) / 2 if n < 6 else np.nextafter(order[5], 0)
@@ -320,17 +321,17 @@ def test_refused_by_data() -> None:
     by_features = fit(truth, np.eye(2), "f1.samples", rule="row", features=np.eye(2))
     with pytest.raises(ValueError, match=r"reads features; apply the rule and pass y_pred="):
         evaluate(truth, np.eye(2), metrics="sets", decision=by_features)
-    for features, message in ((None, "depends on features"), (np.eye(2, 3), "3 columns; the rule has 2")):
+    for features, message in ((None, "required by the rule"), (np.eye(2, 3), "3 columns; the rule has 2")):
         with pytest.raises(ValueError, match=rf"^features: .*{message}"):
             by_features.apply(np.eye(2), features=features)
-    with pytest.raises(ValueError, match=r"^features: the rule does not depend on features"):
+    with pytest.raises(ValueError, match=r"^features: the rule does not use features"):
         rule.apply(np.eye(2), features=np.eye(2))
     by_scores = fit(truth, np.eye(2), "f1.samples", rule="row")
     with pytest.raises(ValueError, match=r"was not fitted with unlisted=0"):
         evaluate(truth, np.eye(2), metrics="sets", decision=by_scores, unlisted=0.0)
 
 
-def test_cells_in_pieces_give_the_same_rule() -> None:
+def test_entries_in_batches_give_the_same_rule() -> None:
     rng = np.random.default_rng(8)
     truth, scores = (
         (rng.random((50, 7)) < 0.3).astype(int),
@@ -338,11 +339,12 @@ def test_cells_in_pieces_give_the_same_rule() -> None:
     )
     for rule, measure in EVERY:
         fitting = Fitting(rule, measure, 2 if rule in ("top", "row") else None)
-        cells = fitting.cells(7)
+        entries = fitting.entries(7)
         for lo, hi in ((0, 0), (0, 13), (13, 50)):
-            cells.update(truth[lo:hi], scores[lo:hi])
+            entries.update(truth[lo:hi], scores[lo:hi])
         assert (
-            fitting.rule_of(cells).decision == fit(truth, scores, measure, rule=rule, **sizes(rule)).decision
+            fitting.rule_of(entries).decision
+            == fit(truth, scores, measure, rule=rule, **sizes(rule)).decision
         )
 
 

@@ -1,4 +1,4 @@
-"""What people call: `evaluate`, and a function for each measure of daily use."""
+"""The public functions: `evaluate`, and one for each common measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Docstrings of functions for single measures, from the record of the measure."""
+"""Docstrings of functions for single measures, written from the records of the measures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ ARGUMENTS = {
 
 
 def documented(measure: str) -> Callable[[Function], Function]:
-    """Return a decorator that completes the summary of a function with what is known of its measure."""
+    """Return a decorator that completes a docstring from the record of a measure."""
     metric = parse_spec(measure).metric
     low, high = (f"{end:g}" for end in metric.range)
     better = {"up": "", "down": "; lower is better"}[metric.direction]
-    value = 1.0 if metric.direction == "up" else 0.0  # the example's predictions are perfect
+    value = 1.0 if metric.direction == "up" else 0.0  # for the perfect predictions of the example
 
     def complete(function: Function) -> Function:
         names = list(inspect.signature(function).parameters)
@@ -47,8 +47,8 @@ def documented(measure: str) -> Callable[[Function], Function]:
         given = ", ".join(("" if n.startswith("y_") else f"{n}=") + ARGUMENTS[n][2] for n in names)
         sections = {
             "Parameters": parameters,
-            "Returns": ["float", f"    Within {low}..{high}{better}; NaN where it is undefined."],
-            "Raises": ["ValueError", "    If input is not valid; the message names argument, row and value."],
+            "Returns": ["float", f"    Within {low}..{high}{better}; NaN if undefined."],
+            "Raises": ["ValueError", "    If input is invalid; the message names argument, row and value."],
             "References": [f"{metric.reference}."],
             "Examples": [
                 ">>> import numpy as np",

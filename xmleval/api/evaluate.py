@@ -1,4 +1,4 @@
-"""`evaluate`: measures of predictions against the relevant labels."""
+"""`evaluate`: compute measures of predictions."""
 
 from __future__ import annotations
 
@@ -43,47 +43,47 @@ def evaluate(
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels of each instance (lists of ids where ``n_labels`` is given).
+        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
     y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
-        Scores. In a top-k list -1 marks an empty slot, and the scores may be None. A stored zero of a
-        sparse matrix is a score (but for DIA, where zeros are padding); see ``unlisted`` for labels
-        without one.
+        Scores. In a top-k list, -1 marks an empty slot and the scores can be None. A stored zero of a sparse
+        matrix is a score (except in DIA format, where zeros are padding); see ``unlisted`` for labels without
+        a score.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
         default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
-        Cutoffs of measures at k that are named without one.
+        Cutoffs of measures at k whose names have none.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     inverse_propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
-        How scores become sets where no ``y_pred`` is given: ``"top3"``, ``"threshold0.5"`` (strictly
-        above), or a rule that `xmleval.thresholds.fit` gave.
+        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly above), or a
+        rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, a record, or fields over the default.
+        ``"sklearn"``, ``"wu2017"``, `Conventions`, or a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
-        Weight of each instance: 0, or within 2^-30..2^20.
+        Weight of each instance: 0 or within 2^-30..2^20.
     bounds : bool, default False
-        Report in ``report.intervals`` the least and the largest value that measures of the whole ranking
-        may have when unlisted labels take any scores up to the last one of their row.
+        Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
+        of unlisted labels up to the last score of their row.
     keep_rows : bool, default False
-        Keep every row's values for ``report.per_row()``.
+        Keep row values for ``report.per_row()``.
     keep_labels : bool, default False
-        Keep every label's results for ``report.per_label()``.
+        Keep label values for ``report.per_label()``.
     curve_points : int, optional
-        Points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+        Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     memory : int or str, default "1GiB"
-        Bytes, or an amount such as "512MB", from which scores of measures of family ``curves`` are kept in
-        temporary files. Values do not depend on it.
+        Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
+        files. Values do not depend on it.
     threads : int, optional
-        Most threads to use; default one per available processor. Values do not depend on it.
+        Maximum number of threads, by default one per processor. Values do not depend on it.
     block_rows : int, optional
-        Rows counted at a time; default by memory. Values do not depend on it.
+        Rows processed at a time, by default chosen by memory. Values do not depend on it.
 
     Returns
     -------
@@ -93,8 +93,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If input is not valid (the message names argument, row and value), or a measure needs input
-        that was not given.
+        If input is invalid (the message names argument, row and value), or a measure needs input that was
+        not given.
 
     Examples
     --------

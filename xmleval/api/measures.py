@@ -1,4 +1,4 @@
-"""One function for each measure of daily use: `evaluate` with one name and default conventions."""
+"""One function for each common measure: `evaluate` with one name and default conventions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def _value(name: str, *rows: Any, **more: Any) -> float:
 
 @documented("p@5")
 def p_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
-    """Compute precision at k: hits among the first k labels over k."""
+    """Compute precision at k: hits in the first k labels, divided by k."""
     return _value(f"p@{k}", y_true, y_score)
 
 
 @documented("r@5")
 def r_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
-    """Compute recall at k: hits among the first k labels over the relevant ones."""
+    """Compute recall at k: hits in the first k labels, divided by the number of relevant labels."""
     return _value(f"r@{k}", y_true, y_score)
 
 
@@ -44,13 +44,13 @@ def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: An
 
 @documented("hit@5")
 def hit_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
-    """Compute hit rate at k: share of instances with a relevant label among the first k."""
+    """Compute hit rate at k: share of instances with a hit in the first k labels."""
     return _value(f"hit@{k}", y_true, y_score)
 
 
 @documented("mrr@5")
 def mrr_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
-    """Compute mean reciprocal rank at k of the first relevant label."""
+    """Compute mean reciprocal rank at k: 1 / rank of the first hit, averaged."""
     return _value(f"mrr@{k}", y_true, y_score)
 
 
@@ -62,13 +62,13 @@ def one_error(y_true: Any, y_score: Any) -> float:
 
 @documented("coverage")
 def coverage(y_true: Any, y_score: Any) -> float:
-    """Compute coverage: mean depth, less one, at which all relevant labels are covered."""
+    """Compute coverage: largest rank of a relevant label, minus 1, averaged."""
     return _value("coverage", y_true, y_score)
 
 
 @documented("ranking_loss")
 def ranking_loss(y_true: Any, y_score: Any) -> float:
-    """Compute ranking loss: share of (relevant, irrelevant) pairs in the wrong order."""
+    """Compute ranking loss: share of misordered (relevant, irrelevant) pairs."""
     return _value("ranking_loss", y_true, y_score)
 
 
@@ -98,19 +98,19 @@ def auc_macro(y_true: Any, y_score: Any) -> float:
 
 @documented("hamming_loss")
 def hamming_loss(y_true: Any, y_pred: Any) -> float:
-    """Compute Hamming loss: share of label decisions that are wrong."""
+    """Compute Hamming loss: share of wrong label decisions."""
     return _value("hamming_loss", y_true, y_pred=y_pred)
 
 
 @documented("subset_accuracy")
 def subset_accuracy(y_true: Any, y_pred: Any) -> float:
-    """Compute subset accuracy: share of instances whose predicted set is the relevant one."""
+    """Compute subset accuracy: share of instances whose predicted set equals the relevant set."""
     return _value("subset_accuracy", y_true, y_pred=y_pred)
 
 
 @documented("f1.micro")
 def f1_micro(y_true: Any, y_pred: Any) -> float:
-    """Compute F1 of the decisions of all labels pooled (0/0 = 0)."""
+    """Compute F1 of all label decisions pooled (0/0 = 0)."""
     return _value("f1.micro", y_true, y_pred=y_pred)
 
 
@@ -126,7 +126,7 @@ def f1_samples(y_true: Any, y_pred: Any) -> float:
     return _value("f1.samples", y_true, y_pred=y_pred)
 
 
-# the papers' words
+# names used in papers
 precision_at_k, recall_at_k = p_at_k, r_at_k
 hit_rate_at_k, mean_reciprocal_rank_at_k = hit_at_k, mrr_at_k
 label_ranking_average_precision = lrap

@@ -25,7 +25,7 @@ from xmleval.input.reader import RowReader, whole
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
 from xmleval.thresholds.linear import check_features
-from xmleval.thresholds.rule import BY_CELLS, MEASURES
+from xmleval.thresholds.rule import MEASURES, TUNABLE
 
 ROW_FEATURES = file_option(
     "--features",
@@ -41,7 +41,7 @@ def threshold() -> None:
 @threshold.command(short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-@click.option("--measure", metavar="NAME", help=f"What to tune to: {', '.join(BY_CELLS)}.")
+@click.option("--measure", metavar="NAME", help=f"What to tune to: {', '.join(TUNABLE)}.")
 @click.option(
     "--rule",
     type=click.Choice(list(MEASURES)),
@@ -85,11 +85,11 @@ def fit(
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named)
-    cells = fitting.cells(width_of(rows, budget))
+    entries = fitting.entries(width_of(rows, budget))
     with progress(rows.truth[1].n_rows, 0) as show:
-        count_rows([cells], rows, budget, 0, show)
+        count_rows([entries], rows, budget, 0, show)
     with naming_files({"y_score": scores, "features": features}):
-        rule = fitting.rule_of(cells, looked_at)
+        rule = fitting.rule_of(entries, looked_at)
     names = None if rows.label_names is None else tuple(rows.label_names)
     replace(rule, label_names=names).save(output)
     write_result(str(rule), None)

@@ -1,4 +1,4 @@
-"""Every measure, one record each, in printing order."""
+"""Every measure as one record, in printing order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TABLE: tuple[Metric, ...] = (
     statistics.PROPORTIONAL_DIVERSITY,
 )
 
-# Other spellings of a name with its average, lower case; what is not here is spelt as in the table.
+# Other spellings of a lower-case name with its average
 ALIASES: dict[str, str] = {
     "ap.samples": "lrap",
     "psndcg_repo": "psdcg",

@@ -1,4 +1,4 @@
-"""Measures at k: hits and discounted gains."""
+"""Measures at k: functions of hits and discounted gains."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
-    """Gains among the first k over k; slots that stay empty are misses."""
+    """Gains in the first k, divided by k; empty slots are misses."""
     assert setting.k
     return within(table, setting.k) / setting.k
 
 
 def recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
-    """Gains among the first k over the number of relevant labels."""
+    """Gains in the first k, divided by the number of relevant labels."""
     assert setting.k
     return ratio(within(table, setting.k), profile.n_relevant.astype(np.float64))
 
 
 def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
-    """Gains among the first k over the largest number possible."""
+    """Gains in the first k, divided by min(k, R)."""
     assert setting.k
     possible = np.minimum(profile.n_relevant, setting.k).astype(np.float64)
     return ratio(within(table, setting.k), possible)
 
 
 def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
-    """Gains among the first k, each over log2(1 + rank)."""
+    """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)
 
 
 def ndcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
-    """Discounted gains over those of the best ranking with unit gains."""
+    """Discounted gains, divided by those of the ideal ranking with unit gains."""
     return ratio(dcg(table, profile, setting), ideal_dcg(profile.n_relevant, setting))
 
 
 def tied_dcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains where tied labels share the mean discount of their ranks."""
+    """Discounted gains; tied labels share the mean discount of their ranks."""
     return view.tied_gain(setting.k)
 
 
 def tied_ndcg(view: View, setting: Setting) -> Floats:
-    """Shared discounted gains over those of the best ranking."""
+    """Discounted gains with shared discounts, divided by those of the ideal ranking."""
     return ratio(view.tied_gain(setting.k), view.ideal_gain(setting.k))
 
 
 def full_ndcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of the whole ranking over those of the best."""
+    """Discounted gains of the whole ranking, divided by the ideal ones."""
     return ratio(view.gain(), view.ideal_gain())
 
 
@@ -89,78 +89,78 @@ def hit(view: View, setting: Setting) -> Floats:
 
 
 def reciprocal_rank(view: View, setting: Setting) -> Floats:
-    """One over the rank of the first relevant label, if that is within k."""
+    """1 / rank of the first relevant label; 0 beyond rank k."""
     first, _ = view.best_ranks
     return ratio(hit(view, setting), first.astype(np.float64))
 
 
 def full_reciprocal_rank(view: View, setting: Setting) -> Floats:
-    """One over the rank of the first relevant label."""
+    """1 / rank of the first relevant label."""
     first = view.first_rank.astype(np.float64)
     return ratio(np.ones_like(first), first)
 
 
 def average_precision(view: View, setting: Setting) -> Floats:
-    """Precision at each hit among the first k, over the most hits possible."""
+    """Sum of the precision at each hit in the first k, divided by min(k, R)."""
     assert setting.k
     possible = np.minimum(view.n_relevant, setting.k).astype(np.float64)
     return ratio(view.precision_sum(setting.k), possible)
 
 
 def average_precision_of_all(view: View, setting: Setting) -> Floats:
-    """Precision at each hit among the first k, or in the whole ranking, over the relevant labels."""
+    """Sum of the precision at each hit in the first k or the whole ranking, divided by R."""
     return ratio(view.precision_sum(setting.k), view.n_relevant.astype(np.float64))
 
 
 def r_precision(view: View, setting: Setting) -> Floats:
-    """Relevant labels among the first R, over R."""
+    """Hits in the first R, divided by R."""
     _, n_within = view.best_ranks
     return ratio(n_within.astype(np.float64), view.n_relevant.astype(np.float64))
 
 
 def label_coverage(counts: Counts, setting: Setting) -> Floats:
-    """Whether a label is hit somewhere, NaN where it does not occur."""
+    """Whether a label has a hit in any row; NaN without relevant rows."""
     return np.where(counts.tp + counts.fn > 0, counts.tp > 0, np.nan)
 
 
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
-    """One for every instance with relevant labels."""
+    """1 for instances with relevant labels, otherwise 0."""
     return (n_relevant > 0).astype(np.float64)
 
 
-def most_hits(n_relevant: Ints, setting: Setting) -> Floats:
-    """Relevant labels that k slots can hold, over k."""
+def ideal_precision(n_relevant: Ints, setting: Setting) -> Floats:
+    """min(k, R) / k."""
     assert setting.k
     return np.minimum(n_relevant, setting.k) / setting.k
 
 
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
-    """Discounted gain of the best ranking."""
+    """DCG of the ideal first k."""
     assert setting.k
     return discount_sums(np.minimum(n_relevant, setting.k))
 
 
 def full_ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
-    """Discounted gain of the best whole ranking."""
+    """DCG of the ideal ranking."""
     return discount_sums(n_relevant)
 
 
-def reachable_share(n_relevant: Ints, setting: Setting) -> Floats:
-    """Share of the relevant labels that k slots can hold."""
+def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
+    """min(k, R) / R."""
     assert setting.k
-    reachable = np.minimum(n_relevant, setting.k).astype(np.float64)
-    return ratio(reachable, n_relevant.astype(np.float64))
+    possible = np.minimum(n_relevant, setting.k).astype(np.float64)
+    return ratio(possible, n_relevant.astype(np.float64))
 
 
 def with_ties(metric: Metric, value: RowValue) -> Metric:
-    """Return a measure with the formula that it has where tied labels share their discounts."""
+    """Add the variant of a measure in which tied labels share their discounts."""
     return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
 
 
-def of_all_labels(
+def of_whole_ranking(
     metric: Metric, value: Callable[[View, Setting], Floats], best: Best, formula: str
 ) -> Metric:
-    """Return a measure at k for the whole ranking, ``@all``."""
+    """Return the ``@all`` variant of a measure at k."""
     whole = replace(
         metric,
         title=metric.title.partition(",")[0].replace(" at k", " of the whole ranking"),
@@ -192,7 +192,7 @@ P = AT_K(
     state="rank_profile",
     value=precision,
     empty="zero",
-    best=most_hits,
+    best=ideal_precision,
 )
 R = AT_K(
     name="r",
@@ -203,11 +203,11 @@ R = AT_K(
     state="rank_profile",
     value=recall,
     empty="undefined",
-    best=reachable_share,
+    best=ideal_recall,
 )
 RCAP = AT_K(
     name="rcap",
-    title="recall at k capped at what k slots can hold",
+    title="capped recall at k",
     symbol="Rcap@{k}",
     formula="hits in first k / min(k, R)",
     reference="Thakur et al. 2021 (BEIR, NeurIPS)",
@@ -221,7 +221,7 @@ NDCG_AT_K = with_ties(
         name="ndcg",
         title="normalised discounted cumulative gain at k",
         symbol="nDCG@{k}",
-        formula="sum of hits / log2(1 + rank) over the same of the best ranking",
+        formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
         reference=JARVELIN,
         state="rank_profile",
         value=ndcg,
@@ -236,7 +236,7 @@ DCG = with_ties(
         name="dcg",
         title="discounted cumulative gain at k",
         symbol="DCG@{k}",
-        formula="sum of hits / log2(1 + rank)",
+        formula="sum over hits of 1 / log2(1 + rank)",
         reference=JARVELIN,
         state="rank_profile",
         value=dcg,
@@ -271,9 +271,9 @@ MRR = AT_K(
 )
 MAP = AT_K(
     name="map",
-    title="mean average precision at k, over min(k, R)",
+    title="mean average precision at k, normalised by min(k, R)",
     symbol="MAP@{k}",
-    formula="sum of P@rank at hits in first k / min(k, R)",
+    formula="sum over hits in first k of P@rank / min(k, R)",
     reference=MANNING,
     state="row_sums",
     value=average_precision,
@@ -282,14 +282,14 @@ MAP = AT_K(
 )
 MAP_R = AT_K(
     name="map_r",
-    title="mean average precision at k, over R",
+    title="mean average precision at k, normalised by R",
     symbol="MAP_R@{k}",
-    formula="sum of P@rank at hits in first k / R",
+    formula="sum over hits in first k of P@rank / R",
     reference="Buckley & Voorhees 2005 (TREC, ch. 3)",
     state="row_sums",
     value=average_precision_of_all,
     empty="undefined",
-    best=reachable_share,
+    best=ideal_recall,
 )
 RPREC = AT_K(
     name="rprec",
@@ -304,13 +304,15 @@ RPREC = AT_K(
     whole=True,
     best=has_relevant,
 )
-NDCG_ALL = of_all_labels(NDCG_AT_K, full_ndcg, has_relevant, "DCG over that of the best ranking")
-DCG_ALL = of_all_labels(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
-MRR_ALL = of_all_labels(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
-MAP_ALL = of_all_labels(MAP, average_precision_of_all, has_relevant, "sum of P@rank at relevant labels / R")
+NDCG_ALL = of_whole_ranking(NDCG_AT_K, full_ndcg, has_relevant, "DCG / ideal DCG")
+DCG_ALL = of_whole_ranking(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
+MRR_ALL = of_whole_ranking(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
+MAP_ALL = of_whole_ranking(
+    MAP, average_precision_of_all, has_relevant, "sum over relevant labels of P@rank / R"
+)
 LABEL_COVERAGE = AT_K(
     name="label_coverage",
-    title="labels hit by some first k over labels that occur",
+    title="share of relevant labels that are hit in at least one row",
     symbol="Label coverage@{k}",
     formula="#{j: tp_j > 0} / #{j: R_j > 0}",
     reference="Schultheis et al. 2023 (NeurIPS)",

@@ -1,4 +1,4 @@
-"""Measures of scores pooled over rows: of all cells together, and of each label."""
+"""Measures of scores pooled over rows: of all entries together, or of each label."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.records import Bracket, Curve, Floats
 
 NEEDS = ("scores", "equal weights", "entry scores")
-MOST_BITS = 24  # two tables of 128 MiB
+MAX_BITS = 24  # two tables of 128 MiB
 
 
 def roc_auc(curve: Curve, setting: Setting) -> Floats:
-    """Share of (relevant, irrelevant) pairs in the right order; NaN without pairs."""
+    """Share of correctly ordered (relevant, irrelevant) pairs; NaN without pairs."""
     pairs = curve.n_relevant * curve.n_irrelevant
     twice = 2 * curve.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * curve.level
-    if twice.dtype == object:  # integers of any size: a quotient is rounded once
+    if twice.dtype == object:  # Python integers: their quotient is rounded once
         return np.array([a / (2 * b) if b else np.nan for a, b in zip(twice, pairs, strict=True)])
     shares: Floats = np.divide(twice, 2 * pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
     return shares
 
 
 def auc_bracket(found: Bracket, setting: Setting) -> tuple[float, float]:
-    """Least and largest area that scores with these leading bits may have; NaN without pairs."""
+    """Lower and upper bound on the area given the leading bits of scores; NaN without pairs."""
     if not found.pairs:
         return np.nan, np.nan
-    least = 2 * found.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * found.level
-    return least / (2 * found.pairs), (least + 2 * found.unknown) / (2 * found.pairs)
+    lower = 2 * found.right + round(2 * TIE_CREDIT[setting.conventions.auc_ties]) * found.level
+    return lower / (2 * found.pairs), (lower + 2 * found.unknown) / (2 * found.pairs)
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
-    """Mean over relevant cells of the precision down to their tie group; NaN without both classes."""
+    """Mean over relevant entries of the precision at their tie group; NaN without both classes."""
     n_relevant = curve.n_relevant.astype(np.float64)
     defined = (n_relevant > 0) & (curve.n_irrelevant > 0)
     out = np.full_like(curve.precision, np.nan)
@@ -42,7 +42,7 @@ def average_precision(curve: Curve, setting: Setting) -> Floats:
 
 
 def peak_f1(curve: Curve, setting: Setting) -> Floats:
-    """Largest F1 of a cut between tie groups; 0 without relevant cells."""
+    """Maximum F1 over thresholds; 0 without relevant entries."""
     return curve.peak
 
 
@@ -56,7 +56,7 @@ AUC = POOLED(
     name="auc",
     title="area under the ROC curve of scores pooled over rows",
     symbol="AUC {average}",
-    formula="pairs in the right order / pairs",
+    formula="correctly ordered pairs / pairs",
     reference=WZ17,
     state="score_runs",
     value=roc_auc,
@@ -69,21 +69,21 @@ AUC = POOLED(
 )
 AUC_BRACKET = POOLED(
     name="auc",
-    title="middle of an interval around the area under the ROC curve, from leading bits of the scores",
+    title="midpoint of bounds on the area under the ROC curve, from the leading bits of scores",
     symbol="AUC {average} ({bits} bits)",
-    formula="pairs surely in the right order, and half of the unknown ones / pairs",
+    formula="(correctly ordered pairs + undecided pairs / 2) / pairs",
     reference=WZ17,
     state="key_counts",
     value=auc_bracket,
     averages=("micro",),
-    params={"bits": Param(16.0, range(1, MOST_BITS + 1))},
+    params={"bits": Param(16.0, range(1, MAX_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
 AP = POOLED(
     name="ap",
-    title="area under the precision-recall curve of scores pooled over rows, step-wise",
+    title="step-wise area under the precision-recall curve of scores pooled over rows",
     symbol="AP {average}",
-    formula="sum over tie groups of recall gained times precision",
+    formula="sum over tie groups of increase in recall times precision",
     reference="Davis & Goadrich 2006 (ICML)",
     state="score_runs",
     value=average_precision,
@@ -94,7 +94,7 @@ AP = POOLED(
 )
 PEAK_F1 = POOLED(
     name="peak_f1",
-    title="largest F1 of a threshold on scores pooled over rows",
+    title="maximum F1 over thresholds on scores pooled over rows",
     symbol="Peak F1 {average}",
     formula="max over thresholds of 2 tp / (2 tp + fp + fn)",
     reference=ZZ14,

@@ -14,7 +14,7 @@ BY_ROW_OR_LABEL = {"samples": "row_sums", "macro": "label_extremes"}
 
 
 def margin(extremes: Extremes, setting: Setting) -> Floats:
-    """Lowest relevant score less highest irrelevant one; equal infinite scores are level."""
+    """Lowest relevant score minus highest irrelevant score; 0 for equal infinities."""
     lowest, highest = extremes
     with np.errstate(invalid="ignore", over="ignore"):
         found = lowest - highest
@@ -43,7 +43,7 @@ MARGIN = MARGINS(
     name="margin",
     title="margin of each row (samples: label-wise margin) or label (macro: instance-wise margin)",
     symbol="Margin {average}",
-    formula="least relevant score - largest irrelevant score",
+    formula="lowest relevant score - highest irrelevant score",
     value=margin,
     scaled=True,
     range=(-np.inf, np.inf),
@@ -52,7 +52,7 @@ MARGIN_SHARE = MARGINS(
     name="margin_share",
     title="share of rows or labels with a positive margin",
     symbol="Positive margins {average}",
-    formula="[least relevant score > largest irrelevant score]",
+    formula="[lowest relevant score > highest irrelevant score]",
     value=margin_share,
     best=one,
 )

@@ -1,4 +1,4 @@
-"""The record that declares a measure. Everything else reads it."""
+"""The record that declares a measure; everything else reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xmleval.records import Floats, Ints
 
 
 class Setting(NamedTuple):
-    """What a measure's formula may depend on besides the data; ``k`` is None for the whole ranking."""
+    """Settings that a formula depends on; ``k`` is None for the whole ranking."""
 
     k: int | None
     params: dict[str, float]
@@ -22,7 +22,7 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: a value to show, and the integers it may be; any number from 0 on where None."""
+    """A parameter: an example value, and the integers allowed (None: any number >= 0)."""
 
     example: float
     allowed: range | None = None
@@ -43,66 +43,66 @@ def zero(n_relevant: Ints, setting: Setting) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """One measure: its names, the state it reads, its formula over that, and what is known about it.
+    """One measure: names, state, formula and properties.
 
     Parameters
     ----------
     name : str
         Name in the grammar ``name[.average][(param=value)][@k]``.
     title, symbol : str
-        One line for people, and the printed symbol (``{k}``, ``{average}`` and parameters filled in).
+        One-line title, and printed symbol with ``{k}``, ``{average}`` and parameters to fill in.
     family : str
-        Group of the printed table.
+        Family, such as "at k".
     formula : str
-        Formula in plain text; R relevant labels, h predicted ones, l labels.
+        Formula in plain text; symbols as in the README.
     reference : str
-        Where the formula comes from.
+        Source of the formula.
     state : str or dict of str to str
-        Module of `xmleval.states` that counts for it, by average where averages differ. Empty for a measure
+        Module of `xmleval.states` that it reads, by average where averages differ; empty for a measure
         that is computed from its ``parts``.
     value : callable
-        The formula, ``value(what the state gives, setting)``; the state's docstring says what it gives.
+        The formula: a function of the state's result (see the state's docstring) and a `Setting`.
     parts : tuple of str
-        Measures whose values the formula is given instead.
+        Measures whose values the formula takes instead of a state.
     table : {"hits", "gains", "gains/ideals"}
-        Of a `RankProfile`, which table the formula is given; the last is a ratio of sums over rows.
+        Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows.
     tied : Metric, optional
-        The record that replaces this one where the convention ``ndcg_ties`` is "average".
+        Record used instead where the convention ``ndcg_ties`` is "average".
     needs : tuple of str
-        Inputs: of "scores", "scores of entries", "equal weights", "sets" and "propensity".
+        Required inputs: "scores", "entry scores", "equal weights", "sets" or "propensity".
     averages : tuple of str
-        Averages the measure has; empty for none.
+        Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
         Whether the name takes ``@k``, or ``@all`` for the whole ranking.
     params : dict of str to Param
         Parameters in parentheses.
     empty : {"", "zero", "undefined"}
-        How the convention ``empty`` applies: not at all, to a formula that is 0 without relevant
-        labels, or to one that is 0/0 then.
+        Value of the formula without relevant labels, for the convention ``empty``: 0 or 0/0; "" if the
+        convention does not apply.
     scaled : bool
-        Whether differences of scores count, and not only their order: values have their scale.
+        Whether the value depends on differences of scores, not only on their order.
     whole : bool
-        Whether the whole ranking counts, not only its first k labels.
+        Whether it depends on the whole ranking, not only on the first k labels.
     every_label : bool
-        Whether every label of a row counts, also those that are neither relevant nor listed.
+        Whether it depends on labels that are neither relevant nor listed.
     gapless : bool
         Whether it is undefined where labels have no score.
     bounded : bool
-        Whether the lowest and the highest value over all completions of the lists can be told.
+        Whether bounds over all scores of unlisted labels can be computed.
     pairs_alone : bool
-        Whether the formula reads nothing but pairs of a curve, which cost less.
+        Whether the formula needs only the pair counts of a curve, which are cheaper.
     threshold : bool
-        Whether the micro average is reached at a threshold that is worth reporting.
+        Whether the report gives the threshold at which the micro average is reached.
     direction : {"up", "down", "none"}
         Which values are better.
     range : tuple of float
         Smallest and largest possible value.
     best : callable, optional
-        Best attainable value for a truth: row values from the numbers of relevant labels. Measures of sets
-        reach it with the relevant sets themselves and 0/0 = 1, label coverage where no instance has more
-        than k relevant labels. None where there is no such value, or where it depends on the propensities.
+        Best attainable row values, from the number of relevant labels. Measures of sets reach it with the
+        relevant sets and 0/0 = 1, label coverage if no row has more than k relevant labels. None if there is
+        no such value, or if it depends on the propensities.
     conventions : tuple of str
-        Fields of `Conventions` that matter to the value.
+        Fields of `Conventions` that affect the value.
     """
 
     name: str
@@ -135,10 +135,7 @@ class Metric:
 
 
 def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str) -> Floats:
-    """Give instances (or groups) without relevant labels the value that the convention asks for.
-
-    ``empty`` is the record's field of that name, ``rule`` the convention's: "zero", "skip" or "one".
-    """
+    """Set the values of rows or groups without relevant labels; ``rule`` is the convention ``empty``."""
     if not empty:
         return values
     if rule == "skip":

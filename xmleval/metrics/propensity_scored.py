@@ -1,4 +1,4 @@
-"""Propensity-scored measures at k: the formulas at k over weighted gains."""
+"""Propensity-scored measures at k: the formulas at k with weighted gains."""
 
 from __future__ import annotations
 
@@ -38,55 +38,55 @@ PSP = NORMALISED(
     name="psp",
     title="propensity-scored precision at k",
     symbol="PSP@{k}",
-    formula="sum of hit q / sum of the k largest q of relevant labels, both over all rows",
+    formula="sum over rows and hits of q / sum over rows of the k largest q of relevant labels",
     value=precision,
 )
 PSR = NORMALISED(
     name="psr",
     title="propensity-scored recall at k",
     symbol="PSR@{k}",
-    formula="sum of (hit q) / R over the best possible sum",
+    formula="sum over rows and hits of q / R, divided by the ideal sum",
     value=recall,
 )
 PSDCG = NORMALISED(
     name="psdcg",
     title="propensity-scored DCG at k (PSnDCG of the repository's tools)",
     symbol="PSDCG@{k}",
-    formula="sum of hit q / log2(1 + rank) over the best possible sum",
+    formula="sum over rows and hits of q / log2(1 + rank), divided by the ideal sum",
     value=dcg,
 )
 PSNDCG = NORMALISED(
     name="psndcg",
-    title="propensity-scored nDCG at k, rows divided by their unit ideal",
+    title="propensity-scored nDCG at k",
     symbol="PSnDCG@{k}",
-    formula="psdcg with both terms of a row over its ideal DCG for min(k, R)",
+    formula="psdcg with both terms of each row divided by its ideal DCG@k",
     value=ndcg,
 )
 PSP_RAW = RAW(
     name="psp_raw",
     title="propensity-scored precision at k, not normalised",
     symbol="PSP_raw@{k}",
-    formula="sum of hit q / k",
+    formula="sum over hits of q / k",
     value=precision,
 )
 PSR_RAW = RAW(
     name="psr_raw",
     title="propensity-scored recall at k, not normalised",
     symbol="PSR_raw@{k}",
-    formula="sum of hit q / R",
+    formula="sum over hits of q / R",
     value=recall,
 )
 PSDCG_RAW = RAW(
     name="psdcg_raw",
     title="propensity-scored DCG at k, not normalised",
     symbol="PSDCG_raw@{k}",
-    formula="sum of hit q / log2(1 + rank)",
+    formula="sum over hits of q / log2(1 + rank)",
     value=dcg,
 )
 PSNDCG_RAW = RAW(
     name="psndcg_raw",
     title="propensity-scored nDCG at k, not normalised",
     symbol="PSnDCG_raw@{k}",
-    formula="sum of hit q / log2(1 + rank), over the row's ideal DCG",
+    formula="sum over hits of q / log2(1 + rank), divided by the row's ideal DCG@k",
     value=ndcg,
 )

@@ -1,4 +1,4 @@
-"""Measures of an instance's whole ranking; unlisted labels take part in closed form."""
+"""Measures of the whole ranking of a row; unlisted labels count in closed form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
 
 def n_pairs(view: View, setting: Setting) -> Floats:
-    """Pairs of a relevant and an irrelevant label, R (l - R)."""
+    """R (l - R), the number of (relevant, irrelevant) pairs."""
     return (view.n_relevant * (setting.n_labels - view.n_relevant)).astype(np.float64)
 
 
-def bad_pairs(view: View, setting: Setting) -> Floats:
-    """Pairs in the wrong order, level ones by the convention ``loss_ties``."""
+def misordered_pairs(view: View, setting: Setting) -> Floats:
+    """Misordered pairs; tied pairs count by the convention ``loss_ties``."""
     found: Floats = view.ties.n_tied.astype(np.float64)
     found *= TIE_CREDIT[setting.conventions.loss_ties]
     found += view.ties.n_reversed
@@ -33,43 +33,43 @@ def bad_pairs(view: View, setting: Setting) -> Floats:
 
 
 def without_pairs(values: Floats, n_defined: Floats | Ints, perfect: float, setting: Setting) -> Floats:
-    """Leave rows without pairs out, or call them perfect."""
+    """Replace the values of rows without pairs, by the convention ``no_pairs``."""
     left_out = setting.conventions.no_pairs == "skip"
     settled: Floats = np.where(n_defined == 0, np.nan if left_out else perfect, values)
     return settled
 
 
 def one_error(view: View, setting: Setting) -> Floats:
-    """Whether the first label is irrelevant; an error where nothing is relevant."""
+    """Whether the first label is irrelevant; 1 without relevant labels."""
     first, _ = view.best_ranks
     wrong: Floats = (first != 1).astype(np.float64)
     return wrong
 
 
 def coverage(view: View, setting: Setting) -> Floats:
-    """Last rank that a relevant label may get, less one."""
+    """Largest rank of a relevant label, minus 1; tied labels take their last rank."""
     return without_pairs((view.ties.worst - 1).astype(np.float64), view.n_relevant, 0.0, setting)
 
 
 def coverage_error(view: View, setting: Setting) -> Floats:
-    """Last rank that a relevant label may get; 0 where nothing is relevant."""
+    """Largest rank of a relevant label, 0 without one; tied labels take their last rank."""
     return view.ties.worst.astype(np.float64)
 
 
 def ranking_loss(view: View, setting: Setting) -> Floats:
-    """Share of pairs in the wrong order."""
+    """Share of misordered pairs."""
     pairs = n_pairs(view, setting)
-    return without_pairs(ratio(bad_pairs(view, setting), pairs), pairs, 0.0, setting)
+    return without_pairs(ratio(misordered_pairs(view, setting), pairs), pairs, 0.0, setting)
 
 
 def lrap(view: View, setting: Setting) -> Floats:
-    """Mean over relevant labels of the share of relevant ones at or above them."""
+    """Mean over relevant labels of the precision at their rank."""
     values = ratio(view.ties.precision, view.n_relevant.astype(np.float64))
     return without_pairs(values, n_pairs(view, setting), 1.0, setting)
 
 
 def instance_auc(view: View, setting: Setting) -> Floats:
-    """Share of pairs in the right order, level ones by the convention ``auc_ties``."""
+    """Share of correctly ordered pairs; tied pairs count by the convention ``auc_ties``."""
     pairs = n_pairs(view, setting)
     lost = 1.0 - TIE_CREDIT[setting.conventions.auc_ties]
     good = pairs - view.ties.n_reversed - lost * view.ties.n_tied
@@ -80,27 +80,27 @@ def instance_auc(view: View, setting: Setting) -> Floats:
 
 
 def is_error(view: View, setting: Setting) -> Floats:
-    """Whether any pair is in the wrong order."""
-    return (bad_pairs(view, setting) > 0).astype(np.float64)
+    """Whether any pair is misordered."""
+    return (misordered_pairs(view, setting) > 0).astype(np.float64)
 
 
 def peak_f1(view: View, setting: Setting) -> Floats:
-    """Largest F1 that a cut of the ranking reaches, tie groups whole."""
+    """Maximum F1 over cutoffs between tie groups."""
     return view.ties.peak
 
 
-def fewest_ranks(n_relevant: Ints, setting: Setting) -> Floats:
-    """Relevant labels first: the last stands at rank R."""
+def ideal_coverage_error(n_relevant: Ints, setting: Setting) -> Floats:
+    """R."""
     return n_relevant.astype(np.float64)
 
 
-def least_coverage(n_relevant: Ints, setting: Setting) -> Floats:
-    """Relevant labels first: R - 1; rows without any by the convention ``no_pairs``."""
+def ideal_coverage(n_relevant: Ints, setting: Setting) -> Floats:
+    """R - 1; without relevant labels by the convention ``no_pairs``."""
     return without_pairs((n_relevant - 1).astype(np.float64), n_relevant, 0.0, setting)
 
 
-def always_wrong(n_relevant: Ints, setting: Setting) -> Floats:
-    """Count an error where nothing is relevant."""
+def ideal_one_error(n_relevant: Ints, setting: Setting) -> Floats:
+    """1 without relevant labels, otherwise 0."""
     wrong: Floats = (n_relevant == 0).astype(np.float64)
     return wrong
 
@@ -123,20 +123,20 @@ ONE_ERROR = RANKING(
     whole=False,
     every_label=False,
     direction="down",
-    best=always_wrong,
+    best=ideal_one_error,
     conventions=("unlisted",),
 )
 COVERAGE = RANKING(
     name="coverage",
     title="coverage",
     symbol="Coverage",
-    formula="largest rank over Y, less 1",
+    formula="largest rank over Y - 1",
     reference=SS00,
     value=coverage,
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
-    best=least_coverage,
+    best=ideal_coverage,
     conventions=("no_pairs", "unlisted"),
 )
 COVERAGE_ERROR = RANKING(
@@ -149,14 +149,14 @@ COVERAGE_ERROR = RANKING(
     bounded=True,
     direction="down",
     range=(0.0, np.inf),
-    best=fewest_ranks,
+    best=ideal_coverage_error,
     conventions=("unlisted",),
 )
 RANKING_LOSS = RANKING(
     name="ranking_loss",
     title="ranking loss",
     symbol="Ranking loss",
-    formula="bad pairs / (R (l - R))",
+    formula="misordered pairs / (R (l - R))",
     reference="Schapire & Singer 2000 (Machine Learning 39); Wu & Zhou 2017 (ICML)",
     value=ranking_loss,
     bounded=True,
@@ -168,7 +168,7 @@ LRAP = RANKING(
     name="lrap",
     title="label ranking average precision",
     symbol="LRAP",
-    formula="mean over Y of (relevant at or above) / rank",
+    formula="mean over Y of (relevant labels at or above) / rank",
     reference=SS00,
     value=lrap,
     bounded=True,
@@ -179,7 +179,7 @@ AUC = RANKING(
     name="auc",
     title="area under the ROC curve",
     symbol="AUC {average}",
-    formula="good pairs / (R (l - R))",
+    formula="correctly ordered pairs / (R (l - R))",
     reference=WZ17,
     value=instance_auc,
     averages=("samples",),
@@ -191,7 +191,7 @@ IS_ERROR = RANKING(
     name="is_error",
     title="is-error",
     symbol="Is-error",
-    formula="[any bad pair]",
+    formula="[any misordered pair]",
     reference="Crammer & Singer 2003 (JMLR 3)",
     value=is_error,
     direction="down",
@@ -202,9 +202,9 @@ ERROR_SET_SIZE = RANKING(
     name="error_set_size",
     title="error-set size",
     symbol="Error-set size",
-    formula="number of bad pairs",
+    formula="number of misordered pairs",
     reference="Crammer & Singer 2003 (JMLR 3)",
-    value=bad_pairs,
+    value=misordered_pairs,
     direction="down",
     range=(0.0, np.inf),
     best=zero,
@@ -212,9 +212,9 @@ ERROR_SET_SIZE = RANKING(
 )
 PEAK_F1 = RANKING(
     name="peak_f1",
-    title="largest F1 over cuts of the ranking",
+    title="maximum F1 over cutoffs of the ranking",
     symbol="Peak F1 {average}",
-    formula="max over tie-group ends of 2 tp / (rank + R)",
+    formula="max over cutoffs k between tie groups of 2 tp / (k + R)",
     reference=ZZ14,
     value=peak_f1,
     averages=("samples",),

@@ -1,4 +1,4 @@
-"""Measures of predicted sets: one formula over a contingency table serves rows, labels and totals."""
+"""Measures of predicted sets: formulas over contingency tables of rows, labels or totals."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WZ17 = "Wu & Zhou 2017 (ICML)"
 BY_LABEL = ("micro", "macro", "weighted")
 BY_ROW_OR_LABEL = {"samples": "row_sums", **dict.fromkeys(BY_LABEL, "label_totals")}
 CONVENTIONS = ("zero_division", "labels", "unlisted")
-LEAST = np.finfo(np.float64).tiny  # below every weight and every sum of weights
+TINY = np.finfo(np.float64).tiny  # below every sum of weights
 
 
 def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:
-    """Divide, with the convention's value for 0/0; nothing but 0 is divided by 0."""
-    out: Floats = numerator / np.maximum(denominator, LEAST)  # masks are slower
+    """Divide; 0/0 by the convention ``zero_division``. A zero denominator implies a zero numerator."""
+    out: Floats = numerator / np.maximum(denominator, TINY)  # faster than a mask
     value = setting.conventions.zero_division
     return np.where(denominator == 0, value, out) if value else out
 
@@ -41,10 +41,10 @@ def jaccard(c: Counts, setting: Setting) -> Floats:
 
 
 def fbeta(c: Counts, setting: Setting) -> Floats:
-    """(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp), b = 1 where the measure has no beta."""
+    """(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp), b = 1 without the parameter beta."""
     square = setting.params.get("beta", 1.0) ** 2
-    twice = (1.0 + square) * c.tp
-    return divide(twice, twice + square * c.fn + c.fp, setting)
+    hits = (1.0 + square) * c.tp
+    return divide(hits, hits + square * c.fn + c.fp, setting)
 
 
 def accuracy(c: Counts, setting: Setting) -> Floats:
@@ -75,13 +75,13 @@ def mcc(c: Counts, setting: Setting) -> Floats:
 
 
 def subset_accuracy(c: Counts, setting: Setting) -> Floats:
-    """Whether the predicted set is the relevant one."""
+    """Whether the predicted set equals the relevant set."""
     exact: Floats = ((c.fp == 0) & (c.fn == 0)).astype(np.float64)
     return exact
 
 
 def hamming_loss(c: Counts, setting: Setting) -> Floats:
-    """Labels in one of the two sets only, over all labels."""
+    """(fp + fn) / l."""
     return (c.fp + c.fn) / setting.n_labels
 
 
@@ -221,7 +221,7 @@ F1_OF_MACROS = OF_SETS(
 )
 ACCURACY = OF_SETS(
     name="accuracy",
-    title="accuracy of each label's yes or no",
+    title="binary accuracy of each label",
     symbol="Accuracy {average}",
     formula="(tp + tn) / m",
     reference=ZZ14,

@@ -1,4 +1,4 @@
-"""Measures of the truth alone."""
+"""Statistics of the relevant labels alone."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def cardinality(view: View, setting: Setting) -> Floats:
-    """Relevant labels of each instance."""
+    """Relevant labels per row."""
     return view.n_relevant.astype(np.float64)
 
 
 def density(view: View, setting: Setting) -> Floats:
-    """Relevant labels of each instance over all labels."""
+    """Relevant labels per row, divided by l."""
     return view.n_relevant / setting.n_labels
 
 
 def diversity(sizes: tuple[int, int], setting: Setting) -> float:
-    """Distinct label sets, of those and all rows."""
+    """Distinct label sets; ``sizes`` counts them and all rows."""
     return float(sizes[0])
 
 
 def proportional_diversity(sizes: tuple[int, int], setting: Setting) -> float:
-    """Distinct label sets over instances, of those and all rows."""
+    """Distinct label sets, divided by rows."""
     n_distinct, n_rows = sizes
     return n_distinct / n_rows if n_rows else float("nan")
 
@@ -62,7 +62,7 @@ LABEL_DENSITY = STATISTIC(
 )
 LABEL_DIVERSITY = STATISTIC(
     name="label_diversity",
-    title="distinct label sets",
+    title="number of distinct label sets",
     symbol="Label diversity",
     formula="#{Y_i}",
     state="label_sets",
@@ -71,7 +71,7 @@ LABEL_DIVERSITY = STATISTIC(
 )
 PROPORTIONAL_DIVERSITY = STATISTIC(
     name="proportional_diversity",
-    title="distinct label sets over instances",
+    title="distinct label sets per instance",
     symbol="Proportional diversity",
     formula="#{Y_i} / m",
     state="label_sets",

@@ -1,1 +1,1 @@
-"""Reports: values with the conventions they were computed under, in every printed form."""
+"""Reports: values with their conventions, in every printed form."""

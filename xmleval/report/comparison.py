@@ -16,7 +16,7 @@ class Comparison:
     Parameters
     ----------
     reports : dict of str to Report
-        One at least; measures that are not in all of them are left out of tables.
+        At least one; tables show the measures that all of them have.
     """
 
     def __init__(self, reports: Mapping[str, Report]) -> None:
@@ -28,20 +28,20 @@ class Comparison:
         self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
 
     def grid(self, arrows: Mapping[str, str], sep: str = " ", mark: str = "*") -> list[list[str]]:
-        """Return a header and a row for each measure, the better value marked."""
+        """Return a header and one row per measure; ``mark`` follows the best value."""
         rows = [["measure", *self.reports]]
         for spec in self.specs:
             values = [report[spec.name] for report in self.reports.values()]
             known = [value for value in values if not math.isnan(value)]
             best = {"up": max, "down": min}.get(spec.metric.direction)
-            wanted = best(known) if best and known and min(known) < max(known) else math.nan
+            marked = best(known) if best and known and min(known) < max(known) else math.nan
             arrow = arrows[spec.metric.direction]
             name = f"{spec.symbol}{sep}{arrow}" if arrow else spec.symbol
             cells = []
             for value, report in zip(values, self.reports.values(), strict=True):
                 ends = report.intervals.get(spec.name)
                 shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
-                cells.append(f"{shown}{mark if value == wanted else ' ' * len(mark)}")
+                cells.append(f"{shown}{mark if value == marked else ' ' * len(mark)}")
             rows.append([name, *cells])
         return rows
 
@@ -54,12 +54,12 @@ class Comparison:
         return as_text(title, rows, self.notes)
 
     def to_json(self) -> str:
-        """Return all reports as JSON, by name under ``reports``."""
+        """Return JSON with the reports by name under ``reports``."""
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         return json.dumps({"reports": reports}, indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol and direction of each measure, and value and bounds of each report."""
+        """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
         heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
         rows: list[list[str | float]] = []
         for spec in self.specs:
@@ -70,9 +70,9 @@ class Comparison:
         return as_csv(["name", "symbol", "direction", *heads], rows)
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, the conventions below."""
+        """Return the table as Markdown, with the notes below."""
         return as_markdown(self.grid(ARROWS, mark=" *"), self.notes)
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment."""
+        """Return the table as a LaTeX tabular (package booktabs), with the notes as comments."""
         return as_latex(self.grid(LATEX_ARROWS, sep="", mark=r"$^*$"), self.notes)

@@ -1,4 +1,4 @@
-"""Report: values with the conventions they were computed under, in every printed form."""
+"""Report: values with their conventions, in every printed form."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ from xmleval.version import __version__
 
 @dataclass(frozen=True, eq=False)
 class Report(Mapping[str, float]):
-    """Values of measures, by name, with everything that changed a digit.
+    """Values of measures by name, with the settings that affect them.
 
-    A report is a mapping from names such as ``"p@5"`` to floats; other spellings of a name are
-    understood. Undefined values are NaN.
+    A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
 
     Parameters
     ----------
     results : Results
-        Values by canonical name, in printing order, and what belongs to them.
+        Values by canonical name, in printing order, with intervals, thresholds and kept rows and labels.
     specs : tuple of Spec
         The measures.
     conventions : Conventions
-        The conventions they were computed under.
+        Their conventions.
     n_rows, n_labels : int
         Size of the truth.
     decision : str or None
-        How scores became sets ("pred" where sets were given).
+        How scores were turned into sets ("pred" if sets were given).
     constants : dict
-        Constants of the propensity model, where they are known.
+        Constants of the propensity model, if known.
     left_out : dict of str to str
-        Members of groups that were dropped, and the input they need.
+        Measures of a requested group that were not computed, and the input they need.
     weighted : bool
-        Whether instances had weights.
+        Whether sample weights were given.
     propensity : str or None
-        What is to be said of the propensities beside their constants.
+        Description of propensities without known constants.
     keeps_rows : bool
-        Whether row values are kept.
+        Whether row values were kept.
 
     Examples
     --------
@@ -89,16 +88,17 @@ class Report(Mapping[str, float]):
         return len(self.results.values)
 
     def __repr__(self) -> str:
-        """Return what was computed, in a few words."""
+        """Return a short description."""
         return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
 
     def per_row(self) -> dict[str, Floats]:
-        """Return the values of every row, in row order.
+        """Return the row values of each measure.
 
         Returns
         -------
         dict of str to ndarray of shape (n_rows,)
-            NaN where a mean leaves the row out. Measures that are no mean over rows are absent.
+            Values in row order; NaN for rows left out of the mean. Measures that are not means over rows are
+            absent.
 
         Raises
         ------
@@ -111,22 +111,22 @@ class Report(Mapping[str, float]):
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Least and largest value of measures that the scores do not settle, by name."""
+        """Lower and upper bound of measures that the scores do not determine, by name."""
         return self.results.intervals
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Score from which labels are predicted where a measure looks for the best one, by name."""
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it."""
         return self.results.thresholds
 
     @property
     def rows_left_out(self) -> dict[str, int]:
-        """Rows that a mean leaves out because its measure is undefined there, by name."""
+        """Number of rows left out of the mean because the measure is undefined there, by name."""
         return self.results.rows_left_out
 
     @property
     def labels_left_out(self) -> dict[str, int]:
-        """Labels that a mean over labels leaves out because they lack one of the two classes, by name."""
+        """Number of labels left out of the mean because they lack one of the classes, by name."""
         return self.results.labels_left_out
 
     def per_label(self) -> dict[str, Floats]:
@@ -135,12 +135,12 @@ class Report(Mapping[str, float]):
         Returns
         -------
         dict of str to ndarray of shape (n_labels,)
-            ``support``, the relevant instances; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
-            ``f1`` of the decision, and of every top k that measures over labels were computed at, as in
-            ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the two classes), ``peak_f1`` and
-            the least score that is predicted there, ``threshold`` (NaN where nothing is relevant);
-            ``margin`` and ``margin_share`` (NaN for labels that lack one of the classes), where their
-            means over labels were asked for. What the input does not give is absent.
+            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
+            ``f1`` of the predicted sets, and of the first k labels for requested averages over labels at k,
+            as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the classes); ``peak_f1`` and
+            its ``threshold``, the lowest score predicted (NaN without relevant rows); ``margin`` and
+            ``margin_share``, if requested as macro averages (NaN as for ``auc``). What the input does not
+            determine is absent.
 
         Raises
         ------
@@ -152,38 +152,38 @@ class Report(Mapping[str, float]):
         return {name: column.copy() for name, column in self.results.labels.items()}
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
-        """Return points of the ROC curve of all cells.
+        """Return points of the ROC curve of all entries.
 
         Returns
         -------
         fpr, tpr, thresholds : ndarrays of shape (n,)
-            Shares of the irrelevant and of the relevant cells with a score of at least each threshold,
-            from (0, 0) at infinity to (1, 1), in at most so many points as were asked for, and both ends.
+            Shares of irrelevant and of relevant entries with a score >= each threshold, from (0, 0) at
+            infinity to (1, 1); at most ``curve_points`` points besides the two ends.
 
         Raises
         ------
         ValueError
             If no points were kept.
         """
-        thresholds, seen, wrong = self._points()
-        return wrong / max(wrong[-1], 1), seen / max(seen[-1], 1), thresholds
+        thresholds, hits, misses = self._points()
+        return misses / max(misses[-1], 1), hits / max(hits[-1], 1), thresholds
 
     def pr_curve(self) -> tuple[Floats, Floats, Floats]:
-        """Return points of the precision-recall curve of all cells.
+        """Return points of the precision-recall curve of all entries.
 
         Returns
         -------
         precision, recall, thresholds : ndarrays of shape (n,)
-            Of the cells with a score of at least each threshold; precision is 1 where there are none.
+            Precision and recall of entries with a score >= each threshold; precision is 1 without any.
 
         Raises
         ------
         ValueError
             If no points were kept.
         """
-        thresholds, seen, wrong = self._points()
-        precision = np.divide(seen, seen + wrong, out=np.ones_like(seen), where=seen + wrong > 0)
-        return precision, seen / max(seen[-1], 1), thresholds
+        thresholds, hits, misses = self._points()
+        precision = np.divide(hits, hits + misses, out=np.ones_like(hits), where=hits + misses > 0)
+        return precision, hits / max(hits[-1], 1), thresholds
 
     def _points(self) -> Floats:
         if "micro" not in self.results.points:
@@ -191,7 +191,7 @@ class Report(Mapping[str, float]):
         return self.results.points["micro"].T.copy()
 
     def signature(self) -> str:
-        """Return the conventions that matter to these measures, on one line.
+        """Return the conventions that affect these measures, on one line.
 
         Returns
         -------
@@ -223,14 +223,14 @@ class Report(Mapping[str, float]):
         return as_text(title, self._grid(ARROWS, sep=" "), self.notes())
 
     def notes(self) -> list[str]:
-        """Return what is to be said below the values, a line each."""
+        """Return the lines below the table: conventions, bounds, thresholds and what was left out."""
         notes = [self.signature()] if self.signature() else []
-        for what, specs in self._with_intervals().items():
-            notes.append(f"bounds, {what}: {', '.join(map(str, specs))}")
+        for open_scores, specs in self._with_intervals().items():
+            notes.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
-        if known:  # in full: a rounded score may leave out the label it stands for
+        if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            notes.append(f"labels predicted from this score on: {shown}")
+            notes.append(f"best threshold (predict scores >= it): {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             notes.append(f"rows left out as undefined: {shown}")
@@ -245,16 +245,17 @@ class Report(Mapping[str, float]):
         return notes
 
     def _with_intervals(self) -> dict[str, list[Spec]]:
-        """Return the specs that have intervals, by what the intervals run over."""
+        """Return the specs that have intervals, by what the scores leave open."""
         found: dict[str, list[Spec]] = {}
         for spec in self.specs:
             if spec.name in self.intervals:
-                over = "bits of scores" if spec.state == "key_counts" else "scores of unlisted labels"
-                found.setdefault(f"over all {over}", []).append(spec)
+                by_bits = spec.state == "key_counts"
+                open_scores = "remaining bits of scores" if by_bits else "scores of unlisted labels"
+                found.setdefault(open_scores, []).append(spec)
         return found
 
     def _grid(self, arrows: dict[str, str], sep: str = "") -> list[list[str]]:
-        """Return header and rows: measures at k side by side, the others in a column of their own."""
+        """Return header and rows: a column per cutoff, and one for measures without a cutoff."""
         found = {spec.cutoff for spec in self.specs}
         columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
         header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
@@ -270,7 +271,7 @@ class Report(Mapping[str, float]):
         return [header, *([name, *cells] for name, cells in rows.items())]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but row values as plain JSON values; undefined values are None.
+        """Return everything but row values and curves as JSON values; undefined values are None.
 
         Returns
         -------
@@ -303,7 +304,7 @@ class Report(Mapping[str, float]):
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return name, symbol, direction, value and interval of each measure as CSV, in full precision.
+        """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
 
         Returns
         -------
@@ -317,7 +318,7 @@ class Report(Mapping[str, float]):
         return [spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name], *ends]
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, the conventions below.
+        """Return the table as Markdown, with the notes below.
 
         Returns
         -------
@@ -326,7 +327,7 @@ class Report(Mapping[str, float]):
         return as_markdown(self._grid(ARROWS, sep=" "), self.notes())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), the conventions in a comment.
+        """Return the table as a LaTeX tabular (package booktabs), with the notes as comments.
 
         Returns
         -------
@@ -336,7 +337,7 @@ class Report(Mapping[str, float]):
 
 
 def _plain(value: float) -> float | str | None:
-    """Return a number as JSON can hold it."""
+    """Return a number as a JSON value."""
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)

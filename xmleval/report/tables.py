@@ -1,4 +1,4 @@
-"""Tables of values in every printed form: rows of cells, the header first, and notes below."""
+"""Tables in every printed form, from rows of strings with the header first, and notes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-ARROWS = {"up": "↑", "down": "↓", "none": ""}  # which values are better
+ARROWS = {"up": "↑", "down": "↓", "none": ""}  # direction of better values
 LATEX_ARROWS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "none": ""}
 Rows = Sequence[Sequence[str]]
 
@@ -17,7 +17,7 @@ def short(value: float) -> str:
     if math.isnan(value):
         return "undefined"
     if 0 < abs(value) < 0.001:
-        return f"{value:.3g}"  # with a million labels, losses are small
+        return f"{value:.3g}"  # losses are small with a million labels
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
 
 
@@ -45,7 +45,7 @@ def as_latex(rows: Rows, notes: Sequence[str]) -> str:
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
-    """Return rows as CSV, numbers in full precision and undefined ones empty."""
+    """Return CSV with numbers in full precision; undefined numbers are empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)

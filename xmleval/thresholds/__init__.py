@@ -1,7 +1,6 @@
-"""Decision rules: thresholds and cuts that turn scores into sets, tuned on data.
+"""Decision rules, fitted to data, that turn scores into sets.
 
-``rule = fit(y_true, y_score, "f1.micro")``, then ``rule.apply(y_score)``, or ``decision=rule`` of
-`xmleval.evaluate`. Every rule is found by one exact sweep of sorted scores; nothing is made dense.
+``rule = fit(y_true, y_score, "f1.micro")``, then ``rule.apply(y_score)`` or ``evaluate(..., decision=rule)``.
 """
 
 from __future__ import annotations

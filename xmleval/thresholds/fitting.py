@@ -1,4 +1,4 @@
-"""Fitting rules: one sweep of sorted scores each."""
+"""Fitting of rules, by one sweep over sorted scores."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from xmleval.kernels.ranking import rank_rows
 from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
 from xmleval.records import Floats, Ints, Scores
 from xmleval.spec import parse_spec
-from xmleval.thresholds.cells import Cells, Pool
+from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.linear import check_features, least_squares
 from xmleval.thresholds.rule import MEASURES, Rule
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
 
 FALLBACKS = ("never", "highest")
-LEADING = 10  # scores of a row that a linear model looks at
+LEADING = 10  # default number of scores that a linear model reads
 
 
 def fit(
@@ -40,10 +40,9 @@ def fit(
 ) -> Rule:
     """Tune a decision rule.
 
-    Sets of best value are found exactly, those of equal scores taken whole; among equals the highest
-    threshold wins. A threshold is the next lower score that occurs, so that strictly above it lies just the
-    set that was found; it is minus infinity where that set is everything listed. 0/0 counts 0, and macro
-    averages run over all labels.
+    The fitted threshold or rank is optimal on the data; of equally good thresholds the highest wins.
+    Thresholds are strict: each is the next lower score that occurs, or minus infinity if everything listed
+    is predicted. 0/0 counts as 0, and macro averages include all labels.
 
     Parameters
     ----------
@@ -52,28 +51,27 @@ def fit(
     y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists
         Scores. Labels without one are never predicted.
     measure : str, optional
-        What to tune to: ``hamming_loss``, ``f1.micro``, ``f1.macro`` or ``f1.samples``; for rule "label" one
-        of ``f1.macro`` and ``hamming_loss``, for "row" one of ``f1.samples`` and ``hamming_loss``, for
-        "cardinality" and "top" none.
+        Measure to optimise: ``hamming_loss``, ``f1.micro``, ``f1.macro`` or ``f1.samples``; for rule "label"
+        ``f1.macro`` or ``hamming_loss``, for "row" ``f1.samples`` or ``hamming_loss``, for "cardinality" and
+        "top" none.
     rule : {"constant", "cardinality", "label", "rank", "row", "top"}
-        One threshold; one that predicts as many labels as are relevant; one for each label; the best r of
-        every row with r tuned (RCut); a threshold for each row, by a linear model that least squares fits to
-        the best thresholds of these rows; the best k of every row. The best are the best with a score.
+        One threshold; one that predicts as many labels as are relevant; one threshold per label; the best r
+        labels of each row, r tuned (RCut); a threshold per row, from a linear model fitted by least squares
+        to the best thresholds of the rows; the best k labels of each row. Only labels with a score count.
     k : int, optional
-        For "top", how many labels; for "row", how many leading scores of the row the model looks at (10).
+        For "top", the number of labels; for "row", how many of the highest scores the model reads (10).
     fbr : float, optional
-        For "label" with ``f1.macro``: labels whose best F1 is below it take a fallback (SCutFBR), because so
-        few instances do not tell a threshold.
+        For "label" with ``f1.macro``: labels whose best F1 is below it, typically rare ones, take the
+        fallback threshold (SCutFBR).
     fallback : {"never", "highest"}, optional
-        Threshold of those labels: infinity (SCutFBR.0, the default) or the highest score of the label
-        (SCutFBR.1).
+        Fallback threshold: infinity (SCutFBR.0, default) or the highest score of the label (SCutFBR.1).
     features : array or sparse matrix of shape (m, d), optional
-        For "row": features that the model looks at instead of scores.
+        For "row": features that the model reads instead of scores.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     unlisted : "below" or float, optional
-        Score of labels without a stored one, for rules by thresholds. A threshold below it would predict all
-        of them, and is not considered.
+        Score of labels without a stored score, for rules with thresholds. Thresholds below it are not
+        considered, because they would predict all of these labels.
 
     Returns
     -------
@@ -82,11 +80,11 @@ def fit(
     Raises
     ------
     ValueError
-        If input is not valid, or the rule does not go with the measure or another argument.
+        If input is invalid, or the rule does not accept the measure or another argument.
 
     Notes
     -----
-    Stored scores are held and sorted in memory, some 60 bytes each; nothing else grows with the data.
+    Stored scores are sorted in memory, at about 60 bytes each.
 
     References
     ----------
@@ -108,15 +106,15 @@ def fit(
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
     truth = set_rows("y_true", y_true, n_labels)
-    cells = fitting.cells(truth.n_labels)
+    entries = fitting.entries(truth.n_labels)
     if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
         raise InputError("y_score", f"rule={rule!r} needs scores; this list has none")
-    cells.take(truth, y_score, n_labels)
-    return fitting.rule_of(cells, features)
+    entries.add(truth, y_score, n_labels)
+    return fitting.rule_of(entries, features)
 
 
 class Fitting:
-    """What is to be fitted; arguments are those of `fit`."""
+    """Checked arguments of `fit`."""
 
     def __init__(
         self,
@@ -137,7 +135,7 @@ class Fitting:
             takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
             given_as = "none" if measure is None else repr(measure)
             raise InputError("measure", f"{given_as}: rule={rule!r} {takes}")
-        level = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
+        unlisted_score = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
         allowed = {
             "k": rule == "top" or (rule == "row" and not with_features),
             "fbr": self.measure == "f1.macro" and rule == "label",
@@ -150,13 +148,13 @@ class Fitting:
             "fbr": fbr,
             "fallback": fallback,
             "features": with_features or None,
-            "unlisted": level,
+            "unlisted": unlisted_score,
         }
         for name, value in given.items():
             if value is not None and not allowed[name]:
                 raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
         if rule == "top" and k is None:
-            raise InputError("k", "rule='top' needs it: how many labels to predict")
+            raise InputError("k", "rule='top' needs it: the number of labels to predict")
         self.k = LEADING if k is None else positive_integer("k", k)
         if fbr is not None and not (isinstance(fbr, Real) and 0 <= fbr <= 1):
             raise InputError("fbr", f"{fbr!r} is not within 0..1")
@@ -164,17 +162,17 @@ class Fitting:
         self.fallback = FALLBACKS[0] if fallback is None else fallback
         if self.fallback not in FALLBACKS:
             raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")
-        self.unlisted = level
+        self.unlisted = unlisted_score
         self.scored = rule not in ("rank", "top")
 
-    def cells(self, n_labels: int) -> Cells:
-        """Return what takes in the data."""
+    def entries(self, n_labels: int) -> Entries:
+        """Return the empty collection to add data to."""
         ordered = self.rule in ("rank", "row")
-        return Cells(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
+        return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
 
-    def rule_of(self, cells: Cells, features: Any = None) -> Rule:
-        """Return the rule that goes best with the data."""
-        return Rule(self.rule, self.measure, cells.n_labels, self._decide(cells.pool(), features))
+    def rule_of(self, entries: Entries, features: Any = None) -> Rule:
+        """Return the best rule on the data."""
+        return Rule(self.rule, self.measure, entries.n_labels, self._decide(entries.pool(), features))
 
     def _decide(self, pool: Pool, features: Any) -> Decision:
         if self.rule == "top":
@@ -194,19 +192,19 @@ class Fitting:
         wanted = row_thresholds(pool, self.measure == "f1.samples")
         known = ~np.isnan(wanted)
         if not known.any():
-            raise InputError("y_score", "no row has a score to put a threshold to")
-        level = math.nan if self.unlisted is None else self.unlisted
+            raise InputError("y_score", "no row has a score that can be a threshold")
+        unlisted = math.nan if self.unlisted is None else self.unlisted
         if features is not None:
             given = check_features(features, wanted.size)
             refuse_infinite_leading(np.where(known, wanted, 0.0)[:, None], 0)
             weights = least_squares("features", given[known], wanted[known])
-            return Decision("features", level, weights, f"row({self.measure},features={given.shape[1]})")
+            return Decision("features", unlisted, weights, f"row({self.measure},features={given.shape[1]})")
         k = min(self.k, pool.n_true.size)
         leading = leading_scores(pool.ranking, pool.n_true.size, self.unlisted, k)
         refuse_infinite_leading(np.column_stack([leading, np.where(known, wanted, 0.0)]), 0)
         shown = "below" if self.unlisted is None else f"{self.unlisted:g}"
         weights = least_squares("y_score", leading[known], wanted[known])
-        return Decision("rows", level, weights, f"row({self.measure},k={k},unlisted={shown})")
+        return Decision("rows", unlisted, weights, f"row({self.measure},k={k},unlisted={shown})")
 
 
 def _measure(given: Any) -> str:
@@ -220,7 +218,7 @@ def _measure(given: Any) -> str:
 
 
 def one_threshold(pool: Pool, measure: str | None) -> float:
-    """Return the best threshold for all cells, or the one that fits label cardinality where none is tuned."""
+    """Return the best threshold for all entries, or without a measure the one that matches cardinality."""
     scores = pool.ranking.scores
     assert scores is not None
     kept = np.flatnonzero(scores > pool.floor)
@@ -228,33 +226,33 @@ def one_threshold(pool: Pool, measure: str | None) -> float:
         return math.inf
     order = kept[np.argsort(scores[kept])[::-1]]
     cut = best_cut(scores[order], order, pool, measure)
-    return float(scores[order[cut]]) if cut < order.size else pool.level
+    return float(scores[order[cut]]) if cut < order.size else pool.exact_floor
 
 
 def best_rank(pool: Pool, measure: str | None) -> int:
-    """Return how many labels of every row to predict, one at least."""
+    """Return how many labels of every row to predict, at least one."""
     ptr = pool.ranking.ptr
     ranks = np.arange(ptr[-1]) - np.repeat(ptr[:-1], np.diff(ptr))
     order = np.argsort(ranks, kind="stable")
-    cut = best_cut(ranks[order], order, pool, measure, some=True)
+    cut = best_cut(ranks[order], order, pool, measure, nonempty=True)
     return 1 if cut == 0 else int(ranks[order[cut - 1]]) + 1
 
 
-def best_cut(levels: Scores, order: Ints, pool: Pool, measure: str | None, some: bool = False) -> int:
-    """Return how many of the cells in an order to predict, tie groups whole; the fewest of equals.
+def best_cut(keys: Scores, order: Ints, pool: Pool, measure: str | None, nonempty: bool = False) -> int:
+    """Return how many leading entries to predict, tie groups whole; the fewest if several are best.
 
-    With ``some``, predicting none is no choice where errors are counted; it has no F1 to be chosen for.
+    keys : sort key of each entry in ``order``; nonempty : do not predict nothing (F1 never does)
     """
     relevant = pool.relevant[order]
     n_true = int(pool.n_true.sum())
     if measure == "f1.micro":
-        return sweep_f1(levels, np.zeros(order.size, np.int32), relevant, np.array([n_true]))
+        return sweep_f1(keys, np.zeros(order.size, np.int32), relevant, np.array([n_true]))
     if measure == "f1.macro":
-        return sweep_f1(levels, pool.ranking.labels[order], relevant, pool.n_true)
+        return sweep_f1(keys, pool.ranking.labels[order], relevant, pool.n_true)
     if measure == "f1.samples":
-        return sweep_f1(levels, pool.rows[order], relevant, pool.n_relevant)
-    ends = np.flatnonzero(np.append(levels[1:] != levels[:-1], np.full(min(levels.size, 1), True))) + 1
-    if not (some and levels.size):
+        return sweep_f1(keys, pool.rows[order], relevant, pool.n_relevant)
+    ends = np.flatnonzero(np.append(keys[1:] != keys[:-1], np.full(min(keys.size, 1), True))) + 1
+    if not (nonempty and keys.size):
         ends = np.concatenate(([0], ends))
     if measure == "hamming_loss":
         errors = np.concatenate(([0], np.cumsum(np.where(relevant, -1, 1))))[ends]
@@ -264,7 +262,7 @@ def best_cut(levels: Scores, order: Ints, pool: Pool, measure: str | None, some:
 
 
 def label_thresholds(pool: Pool, by_f1: bool, fbr: float, fallback: str) -> Floats:
-    """Return the best threshold of each label; infinity where it has no score."""
+    """Return the best threshold of each label; infinity for labels without a score."""
     ranking, n_labels = pool.ranking, pool.n_true.size
     assert ranking.scores is not None
     ptr, order = np.empty(n_labels + 1, np.int64), np.empty(ranking.labels.size, np.int64)
@@ -277,13 +275,13 @@ def label_thresholds(pool: Pool, by_f1: bool, fbr: float, fallback: str) -> Floa
     if by_f1 and fbr:
         highest = next_lower(ptr, scores, np.zeros_like(cut), pool.floor)
         thresholds[found < fbr] = math.inf if fallback == "never" else highest[found < fbr]
-    return np.where(thresholds == pool.floor, pool.level, thresholds)
+    return np.where(thresholds == pool.floor, pool.exact_floor, thresholds)
 
 
 def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
-    """Return the best threshold of each row: the middle between the last score above it and the next one.
+    """Return the best threshold of each row: the midpoint of the scores around it.
 
-    NaN where the row has no score that a threshold may pass.
+    NaN for rows without a score above the floor.
     """
     ranking = pool.ranking
     scores = ranking.scores
@@ -304,7 +302,7 @@ def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
 
 
 def next_lower(ptr: Ints, scores: Scores, cut: Ints, floor: float) -> Floats:
-    """Return the score behind the leading cells of each group, or the floor; infinity for groups of none.
+    """Return the score after the first ``cut`` entries of each group, floored; infinity for empty groups.
 
     ptr, scores : best first within a group; cut : int64 (g,)
     """

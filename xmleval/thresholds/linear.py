@@ -1,4 +1,4 @@
-"""Linear models of thresholds: their inputs, fitted by least squares, and their values."""
+"""Linear models of row thresholds: features, least squares and values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from xmleval.input.errors import InputError
 from xmleval.kernels.thresholds import apply_weights, apply_weights_sparse
 from xmleval.records import Floats
 
-MOST_STEPS = 10_000
-CONVERGED = (0, 1, 2, 4, 5)  # of SciPy's lsqr: solved, to the tolerance or as far as float64 goes
+MAX_STEPS = 10_000
+CONVERGED = (0, 1, 2, 4, 5)  # stop codes of SciPy's lsqr: solved to the tolerance or to machine precision
 
 
 def check_features(features: Any, n_rows: int) -> Any:
-    """Return features as a float64 array, or a CSR array with sorted columns, or refuse them."""
+    """Return features as a float64 array or a canonical CSR array; refuse invalid ones."""
     if is_sparse(features):
-        from scipy.sparse import csr_array  # costs start-up time that few need
+        from scipy.sparse import csr_array  # imported here to keep start-up fast
 
         if features.dtype.kind not in "biuf":
             raise InputError("features", f"dtype {features.dtype} does not hold real numbers")
@@ -54,7 +54,7 @@ def _refuse_infinite(given: Any) -> None:
 
 
 def linear_values(weights: Floats, given: Any) -> Floats:
-    """Return the model's value of each row, whatever the rows beside it; sparse as dense."""
+    """Evaluate the model on each row, with bits that do not depend on other rows or on sparsity."""
     values = np.empty(given.shape[0])
     if is_sparse(given):
         apply_weights_sparse(given.indptr, given.indices, given.data, weights, values)
@@ -64,9 +64,9 @@ def linear_values(weights: Floats, given: Any) -> Floats:
 
 
 def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
-    """Return the weights of a linear model, the constant first; the shortest of equally good ones.
+    """Return the weights of a linear model, the intercept first; of several solutions that of minimum norm.
 
-    Columns are divided by their norms, so that neither the answer nor its length depends on their units.
+    Columns are scaled by their norms, so that the solution does not depend on their units.
     """
     ones = np.ones((wanted.size, 1))
     sparse = is_sparse(values)
@@ -78,9 +78,9 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     else:
         design = np.hstack([ones, values])
         largest = np.abs(design).max(axis=0)
-    most = float(np.abs(wanted).max()) or 1.0  # squares of what is not within -1..1 might overflow
+    scale = float(np.abs(wanted).max()) or 1.0  # squares of values outside -1..1 could overflow
     with np.errstate(over="ignore", divide="ignore"):
-        largest[~np.isfinite(most / largest)] = np.inf  # no finite weight makes anything of such a column
+        largest[~np.isfinite(scale / largest)] = np.inf  # the column would need an infinite weight
     design = _divided(design, largest)
     norms = np.sqrt(np.asarray((design**2).sum(axis=0)).reshape(-1))
     norms[norms == 0] = 1.0
@@ -88,26 +88,24 @@ def least_squares(argument: str, values: Any, wanted: Floats) -> Floats:
     if sparse:
         from scipy.sparse.linalg import lsqr
 
-        found, stop = lsqr(design, wanted / most, 0.0, 1e-12, 1e-12, 0.0, MOST_STEPS)[:2]
+        found, stop = lsqr(design, wanted / scale, 0.0, 1e-12, 1e-12, 0.0, MAX_STEPS)[:2]
         if stop not in CONVERGED:
             raise InputError(
                 argument,
-                f"least squares do not converge in {MOST_STEPS} steps; leave out columns that repeat others",
+                f"least squares did not converge in {MAX_STEPS} steps; remove duplicate columns",
             )
     else:
-        found = np.linalg.lstsq(design, wanted / most, rcond=None)[0]
+        found = np.linalg.lstsq(design, wanted / scale, rcond=None)[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        weights: Floats = found / norms * (most / largest)  # 0 for columns that were left out
+        weights: Floats = found / norms * (scale / largest)  # 0 for excluded columns
     if not np.isfinite(weights).all():
         column = int(np.isfinite(weights).argmin()) - 1
-        raise InputError(
-            argument, f"no finite weight for column {column}; bring columns and scores to one scale"
-        )
+        raise InputError(argument, f"no finite weight for column {column}; rescale columns and scores")
     return weights
 
 
 def _divided(design: Any, by: Floats) -> Any:
-    """Divide the columns of an array, or of a CSC array."""
+    """Divide the columns of an array or a CSC array."""
     if not is_sparse(design):
         return design / by
     from scipy.sparse import csc_array

@@ -20,16 +20,16 @@ from xmleval.records import Floats
 from xmleval.thresholds.linear import check_features, linear_values
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_infinite
 
-BY_CELLS = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
-MEASURES = {  # what each rule may be tuned to
-    "constant": BY_CELLS,
+TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
+MEASURES = {  # that each rule can be tuned to
+    "constant": TUNABLE,
     "cardinality": (),
     "label": ("f1.macro", "hamming_loss"),
-    "rank": BY_CELLS,
+    "rank": TUNABLE,
     "row": ("f1.samples", "hamming_loss"),
     "top": (),
 }
-KINDS = {  # the decisions that each rule may come to
+KINDS = {  # of decisions that each rule can have
     "constant": ("threshold",),
     "cardinality": ("threshold",),
     "label": ("labels",),
@@ -51,22 +51,22 @@ ABOUT = {
 class Rule:
     """A rule that turns scores into sets, as `fit` gives it.
 
-    A label is predicted if its score is strictly above the threshold (rounded to the type of the scores), or
-    if it is among the best of its row; labels without a stored score never are.
+    A label is predicted if its score is above the threshold (rounded to the type of the scores), or if it is
+    among the best of its row. Labels without a stored score are never predicted.
 
     Parameters
     ----------
     rule : {"constant", "cardinality", "label", "rank", "row", "top"}
-        What kind of rule it is.
+        Kind of rule, see `fit`.
     measure : str or None
-        The measure it was tuned to.
+        Measure it was tuned to.
     n_labels : int
         Number of labels.
     decision : Decision
-        What it does: ``decision.value`` is the threshold or how many are the best, ``decision.numbers`` the
-        thresholds of labels, or the weights of a linear model, the constant first.
+        ``decision.value`` is the threshold or the number of labels per row; ``decision.numbers`` holds the
+        thresholds of labels, or the weights of a linear model, the intercept first.
     label_names : tuple of str, optional
-        Names of the labels, where it was fitted to files with names; see `for_labels`.
+        Names of the labels, if it was fitted to files with names; see `for_labels`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Rule:
     label_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        """Say what the rule does and where it comes from."""
+        """Describe the rule."""
         n = self.decision.numbers.size - 1
         inputs = f"{n} features" if self.decision.kind == "features" else f"its first {n} scores"
         about = ABOUT[self.rule].format(value=self.decision.value, inputs=inputs)
@@ -98,18 +98,18 @@ class Rule:
 
     @property
     def unlisted(self) -> float | None:
-        """Score of unlisted labels that a linear model was fitted with; None below all."""
+        """Score of unlisted labels that a linear model was fitted with; None: below all."""
         value = self.decision.value
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
     def for_labels(self, names: Sequence[str]) -> Rule:
-        """Return the same rule for labels in another order.
+        """Return the rule for labels in another order.
 
         Parameters
         ----------
         names : sequence of str
-            Names of the labels that it is for. Where every label has a threshold of its own, those that the
-            rule was not fitted to are never predicted, as labels that had no score in fitting.
+            Names of the labels to predict. If labels have their own thresholds, labels that the rule was not
+            fitted to are never predicted.
 
         Returns
         -------
@@ -118,27 +118,27 @@ class Rule:
         Raises
         ------
         ValueError
-            If labels have thresholds of their own and the rule does not know their names.
+            If labels have their own thresholds and the rule does not know their names.
         """
         decision = self.decision
         if decision.kind == "labels":
             if self.label_names is None:
-                raise ValueError(f"rule {decision} knows labels by number; it was fitted without their names")
+                raise ValueError(f"rule {decision} was fitted without label names, so it cannot match names")
             known = dict(zip(self.label_names, decision.numbers.tolist(), strict=True))
             own = np.array([known.get(name, math.inf) for name in names], np.float64)
             decision = replace(decision, numbers=own)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
     def apply(self, y_score: Any, *, features: Any = None) -> Any:
-        """Return the sets that the rule makes of scores.
+        """Predict sets from scores.
 
         Parameters
         ----------
         y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists
             Scores as `xmleval.evaluate` takes them.
         features : array or sparse matrix of shape (m, n_features), optional
-            Features of the rows, where the rule was fitted to features. Thresholds are the same, to the last
-            bit, in rows alone and among others.
+            Features, if the rule was fitted to features. The threshold of a row does not depend on other
+            rows.
 
         Returns
         -------
@@ -148,16 +148,16 @@ class Rule:
         Raises
         ------
         ValueError
-            If scores are not valid, of another number of labels, infinite where a linear model looks at them,
-            or features are missing or not wanted.
+            If scores are invalid, have another number of labels, or are infinite where a linear model reads
+            them; if features are missing or unexpected.
         """
         if y_score is None:
-            raise InputError("y_score", "no scores to apply a rule to")
+            raise InputError("y_score", "missing; a rule is applied to scores")
         unlisted, kind = self.unlisted, self.decision.kind
-        most = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
+        limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
-        rows = ranking_rows("y_score", y_score, n_labels, n_labels, unlisted, most, ordered)
-        own = self._of_features(features, rows.n_rows)
+        rows = ranking_rows("y_score", y_score, n_labels, n_labels, unlisted, limit, ordered)
+        thresholds = self._row_thresholds(features, rows.n_rows)
         ptr, labels = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         start = 0
         for ranking in rows.blocks():
@@ -165,7 +165,7 @@ class Rule:
             if kind == "features":
                 if ranking.scores is None:
                     raise InputError("y_score", "thresholds need scores; this list has none")
-                cut = cut_rows(ranking, own[start:stop], unlisted)
+                cut = cut_rows(ranking, thresholds[start:stop], unlisted)
                 chosen = Chosen(cut, ranking.ptr, ranking.labels)
             else:
                 refuse_infinite(self.decision, ranking, self.n_labels, unlisted, start)
@@ -176,7 +176,7 @@ class Rule:
             ptr.append(ptr[-1][-1] + ends)
             labels.append(heads)
             start = stop
-        from scipy.sparse import csr_array  # costs start-up time that few need
+        from scipy.sparse import csr_array  # imported here to keep start-up fast
 
         joined = np.concatenate(labels)
         entries = np.ones(joined.size, np.bool_), joined, np.concatenate(ptr)
@@ -184,14 +184,14 @@ class Rule:
         found.sort_indices()
         return found
 
-    def _of_features(self, features: Any, n_rows: int) -> Floats:
-        """Return the thresholds of rows from features; none where the rule does not ask for any."""
+    def _row_thresholds(self, features: Any, n_rows: int) -> Floats:
+        """Return the thresholds of rows from features; empty if the rule does not use features."""
         if self.decision.kind != "features":
             if features is not None:
-                raise InputError("features", f"the rule does not depend on features: {self}")
+                raise InputError("features", f"the rule does not use features: {self}")
             return np.empty(0)
         if features is None:
-            raise InputError("features", f"the rule depends on features: {self}")
+            raise InputError("features", f"required by the rule: {self}")
         given = check_features(features, n_rows)
         weights = self.decision.numbers
         if given.shape[1] != weights.size - 1:
@@ -199,17 +199,17 @@ class Rule:
         return linear_values(weights, given)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the rule: to a temporary name first, then renamed; no pickle.
+        """Save the rule to an .npz archive (no pickle), which replaces the file when it is complete.
 
         Parameters
         ----------
         path : path
-            File to write or replace, an .npz archive.
+            File to write.
 
         Raises
         ------
         OSError
-            If it cannot be written; an old file is then untouched.
+            If it cannot be written; an existing file is then kept.
         """
         parts, numbers = as_parts(self.decision)
         meta = {
@@ -236,14 +236,14 @@ class Rule:
         OSError
             If the file cannot be read.
         ValueError
-            If it is not such a file, is damaged, or is of another version.
+            If it is not such a file, is damaged, or has another version.
         """
         meta, arrays = load_state(Path(path), RULE)
         with naming_damage(Path(path), RULE):
             decision = from_parts(meta["decision"], arrays["numbers"])
             names = meta["label_names"]
             if not (names is None or isinstance(names, list)):
-                raise ValueError("no list of names")
+                raise ValueError("label_names is not a list")
             names = None if names is None else tuple(names)
             found = cls(meta["rule"], meta["measure"], meta["n_labels"], decision, names)
             wrong = found._misfit()
@@ -252,34 +252,34 @@ class Rule:
             return found
 
     def _misfit(self) -> str | None:
-        """Return what in a file cannot be of one rule, or None."""
+        """Return why the fields do not form a rule, or None."""
         rule, measure, n_labels, kind = self.rule, self.measure, self.n_labels, self.decision.kind
         names, size = self.label_names, self.decision.numbers.size
         if not isinstance(rule, str) or rule not in KINDS:
-            return "no rule"
+            return "unknown rule"
         if measure not in (MEASURES[rule] or (None,)):
-            return f"{rule} tuned to another measure"
+            return f"rule {rule} with another measure"
         if type(n_labels) is not int or not 1 <= n_labels <= MOST_LABELS:
-            return "no number of labels"
+            return "invalid n_labels"
         if kind not in KINDS[rule]:
-            return f"{rule} that decides by {kind}"
+            return f"rule {rule} with a decision by {kind}"
         if (kind == "labels" and size != n_labels) or (kind == "rows" and size - 1 > n_labels):
             return f"{size} numbers for {n_labels} labels"
         if names is not None:
             named = all(isinstance(name, str) for name in names)
             if not named or len(names) != n_labels or len(set(names)) != n_labels:
-                return f"no names of {n_labels} labels"
+                return f"label_names are not {n_labels} distinct names"
         return None
 
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
-    """Return what a file holds of a decision: plain JSON values and an array."""
+    """Return a decision as JSON values and an array, to be saved."""
     value = None if math.isnan(decision.value) else str(decision.value)
     return [decision.kind, value, decision.text], decision.numbers
 
 
 def from_parts(parts: list[Any], numbers: Any) -> Decision:
-    """Return a decision from what a file holds of it, or refuse what cannot be one."""
+    """Return a decision from saved values; refuse invalid ones."""
     kind, value, text = parts
     number = math.nan if value is None else float(value)
     fits = numbers.dtype == np.float64 and numbers.ndim == 1 and not np.isnan(numbers).any()
@@ -297,5 +297,5 @@ def from_parts(parts: list[Any], numbers: Any) -> Decision:
             numbers.size > 0 if kind == "labels" else numbers.size > 1 and bool(np.isfinite(numbers).all())
         )
     if not fits:
-        raise ValueError("no decision")
+        raise ValueError("invalid decision")
     return Decision(kind, number, numbers, text)

@@ -1,4 +1,4 @@
-"""Listed cells of some rows, gathered piece by piece, for sweeps over all of them."""
+"""Listed entries of the rows that a rule is fitted to, collected batch by batch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from xmleval.view.view import View
 
 
 class Pool(NamedTuple):
-    """All cells: those of a row next to one another, best first where they were to be in order.
+    """All entries, row by row, and best first within a row if ``ordered``.
 
-    ranking : their labels and scores (None where no row has any)
+    ranking : their labels and scores
     relevant : bool (s,); n_relevant : int64 (m,) and n_true : int64 (n_labels,), listed or not
-    floor : cells at or below this score stand level with labels that are not listed, or below them
-    level : the floor as it was given, before it was rounded to the type of the scores
+    floor : score of unlisted labels, rounded to the type of the scores; no threshold is below it
+    exact_floor : the same before rounding
     """
 
     ranking: Ranking
@@ -29,27 +29,27 @@ class Pool(NamedTuple):
     n_relevant: Ints
     n_true: Ints
     floor: float
-    level: float
+    exact_floor: float
 
     @property
     def rows(self) -> Ints:
-        """The row of each cell."""
+        """Row of each entry."""
         return np.repeat(np.arange(self.n_relevant.size), np.diff(self.ranking.ptr))
 
 
-class Cells:
-    """Cells as they come in.
+class Entries:
+    """Entries collected so far.
 
     Parameters
     ----------
     n_labels : int
         Number of labels.
     unlisted : float or None
-        Score of the labels that are not listed.
+        Score of unlisted labels; None below all.
     ordered : bool
-        Whether the order within a row is needed.
+        Whether rows must be sorted, best first.
     scored : bool
-        Whether scores are needed, and not only their order.
+        Whether scores are required, not only their order.
     """
 
     def __init__(self, n_labels: int, unlisted: float | None, *, ordered: bool, scored: bool) -> None:
@@ -67,22 +67,14 @@ class Cells:
         self._relevant: list[Bools] = []
 
     def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Take some rows.
-
-        Parameters
-        ----------
-        y_true, y_score : as for `xmleval.evaluate`
-            Relevant labels and scores; lists are lists of label ids, or of (id, score) pairs.
-        y_pred : None
-            There are no sets yet.
-        """
+        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
         truth = set_rows("y_true", y_true, self.n_labels)
-        self.take(truth, y_score, self.n_labels)
+        self.add(truth, y_score, self.n_labels)
 
-    def take(self, truth: Any, y_score: Any, n_labels: int | None) -> None:
-        """Take rows whose truth is coerced already; ``n_labels`` as the caller gave it."""
+    def add(self, truth: Any, y_score: Any, n_labels: int | None) -> None:
+        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
         if y_score is None:
-            raise InputError("y_score", "no scores to tune a rule on")
+            raise InputError("y_score", "missing; a rule is fitted to scores")
         scores = ranking_rows("y_score", y_score, n_labels, self.n_labels, self.unlisted, None, self.ordered)
         if scores.n_rows != truth.n_rows:
             raise InputError("y_score", f"{scores.n_rows} rows do not match the {truth.n_rows} of y_true")
@@ -111,7 +103,7 @@ class Cells:
         count_entries(block.truth.labels, self._n_true)
 
     def pool(self) -> Pool:
-        """Return all cells."""
+        """Return all entries."""
         none: Any = [np.empty(0, np.int32)]
         sizes = np.concatenate([np.empty(0, np.int64), *self._sizes])
         scores = np.concatenate([np.empty(0, np.float32), *self._scores])
