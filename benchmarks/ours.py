@@ -45,7 +45,7 @@ def stored_scores(workload: Workload) -> dict[str, Any]:
     return _given(workload, y_score=(workload.labels, workload.scores))
 
 
-def cell_scores(workload: Workload) -> dict[str, Any]:
+def dense_scores(workload: Workload) -> dict[str, Any]:
     """A dense matrix with a score for every cell."""
     return _given(workload, y_score=workload.scores)
 

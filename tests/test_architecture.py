@@ -62,7 +62,7 @@ GRAPH = {
         " thresholds.linear thresholds.rule"
     ),
     "report": "version records conventions spec results",
-    "evaluator": "conventions files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": "files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
@@ -70,8 +70,8 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message conventions files input.errors budget input.csr input.sets"
-        " propensity input view metrics spec thresholds.linear thresholds.rule thresholds report"
-        " evaluator statistics demo"
+        " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
+        " report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",

@@ -131,11 +131,14 @@ def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("Y_test", "scores_pecos", "Y_train"):
         sp.save_npz(folder / f"{name}.npz", sp.csr_array(np.eye(4, dtype=np.float32)))
     monkeypatch.setenv("XMLEVAL_DATA", str(tmp_path))
-    first, words = startup.FIRST_CALL, startup.on_bibtex(tmp_path)  # of one measure, which compiles little
-    call = first.replace("inverse_propensity=np.ones(9)", "metrics='p@1'")
-    assert call != first
-    monkeypatch.setattr(startup, "FIRST_CALL", call)
-    monkeypatch.setattr(startup, "on_bibtex", lambda data: [*words, "--metrics", "p@1"])
+    cases = startup.cases()
+    call = startup.FIRST_CALL.replace("inverse_propensity=np.ones(9)", "metrics='p@1'")  # compiles little
+    assert call != startup.FIRST_CALL
+    for name, case in cases.items():
+        words = [call if word == startup.FIRST_CALL else word for word in case.words]
+        more = ["--metrics", "p@1"] if "bibtex" in name else []
+        cases[name] = case._replace(words=[*words, *more])
+    monkeypatch.setattr(startup, "cases", lambda: cases)
     found = results(tmp_path, "startup")
     assert len(found["seconds"]) == 8
     assert all(value > 0 for value in found["seconds"].values())
