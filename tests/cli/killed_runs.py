@@ -15,7 +15,7 @@ from typing import Any
 from xmleval.cli import checkpoint, main, running
 from xmleval.evaluator import Evaluator
 
-MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (Evaluator, "_spill_held"))
+MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (Evaluator, "as_saved"))
 running.LEAST_MEMORY = 1
 
 

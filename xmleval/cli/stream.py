@@ -151,7 +151,6 @@ def read_sets(
 ) -> int:
     """Hand over relevant labels as they are read, and return how many rows there are."""
     reader = RowReader(name, pieces, n_bytes, n_labels)
-    refuse_many_labels(name, n_labels)
     try:
         while n := reader.ready():
             with naming_rows({argument: reader}, reader.n_taken):
@@ -163,6 +162,7 @@ def read_sets(
 
 def count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
     """Return how many rows have each label, and how many rows there are."""
+    refuse_many_labels(name, n_labels)
     counts = np.zeros(n_labels, np.int64)
 
     def take(rows: Source[Truth]) -> None:
