@@ -1,1 +1,1 @@
-"""Helpers of the repository, not part of the package."""
+"""Scripts of the repository, not part of the package."""

@@ -1,13 +1,13 @@
-"""Keep the documentation current: write its tables and the output of its shell examples, or list commands.
+"""Update tables and outputs of shell examples in the documentation, or list its commands.
 
 python scripts/readme.py write              rewrite tables and outputs
 python scripts/readme.py command test       print the first command that installs and tests
 python scripts/readme.py command demo       print the first command that installs and runs
-python scripts/readme.py shell              print every xmleval command of the examples, one a line
+python scripts/readme.py shell              print the xmleval commands of all examples
 
-A table stands between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. Lines of a
-`console` block that start with `$ ` are run, and what they print is written below them. Lines of a `sh` block
-that start with `xmleval ` are run, too, but what they print is not shown.
+Tables are between `<!-- NAME: written by scripts/readme.py -->` and `<!-- end of NAME -->`. In `console`
+blocks, lines that start with `$ ` are run and followed by their output; in `sh` blocks, lines that start with
+`xmleval ` are run without showing output.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def measures_table() -> str:
-    """Return names and formulas of the measures."""
+    """Return the names and formulas of all measures."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
     from xmleval.report.tables import ARROWS
@@ -62,7 +62,7 @@ def measures_table() -> str:
 
 
 def records_table() -> str:
-    """Return what the records of the measures say."""
+    """Return the table of all measures."""
     from xmleval.cli.metrics import name_of, range_of
     from xmleval.metrics import TABLE
     from xmleval.report.tables import ARROWS
@@ -78,7 +78,7 @@ def records_table() -> str:
 
 
 def formats_table() -> str:
-    """Return what the records of the file formats say."""
+    """Return the table of file formats."""
     from xmleval.input.formats.registry import FORMATS
 
     rows = []
@@ -90,14 +90,14 @@ def formats_table() -> str:
 
 
 def speed_table() -> str:
-    """Return a few lines of what the benchmark runner measured last."""
+    """Return the short table of the latest benchmark results."""
     from benchmarks.tables import read_results, short_table
 
     return short_table(read_results(RESULTS)["comparison"])
 
 
 def benchmark_tables() -> str:
-    """Return the tables and the plot that the benchmark runner wrote last."""
+    """Return the tables and the plot of the latest benchmark results."""
     text = (RESULTS / "tables.md").read_text(encoding="utf-8").strip()
     drawn = "Seconds over stored scores and over labels, on logarithmic axes"
     return f"{text}\n\n![{drawn}](results/growth.svg)"
@@ -113,7 +113,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def with_tables(text: str) -> str:
-    """Return a text with its tables written anew."""
+    """Return a text with updated tables."""
     for name, write in TABLES.items():
         begin, end = f"<!-- {name}: written by scripts/readme.py -->", f"<!-- end of {name} -->"
         if begin in text:
@@ -123,7 +123,7 @@ def with_tables(text: str) -> str:
 
 
 def with_outputs(text: str) -> str:
-    """Return a text with its examples run, and the output of its console blocks written anew."""
+    """Run the examples of a text, and return it with updated outputs."""
     with tempfile.TemporaryDirectory() as name:
         work, programs = Path(name, "work"), Path(name, "programs")
         work.mkdir()
@@ -139,7 +139,7 @@ def with_outputs(text: str) -> str:
 
 
 def output(command: str, work: Path, programs: Path) -> str:
-    """Return what a command prints on standard output; it must succeed and say nothing else."""
+    """Return the standard output of a command, which must succeed without other output."""
     found = {name: os.environ.get(name) for name in ("PATH", "PYTHONPATH")}
     first = {"PATH": str(programs), "PYTHONPATH": str(ROOT)}
     paths = {name: os.pathsep.join(filter(None, [first[name], found[name]])) for name in first}
@@ -153,7 +153,7 @@ def output(command: str, work: Path, programs: Path) -> str:
 
 
 def commands_of(block: re.Match[str]) -> list[str]:
-    """Return the commands of a block of examples that are run."""
+    """Return the commands of a block that are run."""
     prompt = PROMPT[block[1]]
     return [
         line.removeprefix(prompt) for line in block[2].splitlines() if line.startswith(f"{prompt}xmleval ")

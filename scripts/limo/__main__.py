@@ -24,8 +24,8 @@ from scripts.limo.records import (
     OWN,
     READING,
     SETS,
-    Cells,
     Record,
+    Results,
     select,
     title,
     to_csv,
@@ -45,40 +45,41 @@ WORKERS = 2
 OWNS = dict.fromkeys(SETS, OWN)
 SETTINGS = """
 LIMO: averaged weights, eta = 0.01, 10 epochs of instances times rounded label cardinality, instances and
-labels drawn by weight R (l - R) and C (m - C), no intercept. LIMO-label: label-wise margins (pairs of
+labels drawn with weights R (l - R) and C (m - C), no intercept. LIMO-label: label-wise margins (pairs of
 labels) only; LIMO-inst: instance-wise margins (pairs of instances) only. Both leave out the half of a step
-whose lambda is 0; to the letter, algorithm 1 takes it all the same, and it shrinks weights: that is the
+whose lambda is 0; read literally, algorithm 1 takes that half step, which shrinks weights: this is the
 variant `both halves`. Rules are fitted to scores of training instances: t(x) is a linear model of the row's
-own sorted scores, t_j is one threshold for each label; both are tuned to Hamming loss where that is shown,
-otherwise t(x) to F1 samples and t_j to F1 macro. Ties of scores count half in AUC. Variants: 100 epochs; the
-last iterate, not the average; instances drawn alike and labels by them; a constant feature; both halves;
-rules fitted to held-out scores, which models of other folds (of 3) give training instances. `best t_j` is
-tuned to the test data: no other t_j can do better.
+sorted scores, t_j is one threshold per label; both are tuned to Hamming loss where that is shown, otherwise
+t(x) to F1 samples and t_j to F1 macro. Ties count half in AUC. Variants: 100 epochs; the last iterate instead
+of the average; uniform sampling of instances, and of labels among theirs; a constant feature; both halves;
+rules fitted to held-out scores (3-fold cross-validation). `best t_j` is tuned to the test data: no other t_j
+can be better.
 """
-RIVALS = """
-Features are divided by their largest absolute value among training instances. BR-SVM: a linear SVM with
-intercept for each label, squared hinge loss, C = 1. ML-kNN: k = 10, s = 1. GFM: sets of largest expected
-F1 from the sets of 10 neighbours; it has no scores. The own threshold of BR-SVM is 0, that of ML-kNN 0.5.
+BASELINES = """
+Features are divided by their largest absolute training value. BR-SVM: a linear SVM with intercept per label,
+squared hinge loss, C = 1. ML-kNN: k = 10, s = 1. GFM: sets of largest expected F1 from the sets of 10
+neighbours; it has no scores. The own threshold of BR-SVM is 0, that of ML-kNN 0.5.
 """
 HELD = """## Average ranks on measures of sets
 
-Rules fitted to scores of training instances, as stated; to held-out scores of LIMO and of BR-SVM (those of
-ML-kNN leave the instance out anyhow); and, of LIMO, to held-out scores, against the own thresholds of rivals.
+Rules fitted to scores of training instances, as stated; to held-out scores of LIMO and BR-SVM (ML-kNN
+leaves the instance out anyway); and, for LIMO only, to held-out scores, against the baselines'
+own thresholds.
 
 """
-PLANE = """The paper shows its regions as a picture only. Those here are not the same, and what holds depends
-on them: see other regions.
+PLANE = """The paper shows its regions as a picture only. Those here differ, and the outcome depends on them: see
+other regions.
 
 """
 
-OTHER_READINGS = f"""Other readings: the other rule; tied scores in full credit, as AUC reads in the paper;
-ranking loss over instances whose labels have {RARE} training instances each, or more.
+OTHER_READINGS = f"""Other readings: the other rule; full credit for ties in AUC, as in the paper; ranking
+loss over instances whose labels all have at least {RARE} training instances.
 
 """
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run an experiment and write what it found; return the exit code."""
+    """Run an experiment and write the results; return the exit code."""
     options = parse(arguments)
     try:
         options.output.mkdir(parents=True, exist_ok=True)
@@ -92,15 +93,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Return the options."""
+    """Parse the options."""
     parser = argparse.ArgumentParser(prog="python -m scripts.limo", description=benchmark.__doc__)
     experiments = parser.add_subparsers(dest="experiment", required=True)
     for name, module in (("synthetic", synthetic), ("benchmark", benchmark)):
         about = str(module.__doc__)
         own = experiments.add_parser(name, help=about, description=about)
-        own.add_argument("--output", type=Path, default=Path("limo"), help="folder of results (limo)")
+        own.add_argument("--output", type=Path, default=Path("limo"), help="folder for results (limo)")
         own.add_argument("--repetitions", type=int, default=10, help="random splits (10)")
-        own.add_argument("--seed", type=int, default=0, help="seed of everything (0)")
+        own.add_argument("--seed", type=int, default=0, help="random seed (0)")
         if module is benchmark:
             own.add_argument(
                 "--variants", nargs="*", choices=VARIANTS, default=VARIANTS, metavar="NAME",
@@ -125,8 +126,8 @@ def run_synthetic(options: argparse.Namespace) -> list[Path]:
     regions = synthetic.label_points(points).toarray()
     readings = [{m: rule if m in SETS else "" for m in MEASURES} for rule in (BY_ROW, BY_LABEL)]
     both = [select(records, reading=reading) for reading in readings]
-    cells = select(records)
-    verdicts = judge(cells)
+    results = select(records)
+    verdicts = judge(results)
     others = {name: synthetic.run_synthetic(options.repetitions, options.seed, name, ())
               for name in synthetic.REGIONS if name != synthetic.NAME}  # fmt: skip
     text = f"# LIMO on synthetic data\n\n{options.repetitions} repetitions, seed {options.seed}; "
@@ -138,7 +139,7 @@ def run_synthetic(options: argparse.Namespace) -> list[Path]:
     text += variants_section(records, [synthetic.NAME], VARIANTS)
     every = [*records, *(record for own in others.values() for record in own)]
     return [
-        *write(options, every, text, to_json(cells, verdicts, {})),
+        *write(options, every, text, to_json(results, verdicts, {})),
         *draw_relative(
             options.output,
             [relative_values(shown, synthetic.NAME) for shown in both],
@@ -159,10 +160,10 @@ def run_benchmark(options: argparse.Namespace) -> list[Path]:
         if repetition == 0:
             gaps[data] = outcome.difference
         print(f"{time.monotonic() - start:.0f} s: {data} {repetition + 1}", file=sys.stderr)
-    cells = select(records)
-    verdicts, ranks = judge(cells), average_ranks(cells)
+    results = select(records)
+    verdicts, ranks = judge(results), average_ranks(results)
     text = f"# LIMO on real data\n\n{options.repetitions} random splits 70/30, seed {options.seed}; "
-    text += f"lambda = 1.{SETTINGS}{RIVALS}\n## Average ranks\n\n{ranks_table(ranks)}\n"
+    text += f"lambda = 1.{SETTINGS}{BASELINES}\n## Average ranks\n\n{ranks_table(ranks)}\n"
     text += f"## Claims\n\n{CRITERIA}\n{verdicts_table(verdicts)}\n"
     if HELD_OUT in options.variants:
         text += sets_section(records)
@@ -170,7 +171,7 @@ def run_benchmark(options: argparse.Namespace) -> list[Path]:
     others |= {name: FULL_TIES for name in MEASURES if name.startswith("auc")}
     others["ranking_loss"] = COMMON
     for data in benchmark.DATA_SETS:
-        text += f"## {data}\n\n{values_table(cells, data)}\n"
+        text += f"## {data}\n\n{values_table(results, data)}\n"
         text += OTHER_READINGS
         text += f"{values_table(select(records, reading={**READING, **others}), data, others)}\n"
         own = select(records, reading=OWNS)
@@ -180,39 +181,39 @@ def run_benchmark(options: argparse.Namespace) -> list[Path]:
             text += f"Held-out thresholds:\n\n{values_table(select(records, HELD_OUT), data, held)}\n"
     text += variants_section(records, benchmark.DATA_SETS, options.variants)
     text += "## Against scikit-learn\n\n"
-    text += f"Largest difference of any value of the first split (at most {TOLERANCE:g} is let pass):\n\n"
+    text += f"Largest difference of any value on the first split (tolerance {TOLERANCE:g}):\n\n"
     text += "".join(f"- {data}: {gaps[data]:.1e}\n" for data in benchmark.DATA_SETS)
     return [
-        *write(options, records, text, to_json(cells, verdicts, {"differences": gaps})),
+        *write(options, records, text, to_json(results, verdicts, {"differences": gaps})),
         *draw_ranks(options.output, ranks, {m: title(m, READING[m]) for m in MEASURES}),
     ]
 
 
 def sets_section(records: list[Record]) -> str:
-    """Return average ranks on measures of sets, with thresholds that do as well by rivals as by LIMO."""
+    """Return average ranks on measures of sets for fitted, held-out and own thresholds."""
     held = select(records, HELD_OUT)
     by_setting = {
         "as stated": select(records),
         "held out": held,
-        "rivals' own": held | select(records, reading=OWNS),
+        "baselines' own": held | select(records, reading=OWNS),
     }
     return f"{HELD}{sets_table({name: average_ranks(own) for name, own in by_setting.items()})}\n"
 
 
 def regions_section(by_regions: Mapping[str, list[Record]]) -> str:
-    """Return which claims hold where the regions are others, and their values."""
-    cells = {name: select(records) for name, records in by_regions.items()}
-    text = "## Other regions\n\nHow far each quadrant reaches past the axes, in width and in height:\n\n"
-    for name in cells:
+    """Return the claims that hold for other regions, and the values."""
+    results = {name: select(records) for name, records in by_regions.items()}
+    text = "## Other regions\n\nHow far each quadrant extends past the axes, in width and height:\n\n"
+    for name in results:
         text += f"- {name}: {', '.join(f'{a:g} and {b:g}' for a, b in synthetic.REGIONS[name])}\n"
-    text += f"\n{variants_table({name: judge(own) for name, own in cells.items()})}\n"
-    for name, own in list(cells.items())[1:]:
+    text += f"\n{variants_table({name: judge(own) for name, own in results.items()})}\n"
+    for name, own in list(results.items())[1:]:
         text += f"{name}:\n\n{values_table(own, name)}\n"
     return text
 
 
 def variants_section(records: list[Record], data_sets: Sequence[str], variants: Sequence[str]) -> str:
-    """Return which claims hold under variants, and the values of LIMO."""
+    """Return the claims that hold for variants, and the values of LIMO."""
     varied = {name: select(records, name) for name in ("", *variants)}
     text = "## Variants\n\n"
     text += f"{variants_table({name or 'as stated': judge(own) for name, own in varied.items()})}\n"
@@ -225,13 +226,13 @@ def variants_section(records: list[Record], data_sets: Sequence[str], variants: 
     return text
 
 
-def limo_only(cells: Cells) -> Cells:
+def limo_only(results: Results) -> Results:
     """Return the values of LIMO with both margins and with one."""
-    return {key: values for key, values in cells.items() if key[1] in LEARNERS}
+    return {key: values for key, values in results.items() if key[1] in LEARNERS}
 
 
 def write(options: argparse.Namespace, records: list[Record], text: str, summary: str) -> list[Path]:
-    """Write all values, the report and the summary."""
+    """Write values, report and summary."""
     folder, name = options.output, options.experiment
     contents = {f"{name}.csv": to_csv(records), f"{name}.md": text, f"{name}.json": summary}
     for file, content in contents.items():

@@ -1,4 +1,4 @@
-"""LIMO and its rivals on five real data sets: random splits, eleven measures, ranks."""
+"""LIMO and its baselines on five real data sets: random splits, eleven measures, ranks."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from scripts.limo.baselines import find_neighbours, gfm_sets, mlknn_scores, svm_scores
 from scripts.limo.evaluation import Scores, Sets, Values, evaluate_scores, evaluate_sets
 from scripts.limo.independent import largest_difference
 from scripts.limo.records import Record
-from scripts.limo.rivals import find_neighbours, gfm_sets, mlknn_scores, svm_scores
 from scripts.limo.variants import HELD_OUT, LEARNERS, VARIANTS, Split, hold_out, limo_scores
 
 DATA_SETS = ("cal500", "enron", "medical", "corel5k", "bibtex")
-RIVALS = ("BR-SVM", "ML-kNN", "GFM")
-METHODS = (*LEARNERS, *RIVALS)
+BASELINES = ("BR-SVM", "ML-kNN", "GFM")
+METHODS = (*LEARNERS, *BASELINES)
 TRAIN_SHARE = 0.7
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Outcome(NamedTuple):
-    """Records of one split, and by how much they differ from scikit-learn's (NaN where not compared)."""
+    """Records of one split, and their largest difference from scikit-learn (NaN if not compared)."""
 
     records: list[Record]
     difference: float
 
 
 def read_data(folder: Path, name: str) -> tuple[Any, Any]:
-    """Return features and labels of all instances, those of ``X_train.npz`` first, as CSR."""
+    """Return features and labels of all instances as CSR, the training files first."""
     parts = [
         [scipy.sparse.load_npz(folder / name / f"{side}_{part}.npz") for part in ("train", "test")]
         for side in "XY"
@@ -46,7 +46,7 @@ def read_data(folder: Path, name: str) -> tuple[Any, Any]:
 
 
 def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
-    """Return a random split of all instances."""
+    """Return a random split, with features scaled by their largest training value."""
     rng = np.random.default_rng([seed, repetition])
     order = rng.permutation(x.shape[0])
     n_train = round(TRAIN_SHARE * x.shape[0])
@@ -58,7 +58,7 @@ def split_data(x: Any, y: Any, seed: int, repetition: int) -> Split:
 
 
 def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values, Sets]]:
-    """Yield every method with its test scores, if it has any, its values and its sets."""
+    """Yield each method with its scores (None if it has none), values and sets."""
     near = find_neighbours(split.x_train, split.x_test)
     scores = {name: limo_scores(split, *lams) for name, lams in LEARNERS.items()}
     train, test = svm_scores(split.x_train, split.y_train, split.x_train, split.x_test)
@@ -70,10 +70,10 @@ def evaluate_methods(split: Split) -> Iterator[tuple[str, Scores | None, Values,
 
 
 def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Sequence[str]) -> Outcome:
-    """Return what all methods, and variants of them, reach on one split.
+    """Return the values of all methods and variants on one split.
 
-    Values of the first repetition are held to scikit-learn's. Held-out scores are what LIMO and BR-SVM lack:
-    those of ML-kNN leave the instance out as they are.
+    Values of the first repetition are compared with scikit-learn. Only LIMO and BR-SVM need held-out scores,
+    because ML-kNN leaves the scored instance out.
     """
     split = split_data(*read_data(folder, name), seed, repetition)
     records: list[Record] = []
@@ -87,8 +87,8 @@ def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Seq
         record(method, "", values)
         if method == "BR-SVM" and scores is not None and HELD_OUT in variants:
             train = hold_out(split, lambda x, y, other: svm_scores(x, y, other)[0])
-            fairer = scores._replace(train=train)
-            record(method, HELD_OUT, evaluate_scores(split.y_train, split.y_test, fairer)[0])
+            held_out = scores._replace(train=train)
+            record(method, HELD_OUT, evaluate_scores(split.y_train, split.y_test, held_out)[0])
         if repetition == 0:
             found = largest_difference(split.y_test, scores and scores.test, values, sets)
             difference = max(difference, found)
@@ -102,25 +102,25 @@ def run_split(folder: Path, name: str, seed: int, repetition: int, variants: Seq
 def run_benchmark(
     folder: Path, repetitions: int, seed: int, workers: int, variants: Sequence[str] = VARIANTS
 ) -> Iterator[tuple[str, int, Outcome]]:
-    """Yield data set, repetition and outcome as they are done, the slowest data sets first.
+    """Yield data set, repetition and outcome, the slowest data sets first.
 
-    Workers are spawned, so that none inherits threads, and use one thread each.
+    Workers are spawned, so that they inherit no threads, and use one thread each.
     """
     jobs = [(name, repetition) for name in reversed(DATA_SETS) for repetition in range(repetitions)]
     for name in DATA_SETS:
-        read_data(folder, name)  # a missing file is found before any work is done
+        read_data(folder, name)  # fail early if a file is missing
     with one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         futures = {job: pool.submit(run_split, folder, job[0], seed, job[1], variants) for job in jobs}
         try:
             for (name, repetition), future in futures.items():
                 yield name, repetition, future.result()
         finally:
-            pool.shutdown(cancel_futures=True)  # whoever stops early does not wait for the rest
+            pool.shutdown(cancel_futures=True)  # do not wait for the rest after an error
 
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Let processes that start meanwhile use one thread: libraries read this when they are loaded."""
+    """Set environment variables so that processes started meanwhile use one thread."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ |= dict.fromkeys(THREADS, "1")
     try:

@@ -1,4 +1,4 @@
-"""From scores to the eleven measures, all by `xmleval`, with rules that are fitted to training data only."""
+"""The eleven measures, by `xmleval`, with decision rules fitted to training data only."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from scripts.limo.records import BEST, BY_LABEL, BY_ROW, COMMON, FULL_TIES, MEAS
 from xmleval.records import Bools, Floats
 from xmleval.thresholds import fit
 
-# rule, and what it is tuned to for Hamming loss and for the F1 measures
+# rule, and the measure it is tuned to for Hamming loss and for the F1 measures
 RULES = {BY_ROW: ("row", "hamming_loss", "f1.samples"), BY_LABEL: ("label", "hamming_loss", "f1.macro")}
-RARE = 10  # training instances
+RARE = 10  # labels with fewer training instances are rare
 PLAIN = [name for name in MEASURES if name not in SETS]
 AUCS = [name for name in PLAIN if name.startswith("auc")]
 
 
 class Scores(NamedTuple):
-    """Scores of training instances, to fit rules to, and of test instances; float64 (m, l), (n, l).
-
-    ``own`` is the threshold that the method comes with, if any.
-    """
+    """Training and test scores, float64 (m, l) and (n, l), and the method's own threshold, if any."""
 
     train: Floats
     test: Floats
@@ -31,11 +28,11 @@ class Scores(NamedTuple):
 
 
 Values = dict[tuple[str, str], float]  # by measure and reading
-Sets = dict[tuple[str, str], Any]  # predicted sets that a measure saw, likewise
+Sets = dict[tuple[str, str], Any]  # predicted sets, likewise
 
 
 def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, Sets]:
-    """Evaluate scores, and the sets that both rules make of them.
+    """Evaluate scores, and the sets that both rules predict from them.
 
     Parameters
     ----------
@@ -47,8 +44,7 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
     Returns
     -------
     tuple of dict, dict
-        Values, and sets, by measure and reading: the rule of a measure of sets, otherwise empty, or how ties
-        count.
+        Values, and sets, by measure and reading: the rule for measures of sets, otherwise a convention or "".
     """
     report = xmleval.evaluate(y_test, scores.test, metrics=PLAIN, threads=1)
     values: Values = {(name, ""): report[name] for name in PLAIN}
@@ -78,14 +74,14 @@ def evaluate_scores(y_train: Any, y_test: Any, scores: Scores) -> tuple[Values, 
 
 
 def has_rare_label(y_train: Any, y_test: Any) -> Bools:
-    """Tell of each test instance whether it has a label with few training instances."""
+    """Return whether each test instance has a rare label."""
     counts = np.asarray((scipy.sparse.csr_array(y_train) != 0).sum(axis=0)).ravel()
     found: Bools = scipy.sparse.csr_array(y_test) @ (counts < RARE) > 0
     return found
 
 
 def evaluate_sets(y_test: Any, y_pred: Any) -> tuple[Values, Sets]:
-    """Evaluate sets that no rule made: they count the same under all, and as the method's own.
+    """Evaluate sets that do not come from a rule, under all rules alike.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Figures: dots for learners, a line for each measure."""
+"""Figures: a line of dots per measure, a dot per method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from xmleval.records import Floats
 
-# colours that colour-blind readers tell apart (Okabe & Ito), and shapes for those who print in grey
+# colours for colour-blind readers (Okabe & Ito), and shapes for grey prints
 LOOKS = {
     "LIMO": ("#000000", "o"),
     "LIMO-label": ("#0072b2", ">"),
@@ -31,7 +31,7 @@ STYLE = {
 
 
 def draw_dots(axes: Any, values: Mapping[tuple[str, str], float], measures: Mapping[str, str]) -> None:
-    """Draw one line of dots for each measure, the first on top; measures go by name to the title shown."""
+    """Draw a line of dots per measure, the first on top; ``measures`` maps names to titles."""
     for place, measure in enumerate(measures):
         axes.axhline(place, color="#dddddd", linewidth=0.8, zorder=0)
         points: dict[float, list[str]] = {}
@@ -39,7 +39,7 @@ def draw_dots(axes: Any, values: Mapping[tuple[str, str], float], measures: Mapp
             if (measure, method) in values:
                 points.setdefault(round(values[measure, method], 2), []).append(method)
         for x, methods in points.items():
-            for i, method in enumerate(methods):  # equal ones beside one another, not on top
+            for i, method in enumerate(methods):  # side by side if equal
                 colour, marker = LOOKS[method]
                 shift = (i - (len(methods) - 1) / 2) * 0.28
                 axes.plot(x, place + shift, marker, color=colour, markersize=6, label=method, clip_on=False)
@@ -49,7 +49,7 @@ def draw_dots(axes: Any, values: Mapping[tuple[str, str], float], measures: Mapp
 
 
 def add_legend(figure: Any, axes: Any) -> None:
-    """Name each learner once, above the axes."""
+    """Add a legend above the axes, with each method once."""
     by_name: dict[str, Any] = {}
     for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
         by_name.setdefault(name, handle)
@@ -61,7 +61,7 @@ def add_legend(figure: Any, axes: Any) -> None:
 
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:
-    """Write a figure as SVG and PNG; the same figure gives the same bytes."""
+    """Write a figure as SVG and PNG, reproducibly."""
     paths = [folder / f"{name}.svg", folder / f"{name}.png"]
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}

@@ -1,4 +1,4 @@
-"""The eleven measures once more, by scikit-learn; nothing of `xmleval` takes part."""
+"""The eleven measures by scikit-learn, independently of `xmleval`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ TOLERANCE = 1e-12
 
 
 def values_of_scores(truth: Any, scores: Any) -> dict[str, float]:
-    """Return measures of scores under their own names; truth and scores dense (n, l).
+    """Return measures of scores by name; truth and scores are dense (n, l).
 
-    scikit-learn counts instances without a pair of labels as perfect, and refuses labels of one class: both
-    are left out before. It has no one-error, which is the class of the first label of largest score.
+    Rows without a pair and labels of one class are left out first: scikit-learn counts the former as perfect
+    and refuses the latter. One-error, which it lacks, is computed from the first label of highest score.
     """
     truth = np.asarray(truth, bool)
     pairs = truth.any(axis=1) & ~truth.all(axis=1)
@@ -35,7 +35,7 @@ def values_of_scores(truth: Any, scores: Any) -> dict[str, float]:
 
 
 def value_of_sets(measure: str, truth: Any, predicted: Any) -> float:
-    """Return a measure of sets, sparse (n, l)."""
+    """Return a measure of sparse sets (n, l)."""
     y, h = (np.asarray(sets.toarray(), int) for sets in (truth, predicted))
     if measure == "hamming_loss":
         return float(metrics.hamming_loss(y, h))
@@ -48,16 +48,16 @@ def largest_difference(
     values: dict[tuple[str, str], float],
     sets: dict[tuple[str, str], Any],
 ) -> float:
-    """Return the largest difference of recorded values from scikit-learn's, relative where they exceed 1.
+    """Return the largest difference of values from scikit-learn's, relative if they exceed 1.
 
     Parameters
     ----------
     truth : sparse 0/1 matrix of shape (n, l)
         Relevant labels.
     scores : ndarray of shape (n, l) or None
-        Scores, where there are any.
+        Scores, if any.
     values, sets : dict
-        As `scripts.limo.evaluation` returns them; readings other than default ties are skipped.
+        As returned by `scripts.limo.evaluation`; other conventions for ties are skipped.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""LIMO: linear scores that make label-wise and instance-wise margins large (Wu & Zhou 2017, algorithm 1)."""
+"""LIMO: linear scores with large label-wise and instance-wise margins (Wu & Zhou 2017, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAMPLINGS = ("weighted", "uniform")
 
 
 class Weights(NamedTuple):
-    """Weights of labels in columns, float64 (d, l); scores are ``x @ weights.average``."""
+    """Weights, float64 (d, l); scores are ``x @ weights.average``."""
 
     average: Floats
     last: Floats
@@ -32,9 +32,9 @@ def fit_limo(
     idle: bool = False,
     seed: int = 0,
 ) -> Weights:
-    """Learn linear scores by stochastic descent on both margins.
+    """Learn linear scores by stochastic gradient descent on both margins.
 
-    A step draws an instance and two of its labels, u relevant and v not; where f_u - f_v < 1, w_u becomes
+    A step draws an instance, a relevant label u and an irrelevant label v; if f_u - f_v < 1, w_u becomes
     (1 - eta) w_u + eta lam1 x and w_v becomes (1 - eta) w_v - eta lam1 x. It then draws a label and two
     instances, a with the label and b without; where f(a) - f(b) < 1, w becomes
     (1 - eta) w + eta lam2 (a - b).
@@ -42,43 +42,43 @@ def fit_limo(
     Parameters
     ----------
     x : sparse matrix or array of shape (m, d)
-        Features. Scores have no constant: add a column of ones where one is wanted.
+        Features. Add a column of ones for an intercept.
     y : sparse 0/1 matrix or array of shape (m, l)
         Relevant labels.
     lam1, lam2 : float
-        Weights of label-wise margins (pairs of labels) and of instance-wise margins (pairs of instances). The
-        half of a step whose weight is 0 is left out, unless ``idle``: ``lam2=0`` is LIMO-label, ``lam1=0`` is
-        LIMO-inst.
+        Weights of label-wise margins (pairs of labels) and of instance-wise margins (pairs of instances).
+        Half steps of weight 0 are left out, unless ``idle``: ``lam2=0`` is LIMO-label, ``lam1=0`` LIMO-inst.
     eta : float
-        Step size, within 0..1 and neither.
+        Step size, strictly between 0 and 1.
     epochs : int
-        Steps over instances times rounded label cardinality, which the paper leaves open; the program
-        of its authors takes 10.
+        Number of steps divided by instances times rounded label cardinality. The paper does not give it; the
+        authors' program uses 10.
     sampling : {"weighted", "uniform"}
-        Draw instances by R (l - R) and labels by C (m - C), as the paper has it, C being a label's instances;
-        or instances alike and the label among those of instance a, as the program of its authors does.
+        Draw instances with weight R (l - R) and labels with weight C (m - C), where C counts a label's
+        instances, as in the paper; or instances uniformly, and the label among those of instance a, as in the
+        authors' program.
     idle : bool
-        Take a half whose weight is 0 all the same, as algorithm 1 reads to the letter: it adds nothing, but
-        where its margin is below 1 it shrinks the weights of the labels it draws.
+        Also take half steps of weight 0, as algorithm 1 literally says: they only shrink weights, where the
+        margin is below 1.
     seed : int
-        Seed of weights and of draws.
+        Seed of initial weights and draws.
 
     Returns
     -------
     Weights
-        The average of all iterates, which the algorithm returns, and the last of them.
+        Average of all iterates, which the algorithm returns, and last iterate.
 
     Raises
     ------
     ValueError
-        If a number is out of range or no instance or label has both kinds of cells.
+        If a number is out of range, or no instance or label has both relevant and irrelevant entries.
 
     Notes
     -----
-    A step costs as much as the drawn instances have features: weights are kept as a scale times a vector, and
-    the sum of iterates as multiples of that vector (`scripts.limo.stepping`). Only when its scale has become
-    small, at eta = 0.01 every 917 changes, are the weights of a label multiplied out. Initial weights come
-    from N(0, 1/sqrt(d)), read as a standard deviation, which is what the program of the authors does too.
+    A step takes time linear in the stored features of its instances: weights are kept as a scale times a
+    vector, and the sum of iterates as multiples of that vector (`scripts.limo.stepping`). They are multiplied
+    out only when the scale becomes small, for eta = 0.01 every 917 updates. Initial weights are drawn from
+    N(0, 1/sqrt(d)), with 1/sqrt(d) as the standard deviation, as in the authors' program.
     """
     if not 0 < eta < 1 or epochs < 1 or min(lam1, lam2) < 0 or lam1 == lam2 == 0:
         raise ValueError(f"eta={eta}, epochs={epochs}, lam1={lam1}, lam2={lam2}: not a step size and weights")
@@ -90,7 +90,7 @@ def fit_limo(
     weighted = sampling == "weighted"
     relevant, holders = members(truth, weighted), members(scipy.sparse.csr_array(truth.T), weighted)
     if relevant.drawn[-1] == 0 or holders.drawn[-1] == 0:
-        raise ValueError("no instance, or no label, has both relevant and irrelevant cells")
+        raise ValueError("no instance, or no label, has both relevant and irrelevant entries")
     (n_rows, dim), n_labels = features.shape, truth.shape[1]
     n_steps = epochs * n_rows * max(round(truth.nnz / n_rows), 1)
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def fit_limo(
 
 
 def members(groups: Any, weighted: bool) -> Members:
-    """Return the ids of each row of a CSR pattern, drawn by its number of pairs with other ids, or alike."""
+    """Return the ids of each row of a CSR pattern, weighted by pairs with other ids or uniformly."""
     groups.sort_indices()
     sizes: Ints = np.diff(groups.indptr).astype(np.int64)
     weights = sizes * (groups.shape[1] - sizes) if weighted else np.ones_like(sizes)

@@ -1,4 +1,4 @@
-"""What an experiment records: one value of one measure of one learner on one split."""
+"""Records of an experiment: one value of one measure of one method on one split."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MEASURES = GROUPS["wu2017"]
 SETS = tuple(name for name in MEASURES if "sets" in parse_spec(name).needs)
 BY_ROW, BY_LABEL = "t(x)", "t_j"
 FULL_TIES = "ties full"
-COMMON = "common labels"  # over instances without a label that few training instances have
-OWN = "own threshold"  # what a method itself predicts: the class of its SVM, a posterior above 1/2
-BEST = "best t_j"  # thresholds tuned to the test data: what no rule for labels can exceed
-# what the theory thresholds: rows for measures of rows (theorem 4), labels for macro-F1 (theorem 5)
+COMMON = "common labels"  # over instances without rare labels
+OWN = "own threshold"  # of the method: 0 for SVM scores, 1/2 for posteriors
+BEST = "best t_j"  # thresholds tuned to the test data, an upper bound
+# thresholds of rows for measures of rows (theorem 4), of labels for macro-F1 (theorem 5)
 READING = {name: "" if name not in SETS else BY_LABEL if name == "f1.macro" else BY_ROW for name in MEASURES}
 
 
 class Record(NamedTuple):
-    """One value; ``variant`` is what settings depart in, ``reading`` the rule or the convention."""
+    """One value; ``variant`` names changed settings, ``reading`` the decision rule or the convention."""
 
     data: str
     repetition: int
@@ -36,13 +36,13 @@ class Record(NamedTuple):
     value: float
 
 
-Cells = dict[tuple[str, str, str], Floats]  # values of all repetitions by data set, method and measure
+Results = dict[tuple[str, str, str], Floats]  # values of all repetitions by data set, method and measure
 
 
-def select(records: Iterable[Record], variant: str = "", reading: Mapping[str, str] = READING) -> Cells:
-    """Return the values of a variant, of methods that it leaves alone as they are.
+def select(records: Iterable[Record], variant: str = "", reading: Mapping[str, str] = READING) -> Results:
+    """Return the values of a variant; methods without the variant keep their usual values.
 
-    Each measure counts under one reading; measures without one are left out.
+    Each measure is taken under its reading; measures without one are left out.
     """
     records = list(records)
     varied = {r.method for r in records if r.variant == variant}
@@ -54,22 +54,22 @@ def select(records: Iterable[Record], variant: str = "", reading: Mapping[str, s
 
 
 def better(measure: str, value: float, other: float) -> bool:
-    """Tell whether a value of a measure is the better one."""
+    """Return whether a value of a measure is better than another."""
     return value > other if upwards(measure) else value < other
 
 
 def upwards(measure: str) -> bool:
-    """Tell whether higher is better."""
+    """Return whether higher is better."""
     return parse_spec(measure).metric.direction == "up"
 
 
 def title(measure: str, reading: str) -> str:
-    """Return the printed name of a measure, with the rule that makes its sets or how ties count."""
+    """Return the printed name of a measure with its reading."""
     return parse_spec(measure).symbol + (f", {reading}" if reading else "")
 
 
 def to_csv(records: Iterable[Record]) -> str:
-    """Return all values, a line each, with every digit."""
+    """Return all values in full precision, one per line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(Record._fields)

@@ -1,4 +1,4 @@
-"""Kernels of LIMO: steps that cost as much as an instance has features, with lazy shrinking and averaging."""
+"""Kernels of LIMO: steps in time linear in the stored features, with lazy shrinking and averaging."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from xmleval.kernels.jit import kernel
 from xmleval.records import Floats, Ints
 
-SMALL = 1e-4  # scales below it are multiplied out: sums of iterates would lose digits
+SMALL = 1e-4  # smaller scales are multiplied out, because sums of iterates would lose digits
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 Stream = NDArray[np.uint64]  # (1,), state of a SplitMix64 generator
 
 
 class Matrix(NamedTuple):
-    """Features of each instance, as CSR."""
+    """Features as CSR."""
 
     ptr: Ints
     columns: Ints
@@ -25,7 +25,7 @@ class Matrix(NamedTuple):
 
 
 class Members(NamedTuple):
-    """Increasing ids in each group, and how often the group is drawn: weights summed up to and with it."""
+    """Sorted ids of each group, and cumulative sampling weights of groups."""
 
     ptr: Ints
     ids: Ints
@@ -35,9 +35,8 @@ class Members(NamedTuple):
 class Iterate(NamedTuple):
     """Weights ``scale[j] * w[j]`` of each label j, and the sum of all iterates so far.
 
-    The sum is ``total[j] + share[j] * w[j] - late[j]`` plus what the steps after ``counted[j]`` add:
-    ``share`` sums the scales of iterates, ``late`` takes back what additions to ``w`` would give to earlier
-    ones.
+    The sum up to step ``counted[j]`` is ``total[j] + share[j] * w[j] - late[j]``: ``share`` sums the scales of
+    iterates, and ``late`` corrects for additions to ``w`` after earlier iterates.
 
     w, late, total : float64 (l, d); scale, share : float64 (l,); counted : int64 (l,)
     """
@@ -52,7 +51,7 @@ class Iterate(NamedTuple):
 
 @kernel
 def draw(stream: Stream, n: int) -> Any:
-    """Return one of 0..n-1, each equally likely, from a SplitMix64 stream."""
+    """Draw an integer in 0..n-1 uniformly from a SplitMix64 stream."""
     stream[0] += GAMMA
     bits = stream[0]
     bits = (bits ^ (bits >> np.uint64(30))) * MIX_1
@@ -63,23 +62,23 @@ def draw(stream: Stream, n: int) -> Any:
 
 @kernel
 def draw_group(stream: Stream, members: Members) -> Any:
-    """Return a group drawn by weight."""
+    """Draw a group by weight."""
     return np.searchsorted(members.drawn, draw(stream, members.drawn[-1]), side="right")
 
 
 @kernel
 def draw_member(stream: Stream, members: Members, group: int) -> Any:
-    """Return one of the ids in a group."""
+    """Draw an id of a group."""
     start = members.ptr[group]
     return members.ids[start + draw(stream, members.ptr[group + 1] - start)]
 
 
 @kernel
 def draw_other(stream: Stream, members: Members, group: int, n: int) -> Any:
-    """Return one of the ids 0..n-1 that are not in a group."""
+    """Draw an id in 0..n-1 that is not in a group."""
     start, stop = members.ptr[group], members.ptr[group + 1]
     rank = draw(stream, n - (stop - start))
-    low, high = start, stop  # how many ids of the group lie below the other id of this rank
+    low, high = start, stop  # search the number of group ids below the drawn one
     while low < high:
         middle = (low + high) // 2
         if members.ids[middle] - (middle - start) <= rank:
@@ -100,14 +99,14 @@ def score(x: Matrix, iterate: Iterate, label: int, row: int) -> Any:
 
 @kernel
 def settle(iterate: Iterate, label: int, step: int) -> None:
-    """Count the iterates of the first steps into the sum of a label."""
+    """Add the iterates up to a step to the sum of a label."""
     iterate.share[label] += (step - iterate.counted[label]) * iterate.scale[label]
     iterate.counted[label] = step
 
 
 @kernel
 def multiply_out(iterate: Iterate, label: int) -> None:
-    """Make the scale of a label 1 and its sum explicit."""
+    """Multiply out the scale of a label, and its sum of iterates."""
     for column in range(iterate.w.shape[1]):
         weight = iterate.w[label, column]
         iterate.total[label, column] += iterate.share[label] * weight - iterate.late[label, column]
@@ -118,7 +117,7 @@ def multiply_out(iterate: Iterate, label: int) -> None:
 
 @kernel
 def shrink(iterate: Iterate, label: int, step: int, eta: float) -> None:
-    """Multiply the weights of a label by 1 - eta, in a step whose iterate is not counted yet."""
+    """Multiply the weights of a label by 1 - eta."""
     settle(iterate, label, step)
     iterate.scale[label] *= 1.0 - eta
     if iterate.scale[label] < SMALL:
@@ -127,7 +126,7 @@ def shrink(iterate: Iterate, label: int, step: int, eta: float) -> None:
 
 @kernel
 def add(x: Matrix, iterate: Iterate, label: int, row: int, amount: float) -> None:
-    """Add a multiple of an instance to the weights of a label that were shrunk just before."""
+    """Add a multiple of an instance to the weights of a label, after `shrink`."""
     for place in range(x.ptr[row], x.ptr[row + 1]):
         change = amount * x.values[place] / iterate.scale[label]
         iterate.w[label, x.columns[place]] += change
@@ -145,7 +144,7 @@ def step_of_labels(
     eta: float,
     stream: Stream,
 ) -> None:
-    """Push a relevant and an irrelevant label of an instance apart."""
+    """Increase the margin between a relevant and an irrelevant label of an instance."""
     u = draw_member(stream, relevant, row)
     v = draw_other(stream, relevant, row, iterate.scale.size)
     if score(x, iterate, u, row) - score(x, iterate, v, row) < 1.0:
@@ -159,7 +158,7 @@ def step_of_labels(
 def step_of_rows(
     x: Matrix, iterate: Iterate, step: int, label: int, a: int, b: int, rate: float, eta: float
 ) -> None:
-    """Push an instance a that has a label and an instance b that has not apart."""
+    """Increase the margin between an instance a with a label and an instance b without it."""
     if score(x, iterate, label, a) - score(x, iterate, label, b) < 1.0:
         shrink(iterate, label, step, eta)
         add(x, iterate, label, a, rate)
@@ -179,12 +178,12 @@ def take_steps(
     stream: Stream,
     iterate: Iterate,
 ) -> None:
-    """Take the steps of algorithm 1; afterwards scales are 1 and sums explicit.
+    """Take the steps of algorithm 1, and multiply out scales and sums.
 
     relevant, holders : Members          labels of each instance, instances of each label
-    by_pair : bool                       draw a label through an instance that has it, not by its own weight
+    by_pair : bool                       draw an instance and one of its labels, not a label by weight
     rates : (float, float)               eta lam1, eta lam2
-    idle : bool                          take a half whose rate is 0 too: all it does is shrink weights
+    idle : bool                          also take half steps of rate 0, which shrink weights
     """
     n_rows, n_labels = relevant.ptr.size - 1, holders.ptr.size - 1
     for step in range(n_steps):

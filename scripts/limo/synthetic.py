@@ -1,4 +1,4 @@
-"""Four labels in the plane that no linear learner separates: what each margin is good for."""
+"""Synthetic data: four labels in the plane that linear scores cannot separate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ N_POINTS = 2000
 LAM = 100.0
 NAME = "synthetic"
 QUADRANTS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
-# how far each quadrant reaches past the axes: those of the experiment, and others to tell what hangs on them
+# how far each quadrant extends past the axes: in the experiment, and alternatives for comparison
 REGIONS = {
     NAME: ((0.5, 0.3), (0.0, 0.5), (0.5, 0.0), (0.0, 0.5)),
     "symmetric": ((0.3, 0.3),) * 4,
@@ -32,19 +32,18 @@ def draw_points(seed: int, repetition: int) -> Floats:
 
 
 def label_points(points: Floats, regions: str = NAME) -> Any:
-    """Return the labels of points: four quadrants, each enlarged past the axes, so that they overlap.
+    """Return the labels of points: four quadrants that extend past the axes, so that they overlap.
 
-    The paper shows its regions in a figure only; these are not the same ones. Each region has a corner inside
-    the square, so that no line bounds a label (no instance-wise effective linear scores). In those of the
-    experiment 1 to 3 overlap, and no four lines order the labels of all points (no label-wise effective ones,
-    with an intercept or without).
+    The paper shows its regions in a figure only; these differ. Each region has a corner inside the square, so
+    that no linear scores are instance-wise effective. In the experiment regions 1 to 3 overlap, and no linear
+    scores, with or without an intercept, are label-wise effective.
 
     Parameters
     ----------
     points : ndarray of shape (n, 2)
-        Points of the square.
+        Points.
     regions : str
-        Which of `REGIONS`.
+        A key of `REGIONS`.
 
     Returns
     -------
@@ -59,18 +58,18 @@ def label_points(points: Floats, regions: str = NAME) -> Any:
 def run_synthetic(
     repetitions: int, seed: int, regions: str = NAME, variants: Sequence[str] = VARIANTS
 ) -> list[Record]:
-    """Return what LIMO, LIMO-label and LIMO-inst reach; half of the points train, half test.
+    """Run LIMO, LIMO-label and LIMO-inst; half of the points are for training, half for testing.
 
     Parameters
     ----------
     repetitions : int
-        How often points are drawn anew.
+        Number of random samples of points.
     seed : int
-        Seed of everything.
+        Random seed.
     regions : str
-        Which of `REGIONS`; the name of the data that is recorded.
+        A key of `REGIONS`, recorded as the name of the data.
     variants : sequence of str
-        Which variants, besides LIMO as stated.
+        Variants to run besides LIMO as published.
 
     Returns
     -------

@@ -7,27 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scripts.limo.claims import Ranks, Verdict, rank_methods
-from scripts.limo.records import MEASURES, READING, SETS, Cells, better, title, upwards
+from scripts.limo.records import MEASURES, READING, SETS, Results, better, title, upwards
 
 
 def to_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; numbers to the right."""
+    """Return a Markdown table with right-aligned numbers."""
     lines = [f"| {' | '.join(header)} |", f"|---|{'---:|' * (len(header) - 1)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
-def values_table(cells: Cells, data: str, reading: Mapping[str, str] = READING) -> str:
-    """Return mean and standard deviation of each measure and method on one data set, the best bold."""
-    methods = list(dict.fromkeys(method for name, method, _ in cells if name == data))
+def values_table(results: Results, data: str, reading: Mapping[str, str] = READING) -> str:
+    """Return means and standard deviations by measure and method on one data set, the best in bold."""
+    methods = list(dict.fromkeys(method for name, method, _ in results if name == data))
     rows = []
     for measure in (name for name in MEASURES if name in reading):
-        ranks = rank_methods(cells, data, measure)
+        ranks = rank_methods(results, data, measure)
         row = [f"{title(measure, reading[measure])} {'↑' if upwards(measure) else '↓'}"]
         for method in methods:
             if method not in ranks:
                 row.append("")
                 continue
-            values = cells[data, method, measure]
+            values = results[data, method, measure]
             shown = f"{values.mean():.4f}"
             shown = f"**{shown}**" if ranks[method] == min(ranks.values()) else shown
             row.append(shown + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else ""))
@@ -36,7 +36,7 @@ def values_table(cells: Cells, data: str, reading: Mapping[str, str] = READING) 
 
 
 def ranks_table(ranks: Ranks) -> str:
-    """Return average ranks, and their average over the measures that a method has."""
+    """Return average ranks by measure, and their mean over measures."""
     methods = list(dict.fromkeys(method for _, method in ranks))
     rows = []
     for measure in MEASURES:
@@ -49,7 +49,7 @@ def ranks_table(ranks: Ranks) -> str:
 
 
 def sets_table(by_setting: Mapping[str, Ranks]) -> str:
-    """Return average ranks on measures of sets, and their average, for several ways to make the sets."""
+    """Return average ranks on measures of sets, and their mean, for several kinds of thresholds."""
     methods = list(dict.fromkeys(method for ranks in by_setting.values() for _, method in ranks))
     rows = []
     for measure in SETS:
@@ -63,14 +63,14 @@ def sets_table(by_setting: Mapping[str, Ranks]) -> str:
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> str:
-    """Return claims with what decides them."""
+    """Return claims, verdicts and the numbers that decide them."""
     rows = [[v.claim, v.measure, "held" if v.held else "**not held**", v.numbers] for v in verdicts]
     lines = ["| claim | measure | verdict | numbers |", "|---|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
 def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
-    """Return for each claim whether it holds under each variant of LIMO."""
+    """Return whether each claim holds under each variant of LIMO."""
     first = next(iter(by_variant.values()))
     rows = [
         [
@@ -82,25 +82,27 @@ def variants_table(by_variant: Mapping[str, Sequence[Verdict]]) -> str:
     return to_markdown(["claim", *by_variant], rows)
 
 
-def to_json(cells: Cells, verdicts: Sequence[Verdict], view: Mapping[str, Any]) -> str:
-    """Return means, standard deviations, verdicts and other view as JSON."""
+def to_json(results: Results, verdicts: Sequence[Verdict], more: Mapping[str, Any]) -> str:
+    """Return means, standard deviations, verdicts and ``more`` as JSON."""
     values = [
         {
             "data": data, "method": method, "measure": measure, "reading": READING[measure],
             "mean": float(found.mean()), "deviation": float(found.std(ddof=1)) if found.size > 1 else 0.0,
         }
-        for (data, method, measure), found in cells.items()
+        for (data, method, measure), found in results.items()
     ]  # fmt: skip
-    everything = {**view, "values": values, "verdicts": [v._asdict() for v in verdicts]}
+    everything = {**more, "values": values, "verdicts": [v._asdict() for v in verdicts]}
     return json.dumps(everything, indent=1) + "\n"
 
 
-def relative_values(cells: Cells, data: str) -> dict[tuple[str, str], float]:
-    """Return means by measure and method, scaled so that the best one is 1 and the worst one 0."""
+def relative_values(results: Results, data: str) -> dict[tuple[str, str], float]:
+    """Return means by measure and method, scaled so that the best is 1 and the worst 0."""
     found: dict[tuple[str, str], float] = {}
     for measure in MEASURES:
         means = {
-            m: float(values.mean()) for (d, m, name), values in cells.items() if (d, name) == (data, measure)
+            m: float(values.mean())
+            for (d, m, name), values in results.items()
+            if (d, name) == (data, measure)
         }
         best = max(means.values()) if upwards(measure) else min(means.values())
         worst = min(means.values()) if upwards(measure) else max(means.values())

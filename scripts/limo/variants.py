@@ -1,4 +1,4 @@
-"""LIMO with both margins or one, as the experiments state it, and with departures from that."""
+"""LIMO with both margins or one, as published and in variants."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from xmleval.records import Floats
 LEARNERS = {"LIMO": (1.0, 1.0), "LIMO-label": (1.0, 0.0), "LIMO-inst": (0.0, 1.0)}  # shares of lam1, lam2
 MANY_EPOCHS = 100
 FOLDS = 3
-# departures from the settings, to find out what a failure is due to
+# changed settings, to find the causes of failures
 HELD_OUT = "held-out thresholds"
 VARIANTS = ("100 epochs", "last iterate", "uniform sampling", "intercept", "both halves", HELD_OUT)
 
 
 class Split(NamedTuple):
-    """Features and labels of training and test instances, CSR, and a seed for what is drawn."""
+    """Features and labels of training and test instances, CSR, and a random seed."""
 
     x_train: Any
     y_train: Any
@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
 
 def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Scores:
-    """Return the scores of LIMO, or of a variant of it."""
+    """Return the scores of LIMO or of a variant."""
     x_train, x_test = split.x_train, split.x_test
     settings: dict[str, Any] = {"lam1": lam1, "lam2": lam2, "seed": split.seed}
     if variant == "100 epochs":
@@ -51,19 +51,19 @@ def limo_scores(split: Split, lam1: float, lam2: float, variant: str = "") -> Sc
 
 
 def hold_out(split: Split, learn: Callable[[Any, Any, Any], Floats]) -> Floats:
-    """Return scores of training instances by models that did not see them.
+    """Return cross-validated scores of training instances.
 
     Parameters
     ----------
     split : Split
-        What the instances are.
+        Data.
     learn : callable
-        From features and labels to learn from, and features of other instances, to scores of these.
+        Function of training features, training labels and other features that returns scores of the latter.
 
     Returns
     -------
     ndarray of shape (m, l)
-        Scores of each instance by what was learnt from the folds that it is not in.
+        Scores of each instance by the model trained on the other folds.
     """
     found = np.empty(split.y_train.shape)
     fold = np.random.default_rng(split.seed).permutation(len(found)) % FOLDS
@@ -74,5 +74,5 @@ def hold_out(split: Split, learn: Callable[[Any, Any, Any], Floats]) -> Floats:
 
 
 def with_ones(x: Any) -> Any:
-    """Return features with a constant one."""
+    """Return features with a constant column of ones."""
     return scipy.sparse.csr_array(scipy.sparse.hstack([x, np.ones((x.shape[0], 1))]))

@@ -1,4 +1,4 @@
-"""LIMO and its rivals again, slowly, from their definitions; nothing is shared with what they check."""
+"""LIMO and its baselines, written plainly from their definitions and independent of the tested code."""
 
 from __future__ import annotations
 

@@ -133,9 +133,9 @@ def test_ranks_are_of_means_and_averaged() -> None:
         "one": {"LIMO": [0.1, 0.3], "BR-SVM": [0.2, 0.2], "GFM": [0.5, 0.6]},
         "two": {"LIMO": [0.1, 0.1], "BR-SVM": [0.2, 0.2], "GFM": [0.0, 0.0]},
     }
-    cells = select(records_of(values, "ranking_loss"))
-    assert rank_methods(cells, "one", "ranking_loss") == {"LIMO": 1.5, "BR-SVM": 1.5, "GFM": 3.0}
-    ranks = average_ranks(cells)
+    results = select(records_of(values, "ranking_loss"))
+    assert rank_methods(results, "one", "ranking_loss") == {"LIMO": 1.5, "BR-SVM": 1.5, "GFM": 3.0}
+    ranks = average_ranks(results)
     assert ranks["ranking_loss", "LIMO"] == 1.75
     assert ranks["ranking_loss", "GFM"] == 2.0
 
@@ -208,7 +208,7 @@ def test_benchmark_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     assert {row["method"] for row in rows if row["variant"] == HELD_OUT} == {*LEARNERS, "BR-SVM"}
     assert {row["method"] for row in rows if row["reading"] == OWN} == {"BR-SVM", "ML-kNN", "GFM"}
     shown = [row for row in table_rows(text) if row[0].startswith("F1 macro, ")]
-    assert {"held out", "rivals' own"} <= {row[0].split(", ")[1] for row in shown}
+    assert {"held out", "baselines' own"} <= {row[0].split(", ")[1] for row in shown}
 
 
 def test_near_the_top_is_the_upper_half_with_its_middle() -> None:

@@ -1,4 +1,4 @@
-"""Rivals of LIMO against plain versions of them."""
+"""Baselines of LIMO against plain versions of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.limo.rivals import best_set, find_neighbours, gfm_sets, mlknn_scores, svm_scores
+from scripts.limo.baselines import best_set, find_neighbours, gfm_sets, mlknn_scores, svm_scores
 from tests.conftest import seeds
 from tests.scripts import limo_literal as literal
 

@@ -1,4 +1,4 @@
-"""What LIMO is compared with: binary relevance, ML-kNN and GFM."""
+"""Baselines of LIMO: binary relevance, ML-kNN and GFM."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NEIGHBOURS = 10
 
 
 def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
-    """Score by a linear SVM for each label: squared hinge loss, L2 penalty, C = 1, with an intercept.
+    """Score with a linear SVM per label: squared hinge loss, L2 penalty, C = 1, with an intercept.
 
-    A label that all training instances have, or none, is not learnt: its scores are 1, or -1.
+    Labels of all training instances score 1, and labels of none score -1.
 
     Parameters
     ----------
     x_train, y_train : sparse matrix or array of shape (m, d), (m, l)
-        Features and relevant labels to learn from.
+        Training features and labels.
     *others : sparse matrix or array of shape (n, d)
         Features of instances to score.
 
     Returns
     -------
     list of ndarray of shape (n, l)
-        Signed distances times the norm of the weights, for each of ``others``.
+        Scores for each of ``others``.
     """
     truth = scipy.sparse.csc_array(y_train).toarray().astype(np.int8)
     scores = [np.empty((x.shape[0], truth.shape[1])) for x in others]
@@ -38,7 +38,7 @@ def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
             for found in scores:
                 found[:, label] = 2.0 * relevant[0] - 1.0
             continue
-        # in the primal nothing is drawn, and convergence does not hang on the scale of features
+        # the primal is deterministic and converges for any feature scale
         machine = LinearSVC(C=1.0, dual=False).fit(x_train, relevant)
         for found, x in zip(scores, others, strict=True):
             found[:, label] = machine.decision_function(x)
@@ -46,7 +46,7 @@ def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
 
 
 class Neighbourhood(NamedTuple):
-    """Nearest training instances: int64 (m, k) of each training instance but itself, and (n, k) of others."""
+    """Nearest training instances, int64: (m, k) of training instances (excluding themselves), (n, k) of others."""
 
     train: Ints
     test: Ints
@@ -73,21 +73,21 @@ def find_neighbours(x_train: Any, x_test: Any, k: int = NEIGHBOURS) -> Neighbour
 
 
 def mlknn_scores(y_train: Any, near: Neighbourhood, s: float = 1.0) -> tuple[Floats, Floats]:
-    """Score by ML-kNN: posterior probabilities of labels given how many neighbours have them.
+    """Score with ML-kNN: posteriors of labels given the number of neighbours that have them.
 
     Parameters
     ----------
     y_train : sparse 0/1 matrix of shape (m, l)
         Relevant labels of training instances.
     near : Neighbourhood
-        Their neighbours, and those of the instances to score.
+        Neighbours of training instances and of the instances to score.
     s : float
         Smoothing.
 
     Returns
     -------
     tuple of ndarray of shape (m, l), (n, l)
-        Posteriors of training instances, from neighbours that leave them out, and of the others.
+        Posteriors of training instances (from other instances) and of the others.
 
     References
     ----------
@@ -98,7 +98,9 @@ def mlknn_scores(y_train: Any, near: Neighbourhood, s: float = 1.0) -> tuple[Flo
     prior = (s + truth.sum(axis=0)) / (2 * s + m)
     votes_train, votes_test = (count_votes(truth, places) for places in near)
     labels = np.arange(n_labels)
-    having = np.zeros((2, k + 1, n_labels))  # instances without and with a label, by neighbours that have it
+    having = np.zeros(
+        (2, k + 1, n_labels)
+    )  # counts of instances without and with a label, by number of neighbours with it
     np.add.at(having, (truth, votes_train, labels), 1.0)
     likelihood = (s + having) / (s * (k + 1) + having.sum(axis=1, keepdims=True))
 
@@ -112,7 +114,7 @@ def mlknn_scores(y_train: Any, near: Neighbourhood, s: float = 1.0) -> tuple[Flo
 
 
 def count_votes(truth: Ints, places: Ints) -> Ints:
-    """Return how many of the instances named in each row have each label."""
+    """Count the instances in each row of ``places`` that have each label."""
     votes = np.zeros((places.shape[0], truth.shape[1]), np.int64)
     for column in places.T:
         votes += truth[column]
@@ -120,14 +122,14 @@ def count_votes(truth: Ints, places: Ints) -> Ints:
 
 
 def gfm_sets(y_train: Any, near: Neighbourhood) -> Any:
-    """Predict sets by GFM: of largest expected F1 if the true set is that of one of the neighbours.
+    """Predict sets with GFM: largest expected F1 if the true set is that of a random neighbour.
 
     Parameters
     ----------
     y_train : sparse 0/1 matrix of shape (m, l)
         Relevant labels of training instances.
     near : Neighbourhood
-        Nearest training instances of those to predict for.
+        Neighbours of the instances to predict.
 
     Returns
     -------
@@ -146,11 +148,11 @@ def gfm_sets(y_train: Any, near: Neighbourhood) -> Any:
 
 
 def best_set(sets: list[Ints]) -> Ints:
-    """Return the set of largest mean F1 with the sets given, F1 of two empty ones being 1.
+    """Return the set of largest mean F1 with the given sets; F1 of two empty sets is 1.
 
-    A predicted set h of size k has expected F1 sum over labels i in h of sum over sizes s of
-    2 P(i relevant, s relevant) / (s + k): for each k the best h are the k labels of largest inner sum. Labels
-    in none of the sets are of no use. Among equals the smaller set and the smaller labels win.
+    A set h of size k has expected F1 sum over labels i in h of sum over sizes s of
+    2 P(i relevant, s relevant) / (s + k), so for each k the best h are the k labels of largest inner sum.
+    Ties go to the smaller set and the smaller labels.
 
     References
     ----------
@@ -159,13 +161,13 @@ def best_set(sets: list[Ints]) -> Ints:
     """
     labels, place = np.unique(np.concatenate(sets), return_inverse=True)
     sizes = np.array([labels_of.size for labels_of in sets])
-    share = np.zeros((labels.size, sizes.max() + 1))  # P(label relevant, so many relevant)
+    share = np.zeros((labels.size, sizes.max() + 1))  # P(label relevant, s relevant)
     np.add.at(share, (place, np.repeat(sizes, sizes)), 1.0 / sizes.size)
     ks = np.arange(1, labels.size + 1)
     inner = share @ (2.0 / (np.arange(share.shape[1])[:, None] + ks))
     best = -np.sort(-inner, axis=0)
     expected = np.concatenate(([np.mean(sizes == 0)], [best[:k, k - 1].sum() for k in ks]))
-    # equal up to rounding: sums of the same numbers in another order
+    # equal sums may differ by rounding
     k = int(np.flatnonzero(expected >= expected.max() - 1e-12)[0])
     order = np.argsort(-inner[:, k - 1], kind="stable") if k else np.empty(0, np.int64)
     return np.sort(labels[order[:k]]).astype(np.int64)
