@@ -67,8 +67,8 @@ leaves the instance out anyway); and, for LIMO only, to held-out scores, against
 own thresholds.
 
 """
-PLANE = """The paper shows its regions as a picture only. Those here differ, and the outcome depends on them: see
-other regions.
+PLANE = """The paper shows its regions as a picture only. Those here differ, and the outcome depends on
+them: see other regions.
 
 """
 

@@ -35,8 +35,8 @@ class Members(NamedTuple):
 class Iterate(NamedTuple):
     """Weights ``scale[j] * w[j]`` of each label j, and the sum of all iterates so far.
 
-    The sum up to step ``counted[j]`` is ``total[j] + share[j] * w[j] - late[j]``: ``share`` sums the scales of
-    iterates, and ``late`` corrects for additions to ``w`` after earlier iterates.
+    The sum up to step ``counted[j]`` is ``total[j] + share[j] * w[j] - late[j]``: ``share`` sums the scales
+    of iterates, and ``late`` corrects for additions to ``w`` after earlier iterates.
 
     w, late, total : float64 (l, d); scale, share : float64 (l,); counted : int64 (l,)
     """
