@@ -14,8 +14,9 @@ from typing import Any
 
 from xmleval.cli import checkpoint, main, running
 from xmleval.evaluator import Evaluator
+from xmleval.states.score_runs import ScoreRuns
 
-MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (Evaluator, "_spill_held"))
+MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (ScoreRuns, "spill"))
 running.LEAST_MEMORY = 1
 
 

@@ -169,9 +169,9 @@ def test_native_files_are_the_matrices_beside_them(folder: Path, run: Any, path:
     run(f"convert '{path}' there{ending} --kind truth")
     found = sp.csr_array(read_truth(folder / f"there{ending}"))
     for split in ("test", "train"):
-        wanted = sp.load_npz(path.parents[2] / f"Y_{split}.npz")
+        wanted = sp.load_npz(path.parents[1] / f"Y_{split}.npz")
         if path.name == "cal500.arff.gz":
-            rows = np.load(path.parents[2] / f"split_{split}_rows.npy")
+            rows = np.load(path.parents[1] / f"split_{split}_rows.npy")
             assert_same(found[rows], wanted.astype(np.uint8))
         elif split in path.name:
             assert_same(found, wanted.astype(np.uint8))

@@ -157,7 +157,7 @@ print("spilled", flush=True)
 while True:
     evaluator.update(np.eye(5, dtype=int), np.random.default_rng(0).random((5, 5)))
 """
-    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(xmleval.__file__).parents[2])}
+    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(xmleval.__file__).parents[1])}
     with subprocess.Popen([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline() == b"spilled\n"
