@@ -214,7 +214,7 @@ def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -
         ("[" * 99999, "not a checkpoint, or damaged"),
         (
             json.dumps({"format": "xmleval checkpoint", "version": 99}),
-            "of version 99; this program reads version 3",
+            f"of version 99; this program reads version {checkpoint.CHECKPOINT.version}",
         ),
     ],
 )
