@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 START = """
@@ -20,3 +22,21 @@ importlib.import_module(module).main()
 def command_with(checkout: Path, module: str, *words: str) -> list[str]:
     """Return the command that runs a module with the package of a checkout."""
     return [sys.executable, "-P", "-c", START, str(ROOT), str(checkout), f"benchmarks.{module}", *words]
+
+
+FORMER = {"inverse_propensity": "propensity"}  # what arguments were called in earlier versions
+ASK = "import xmleval; xmleval.Evaluator(['p@1'], n_labels=1, {}=None)"
+
+
+def former_names(checkout: Path) -> dict[str, str]:
+    """Return what a version calls arguments that have another name now."""
+    asked = {
+        name: subprocess.run([sys.executable, "-c", ASK.format(name)], cwd=checkout, capture_output=True)
+        for name in FORMER
+    }
+    return {name: FORMER[name] for name, done in asked.items() if done.returncode}
+
+
+def renamed(arguments: dict[str, Any], former: dict[str, str]) -> dict[str, Any]:
+    """Return arguments under their former names."""
+    return {former.get(name, name): value for name, value in arguments.items()}

@@ -5,7 +5,6 @@ Every line of standard input asks for a line of the tables, which is then prepar
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import statistics
@@ -13,14 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import xmleval
 from benchmarks import ours
+from benchmarks.checkout import renamed
 from benchmarks.comparisons import FAMILIES
 from benchmarks.serve import run
 from benchmarks.threads import CASES, Case
 from benchmarks.workloads import Workload
-
-FORMER = {"inverse_propensity": "propensity"}  # what arguments were called in earlier versions
 
 
 class Line(NamedTuple):
@@ -47,13 +44,11 @@ def published() -> dict[str, Line]:
     }
 
 
-def prepare(line: Line, workload: Workload) -> ours.Prepared:
+def prepare(line: Line, workload: Workload, former: dict[str, str]) -> ours.Prepared:
     """Return the call of a line, with the names that this version of the package has."""
 
     def given(workload: Workload) -> dict[str, Any]:
-        known = inspect.signature(xmleval.evaluate).parameters
-        arguments = line.case.given(workload).items()
-        return {name if name in known else FORMER[name]: value for name, value in arguments}
+        return renamed(line.case.given(workload), former)
 
     return ours.evaluated(workload, given, line.case.metrics, line.threads)
 
@@ -64,10 +59,10 @@ def folder_of(folder: Path, workload: str, depth: int) -> Path:
 
 
 def main() -> None:
-    """Answer until standard input ends: python -m benchmarks.lines FOLDER, which has the workloads."""
+    """Answer until standard input ends: its arguments are the folder of workloads and former names."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    lines, folder = published(), Path(sys.argv[1])
+    lines, folder, former = published(), Path(sys.argv[1]), json.loads(sys.argv[2])
     kept: tuple[str, int] | None = None
     workload: Workload | None = None
     prepared: ours.Prepared | None = None
@@ -78,7 +73,7 @@ def main() -> None:
                 kept, workload = line.case[2:], None  # the last one is freed first
                 workload = Workload.load(kept[0], folder_of(folder, *kept))
             assert workload is not None
-            prepared = prepare(line, workload)
+            prepared = prepare(line, workload, former)
             run(prepared, 0)  # compiles, or loads compiled kernels
         assert prepared is not None
         runs, values = run(prepared, request["seconds"])

@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.checkout import ROOT, command_with
+from benchmarks.checkout import ROOT, command_with, former_names
 from benchmarks.faults import SCENARIOS
 
 TARGETS = {
@@ -42,7 +42,7 @@ TARGETS = {
 CUTTINGS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
 MEMORY = ("1GiB", "1MB")
 LEAST_TRIALS = 10  # of a process
-PATIENCE, STARTING = 10.0, 180.0  # seconds for a trial, and until the first, which may compile
+PATIENCE, STARTING = 10.0, 600.0  # seconds for a trial, and until the first, which may compile
 COLUMNS = {
     "trials": "trials", "raised": "raised", "torn": "torn", "wrong": "wrong", "refused": "refused",
     "counted": "raised although counted", "left": "left over", "swallowed": "swallowed", "hangs": "hang",
@@ -89,6 +89,7 @@ def torture(
     counts: Counter[str] = Counter()
     found: list[dict[str, Any]] = []
     product = list(itertools.product(MEMORY, CUTTINGS, scenarios))
+    former = former_names(checkout)
     trials_each = max(LEAST_TRIALS, 2 * target // len(product))  # so that all have their turn
     random.Random(seed).shuffle(product)
     cases = itertools.cycle(product)
@@ -98,6 +99,7 @@ def torture(
             for memory, (threads, block_rows), scenario in itertools.islice(cases, jobs):
                 settings = {"kind": kind, "scenario": scenario, "threads": threads, "block_rows": block_rows}
                 settings |= {"memory": memory, "seed": seed, "trials": trials_each, "patience": PATIENCE}
+                settings |= {"former": former}
                 batches.append(settings)
                 seed += 1
             for settings, trials in zip(batches, pool.map(partial(run, checkout), batches), strict=True):
@@ -123,13 +125,14 @@ def run(checkout: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
         process = subprocess.Popen(
             command, env=os.environ | {"TMPDIR": folder}, stdout=subprocess.PIPE, stderr=errors, bufsize=0
         )
-        outcome = ""
+        outcome, ready = "", False
         assert process.stdout is not None
         for line in lines_of(process.stdout.fileno()):
             if line is None:
                 outcome = "hang"
                 process.kill()
                 break
+            ready = True
             if isinstance(line, dict):
                 trials.append(line)
         code = process.wait()
@@ -137,6 +140,8 @@ def run(checkout: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
         if outcome or code:
             errors.seek(0)
             note = f"exit code {code}; {last_words(errors.read())}"
+            if not ready:
+                raise SystemExit(f"no trial began: {note}")
             none = {"operation": "", "raised": "", "swallowed": False}
             trials.append(none | {"outcome": outcome or "crash", "note": note})
     return trials

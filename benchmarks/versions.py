@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import startup
-from benchmarks.checkout import ROOT, command_with
-from benchmarks.lines import FORMER, Line, folder_of, published
+from benchmarks.checkout import ROOT, command_with, former_names
+from benchmarks.lines import Line, folder_of, published
 from benchmarks.machine import Machine
 from benchmarks.workloads import generate
 
@@ -45,9 +45,8 @@ class Version:
     """The process that times one version."""
 
     def __init__(self, checkout: Path, folder: str) -> None:
-        self.process = subprocess.Popen(
-            command_with(checkout, "lines", folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        command = command_with(checkout, "lines", folder, json.dumps(former_names(checkout)))
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def turn(self, **request: Any) -> tuple[float, dict[str, str]]:
         """Return the median seconds of a turn, and the values."""
@@ -144,12 +143,11 @@ def in_turns(calls: dict[str, Callable[[], float]], least: int) -> dict[str, Any
 def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> list[dict[str, Any]]:
     """Time new processes of both versions in turns."""
     records = []
-    known = {name: argument_names(checkout) for name, checkout in checkouts.items()}
     with tempfile.TemporaryDirectory() as folder:
         for title, case in cases.items():
             calls: dict[str, Callable[[], float]] = {}
             for name, checkout in checkouts.items():
-                own = case._replace(words=[spelled(word, known[name]) for word in case.words])
+                own = case._replace(words=[spelled(word, checkout) for word in case.words])
                 calls[name] = partial(startup.measure, own, f"{folder}/{name}", checkout)
                 if not case.cold:
                     calls[name]()  # compiles
@@ -159,18 +157,10 @@ def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> 
     return records
 
 
-def argument_names(checkout: Path) -> set[str]:
-    """Return what the arguments of `evaluate` are called in a version."""
-    script = "import inspect, xmleval\nprint(*inspect.signature(xmleval.evaluate).parameters)"
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-def spelled(script: str, known: set[str]) -> str:
+def spelled(script: str, checkout: Path) -> str:
     """Return a script with the names of arguments that a version has."""
-    for name, former in FORMER.items():
-        script = script if name in known else script.replace(f"{name}=", f"{former}=")
+    for name, former in former_names(checkout).items():
+        script = script.replace(f"{name}=", f"{former}=")
     return script
 
 
