@@ -333,23 +333,25 @@ def test_what_a_copy_leaves_out_stays_with_the_others(how: str) -> None:
 
 N_WIDE = 5000
 WIDE = ["f1.macro@3", "f1.macro", "p@3"]
+MATRICES = ("y_true", "y_score", "y_pred")
 
 
 def some_rows(n_labels: int, weighted: bool, n_updates: int = 40) -> list[dict[str, Any]]:
     """Return updates of a few rows each."""
     rng = np.random.default_rng(11)
 
-    def label_sets(n_rows: int) -> list[set[int]]:
-        return [set(rng.permutation(n_labels)[:4].tolist()) for _ in range(n_rows)]
+    def matrix(n_rows: int, scored: bool = False) -> Any:
+        """In types that are taken as they are."""
+        sets = [set(rng.permutation(n_labels)[: 4 + scored].tolist()) for _ in range(n_rows)]
+        found = indicator(sets, n_labels)
+        data = (rng.random(found.nnz) if scored else np.ones(found.nnz)).astype(np.float32)
+        return sp.csr_array((data, *(x.astype(np.int32) for x in (found.indices, found.indptr))), found.shape)
 
     return [
         {
-            "y_true": indicator(label_sets(n_rows), n_labels),
-            "y_score": (
-                np.array([rng.permutation(n_labels)[:5] for _ in range(n_rows)], np.int32).reshape(-1, 5),
-                rng.random((n_rows, 5)).astype(np.float32),
-            ),
-            "y_pred": indicator(label_sets(n_rows), n_labels),
+            "y_true": matrix(n_rows),
+            "y_score": matrix(n_rows, scored=True),
+            "y_pred": matrix(n_rows),
             "sample_weight": rng.random(n_rows) if weighted else None,
         }
         for n_rows in rng.integers(0, 4, n_updates).tolist()
@@ -358,11 +360,10 @@ def some_rows(n_labels: int, weighted: bool, n_updates: int = 40) -> list[dict[s
 
 def joined(updates: list[dict[str, Any]]) -> dict[str, Any]:
     """Return all rows of some updates."""
-    truth, pred = (sp.vstack([update[name] for update in updates]) for name in ("y_true", "y_pred"))
-    labels, scores = (np.concatenate(parts) for parts in zip(*(u["y_score"] for u in updates), strict=True))
+    found = {name: sp.vstack([update[name] for update in updates]) for name in MATRICES}
     weights = [update["sample_weight"] for update in updates]
     weight = None if weights[0] is None else np.concatenate(weights)
-    return {"y_true": truth, "y_score": (labels, scores), "y_pred": pred, "sample_weight": weight}
+    return {**found, "sample_weight": weight}
 
 
 def wide(**more: Any) -> Evaluator:
@@ -433,10 +434,8 @@ def test_callers_may_write_over_what_they_gave(n_labels: int, weighted: bool, ke
     whole.update(**copy.deepcopy(joined(updates)))
     for rows in updates:
         evaluator.update(**rows)
-        for matrix in (rows["y_true"], rows["y_pred"]):
-            matrix.data[:], matrix.indices[:], matrix.indptr[:] = 7, 0, 0
-        rows["y_score"][0][:] = 1
-        rows["y_score"][1][:] = np.nan
+        for name in MATRICES:
+            rows[name].data[:], rows[name].indices[:], rows[name].indptr[:] = np.nan, 0, 0
         if weighted:
             rows["sample_weight"][:] = -1
     found, want = evaluator.compute(), whole.compute()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +15,7 @@ from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
 from xmleval.pooled import curves, piles
 from xmleval.states import score_runs
+from xmleval.states.state import States
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 
@@ -70,12 +73,37 @@ def test_a_refused_update_gives_its_room_on_disk_back() -> None:
     evaluator = Evaluator(["auc.micro"], n_labels=5, memory=1000, block_rows=100, threads=2)
     evaluator.update(truth, scores)
     file = runs_of(evaluator).memory.file
-    before = file.mark()
+    assert file._file is not None
+    before = os.fstat(file._file.number).st_size
+    assert before
     scores[-1, -1] = np.nan
     for _ in range(3):
         with pytest.raises(ValueError, match="row 1999: score nan"):
             evaluator.update(truth, scores)
-        assert file.mark() == before
+        assert os.fstat(file._file.number).st_size == before
+
+
+def test_a_failed_update_leaves_what_a_copy_spilled_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    truth, scores = (rng.random((200, 5)) < 0.3).astype(int), rng.random((200, 5))
+    one = Evaluator(["auc.micro"], n_labels=5, memory=1, threads=1, block_rows=50)
+    one.update(truth, scores)
+    other = copy.copy(one)
+    merge = States.merge
+
+    def fail(states: States, earlier: States) -> None:
+        merge(states, earlier)
+        monkeypatch.undo()
+        other.update(truth, scores)  # as another thread may do
+        raise MemoryError
+
+    monkeypatch.setattr(States, "merge", fail)
+    with pytest.raises(MemoryError):
+        one.update(truth, scores)
+    one.update(truth[:90], -scores[:90])
+    whole = Evaluator(["auc.micro"], n_labels=5)
+    whole.update(np.tile(truth, (2, 1)), np.tile(scores, (2, 1)))
+    assert other.compute() == whole.compute()
 
 
 @pytest.mark.parametrize("n_relevant", [0, 1, 3, 4])

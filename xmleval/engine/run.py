@@ -34,6 +34,7 @@ def count(
     The arguments are never changed, even if a signal handler raises.
     """
     states = States(plan, work) if earlier is None else earlier.empty()
+    parts = [states]
     try:
         blocks: list[Callable[[], Block]] = []
         blocks += [partial(rows.block, number) for number in range(rows.n_blocks)] if rows else []
@@ -57,7 +58,8 @@ def count(
         if earlier is not None:
             states.merge(earlier)
     except BaseException:
-        states.discard()
+        for part in parts:
+            part.discard()
         raise
     return states
 

@@ -39,6 +39,7 @@ class SpillFile:
         self._file: _Temporary | None = None
         self._owner = 0
         self._end = 0
+        self._runs: weakref.WeakSet[Run] = weakref.WeakSet()  # that somebody refers to
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -75,7 +76,9 @@ class SpillFile:
                     raise _naming_folder(error, size * dtype.itemsize) from None
                 raise
             self._end = start + done * dtype.itemsize
-        return Run(file, start, done, stride, sample)
+            run = Run(file, start, done, stride, sample)
+            self._runs.add(run)
+        return run
 
     def _opened(self) -> _Temporary:
         """Return the file; a process that was forked writes to one of its own."""
@@ -87,15 +90,12 @@ class SpillFile:
         """Tell whether a run is in this file."""
         return run.file is self._file
 
-    def mark(self) -> tuple[_Temporary | None, int]:
-        """Return where the file ends."""
-        return self._file, self._end
-
-    def rewind(self, mark: tuple[_Temporary | None, int]) -> None:
-        """Give back what was written since a mark, by whomever: nothing may refer to it any more."""
+    def trim(self) -> None:
+        """Give back the room behind the last run that anybody refers to: copies of states share a file."""
         with self._lock:
             if self._file is not None and self._owner == os.getpid():
-                self._end = mark[1] if self._file is mark[0] else 0
+                ends = [run.offset + run.size * run.dtype.itemsize for run in self._runs if self.holds(run)]
+                self._end = max(ends, default=0)
                 os.ftruncate(self._file.number, self._end)
 
 

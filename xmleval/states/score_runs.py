@@ -45,7 +45,6 @@ class ScoreRuns(State):
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
         self.memory = Memory.of(work.memory, work.threads, work.last)
         self._share = self.memory.held  # bytes that updates may hold
-        self._mark: Any = None
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
         self.n_blocks, self.n_workers = 1, 1  # blocks of each worker, and workers
@@ -100,7 +99,6 @@ class ScoreRuns(State):
         found = ScoreRuns(self.plan, self.specs, self.work)
         found.memory = self.memory
         found._share = max(self.memory.held - self.held_bytes, self.memory.held // 8)
-        found._mark = self.memory.file.mark()
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
@@ -114,7 +112,9 @@ class ScoreRuns(State):
 
     def discard(self) -> None:
         """Release the file space of spilled keys."""
-        self.memory.file.rewind(self._mark or (None, 0))
+        for pile in self.piles.values():
+            pile.runs = []
+        self.memory.file.trim()
 
     def _keys(self, view: View) -> dict[str, Held]:
         """Return the keys that a block adds to each pile."""
@@ -207,7 +207,6 @@ class ScoreRuns(State):
         runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
         return {
             **self.__dict__,
-            "_mark": None,
             "piles": {
                 n: ([keys for part in p.held() for keys in as_keys(part)], runs[n])
                 for n, p in self.piles.items()
