@@ -1,15 +1,14 @@
-"""Faults at random moments: python -m benchmarks.torture [CHECKOUT] --help.
+"""Inject faults at random moments: python -m benchmarks.torture [CHECKOUT] --help.
 
-Memory that is refused and signals whose handlers raise, during `update`, `merge`, `compute` and `save`, on
-one thread and two, in one block and several, over metrics of every state. After each fault the evaluator must
-hold what an untouched twin holds, where an exception means that nothing was counted; or it must refuse to go
-on. Each batch of trials is a process of its own, whose settings are printed with whatever it found. The exit
-code is 1 where something was found.
+Memory errors and signal handlers that raise interrupt `update`, `merge`, `compute` and `save`, with metrics
+of every state, one thread or two, one block or several. After each fault the evaluator must equal a reference
+evaluator in which the interrupted call did not happen, or refuse to continue. Each batch of trials runs in
+its own process, and failures are printed with its settings. The exit code is 1 if there are failures.
 
-raised : an exception left a call of the package. swallowed : a handler raised, and no exception came out.
-refused : the evaluator says that it cannot go on. torn, wrong : it does not hold what it should, after an
-exception, and without one. counted : an exception from inside, although the rows were counted. left : `save`
-left other files behind. hangs, crashes : of processes.
+raised : a call of the package raised. swallowed : a handler raised, but the call did not. refused : the
+evaluator refused to continue. torn, wrong : its state is wrong, after an exception or without one.
+counted : the call raised although its rows were counted. left : `save` left other files behind.
+hangs, crashes : of processes.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ TARGETS = {
     "other thread": 1000,
     "limit": 500,
     "allocation": 500,
-}  # faults to raise
-CUTTINGS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, rows of a block
+}  # number of faults
+CUTTINGS = ((1, None), (2, 200), (1, 200), (2, 150))  # threads, block_rows
 MEMORY = ("1GiB", "1MB")
-LEAST_TRIALS = 10  # of a process
-PATIENCE, STARTING = 10.0, 180.0  # seconds for a trial, and until the first, which may compile
+MIN_TRIALS = 10  # per process
+PATIENCE, STARTING = 10.0, 180.0  # timeouts in seconds of a trial, and of the start, which may compile
 COLUMNS = {
     "trials": "trials", "raised": "raised", "torn": "torn", "wrong": "wrong", "refused": "refused",
     "counted": "raised although counted", "left": "left over", "swallowed": "swallowed", "hangs": "hang",
@@ -54,18 +53,18 @@ SHOWN_SETTINGS = ("seed", "scenario", "threads", "block_rows", "memory", "trials
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Torture a version and print what was found."""
+    """Run the trials and print the failures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkout", nargs="?", type=Path, default=ROOT, help="default this one")
-    parser.add_argument("--share", type=float, default=1.0, help="of the faults: 4,000")
+    parser.add_argument("--share", type=float, default=1.0, help="fraction of the 4,000 faults")
     parser.add_argument("--kinds", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
-    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--minutes", type=float, default=10.0, help="after which no trials begin")
+    parser.add_argument("--jobs", type=int, default=2, help="parallel processes")
+    parser.add_argument("--minutes", type=float, default=10.0, help="start no trials after this time")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, help="file for the counts and all that was found, as JSON")
+    parser.add_argument("--output", type=Path, help="JSON file for counts and failures")
     args = parser.parse_args(arguments)
     start = time.perf_counter()
     checkout, counts, found = args.checkout.resolve(), {}, []
@@ -85,11 +84,11 @@ def main(arguments: list[str] | None = None) -> int:
 def torture(
     checkout: Path, kind: str, target: int, scenarios: list[str], jobs: int, seed: int, until: float
 ) -> tuple[Counter[str], list[dict[str, Any]]]:
-    """Run batches of trials until so many faults were raised or time is over; return counts, and findings."""
+    """Run batches of trials until ``target`` faults were raised or time is up; return counts and failures."""
     counts: Counter[str] = Counter()
     found: list[dict[str, Any]] = []
     product = list(itertools.product(MEMORY, CUTTINGS, scenarios))
-    trials_each = max(LEAST_TRIALS, 2 * target // len(product))  # so that all have their turn
+    trials_each = max(MIN_TRIALS, 2 * target // len(product))  # so that every setting is tried
     random.Random(seed).shuffle(product)
     cases = itertools.cycle(product)
     with ThreadPoolExecutor(jobs) as pool:
@@ -109,14 +108,14 @@ def torture(
 
 
 def counted(trial: dict[str, Any]) -> dict[str, int]:
-    """Return what a trial adds to the counts."""
+    """Return the counts of one trial."""
     adds = {"trials": 1, "raised": bool(trial["raised"]), "swallowed": trial["swallowed"]}
     adds |= {name: trial["outcome"] == outcome for name, outcome in COLUMNS.items() if name not in adds}
     return {name: int(value) for name, value in adds.items()}
 
 
 def run(checkout: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run one batch; a process that hangs or crashes ends it with a trial that says so."""
+    """Run one batch; a hang or crash ends it and is returned as a trial."""
     command = command_with(checkout, "faults", json.dumps(settings))
     trials: list[dict[str, Any]] = []
     with tempfile.TemporaryFile("w+") as errors, tempfile.TemporaryDirectory() as folder:
@@ -143,7 +142,7 @@ def run(checkout: Path, settings: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def lines_of(file: int) -> Any:
-    """Yield what a process prints, and None where it has been silent for too long."""
+    """Yield the lines that a process prints, and None after a timeout."""
     text, patience = b"", STARTING
     while select.select([file], [], [], patience)[0]:
         read = os.read(file, 1 << 16)
@@ -157,7 +156,7 @@ def lines_of(file: int) -> Any:
 
 
 def last_words(errors: str) -> str:
-    """Return where a process stood: the innermost calls of its threads, or the end of what it said."""
+    """Return the innermost calls of each thread, or the end of the error output."""
     lines = errors.splitlines()
     stacks = [i for i, line in enumerate(lines) if line.endswith("(most recent call first):")]
     if not stacks:
@@ -166,7 +165,7 @@ def last_words(errors: str) -> str:
 
 
 def report(counts: dict[str, Counter[str]], found: list[dict[str, Any]]) -> str:
-    """Lay out the counts, and the first of what was found."""
+    """Return a table of the counts, and the first failures."""
     rows = [f"{'':14}" + "".join(f"{name:>10}" for name in COLUMNS)]
     total = sum(counts.values(), Counter())
     for kind, each in [*counts.items(), ("all", total)]:

@@ -46,7 +46,7 @@ def svm_scores(x_train: Any, y_train: Any, *others: Any) -> list[Floats]:
 
 
 class Neighbourhood(NamedTuple):
-    """Nearest training instances, int64: (m, k) of training instances (without themselves), (n, k) of others."""
+    """Nearest training instances, int64: (m, k) of training instances (not themselves), (n, k) of others."""
 
     train: Ints
     test: Ints
