@@ -1,6 +1,6 @@
-"""The lines of the published tables, timed in a process that `benchmarks.versions` starts for each version.
+"""One process of `benchmarks.versions`: time the lines of the published tables with one version.
 
-Every line of standard input asks for a line of the tables, which is then prepared, or for a turn of it.
+Each line of standard input is a request, to prepare a line of the tables or to time a turn of it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from benchmarks.workloads import Workload
 
 
 class Line(NamedTuple):
-    """What a line times, and the most threads."""
+    """A case and its number of threads."""
 
     case: Case
     threads: int | None
 
 
 def published() -> dict[str, Line]:
-    """Return all lines by title; one that is in two tables, once."""
+    """Return all lines by title, without duplicates."""
     cases: dict[str, Case] = {}
     for family, each in FAMILIES.items():
         given = each.libraries["xmleval"].keywords["given"]  # type: ignore[attr-defined]

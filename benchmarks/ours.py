@@ -1,4 +1,4 @@
-"""How this project computes every family of measures: the public call, input checks and defaults included."""
+"""The families of measures in xmleval: public calls with input checks and defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Call = Callable[[], dict[str, float]]
 
 
 class Prepared(NamedTuple):
-    """Calls that are timed one after another, by what they compute, and the bytes of their inputs."""
+    """Calls to time one after another, by title, and the size of their inputs."""
 
     steps: dict[str, Call]
     n_bytes: int = 0
@@ -31,22 +31,22 @@ def lists_of_five(workload: Workload) -> dict[str, Any]:
 
 
 def matrix_of_scores(workload: Workload) -> dict[str, Any]:
-    """CSR scores, all that are stored, with propensities."""
+    """CSR scores, with propensities."""
     return _given(workload, y_score=workload.score_matrix(), inverse_propensity=workload.propensity)
 
 
 def predicted_sets(workload: Workload) -> dict[str, Any]:
-    """Sparse 0/1 predictions, five a row."""
+    """Sparse 0/1 predictions, five per row."""
     return _given(workload, y_pred=workload.sets())
 
 
 def stored_scores(workload: Workload) -> dict[str, Any]:
-    """Top-k arrays as deep as they are."""
+    """Top-k arrays of full depth."""
     return _given(workload, y_score=(workload.labels, workload.scores))
 
 
 def dense_scores(workload: Workload) -> dict[str, Any]:
-    """A dense matrix with a score for every cell."""
+    """A dense matrix of scores."""
     return _given(workload, y_score=workload.scores)
 
 
@@ -57,8 +57,8 @@ def _given(workload: Workload, **more: Any) -> dict[str, Any]:
 def evaluated(
     workload: Workload, given: Callable[[Workload], dict[str, Any]], metrics: list[str], threads: int | None
 ) -> Prepared:
-    """Evaluate all measures of a family in one call."""
-    import xmleval  # here, because another library's interpreter does not have it
+    """Compute all measures of a family in one call."""
+    import xmleval  # missing in the interpreters of other libraries
 
     arguments = given(workload)
 
@@ -70,8 +70,8 @@ def evaluated(
 
 
 def sorted_keys(workload: Workload, threads: int | None) -> Prepared:
-    """Sort the stored scores and no more, a part on each thread. Nobody who sorts can be faster."""
-    threads = threads or available_processors()  # as an evaluation
+    """Sort the stored scores, a part per thread: a lower bound for methods that sort."""
+    threads = threads or available_processors()  # as in an evaluation
     parts = np.array_split(workload.scores.ravel(), threads)
     pool = ThreadPoolExecutor(threads)
 

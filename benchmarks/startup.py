@@ -1,4 +1,4 @@
-"""What a new process costs: the import, the first call, a whole command; kernels compiled before, or not."""
+"""Start-up times: import, first call and whole commands, with and without compiled kernels."""
 
 from __future__ import annotations
 
@@ -24,21 +24,18 @@ from xmleval import evaluate
 truth, scores = np.eye(9, dtype=np.float32), np.random.default_rng(0).random((9, 9), np.float32)
 """ + TIMED.format("evaluate(truth, scores, inverse_propensity=np.ones(9))")
 ROOT = Path(__file__).resolve().parents[1]
-COLD_RUNS = 3  # each compiles everything anew
+COLD_RUNS = 3  # with all kernels compiled anew
 
 
 class Case(NamedTuple):
-    """Arguments of a new Python: a script that prints its seconds, or a command, which takes them as a whole.
-
-    A cold one starts where nothing was compiled.
-    """
+    """Arguments of Python: a script that prints its time, or a command; cold without compiled kernels."""
 
     words: list[str]
     cold: bool = False
 
 
 def cases() -> dict[str, Case]:
-    """Return what is measured, by its name."""
+    """Return the cases by name."""
     found = {
         "import xmleval": Case(["-c", IMPORT]),
         "from xmleval import evaluate": Case(["-c", IMPORT_EVALUATE]),
@@ -74,7 +71,7 @@ def measure(case: Case, warm: str, root: Path = ROOT) -> float:
         with tempfile.TemporaryDirectory() as empty:
             return measure(case._replace(cold=False), empty, root)
     environment = os.environ | {"NUMBA_CACHE_DIR": warm, "PYTHONPATH": str(root)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *case.words], cwd=root, env=environment, capture_output=True, text=True, check=True

@@ -1,8 +1,7 @@
-"""Two versions of the project beside one another: python -m benchmarks.versions OLD_CHECKOUT --help.
+"""Compare the speed of two versions: python -m benchmarks.versions OLD_CHECKOUT --help.
 
-Every line of the published tables is timed with both in the same run: a process for each version, in turns,
-so that a busy moment of the machine falls on both; "new/old" is the median of the ratios of the rounds.
-Values must agree to the last bit. Start-up is timed in new processes, in turns, too. The exit code is 1 where
+Every line of the published tables, and start-up, is timed in interleaved runs, so that other load affects
+both versions. "new/old" is the median ratio of the rounds. Values must be bit-identical. The exit code is 1 if
 values differ or a target is missed.
 """
 
@@ -30,13 +29,9 @@ from benchmarks.lines import Line, folder_of, published
 from benchmarks.machine import Machine
 from benchmarks.workloads import generate
 
-TURN = 0.05  # seconds of calls in a turn, one call at least
-LEAST_ROUNDS, MOST_ROUNDS, ENOUGH = (
-    7,
-    25,
-    1.0,
-)  # rounds of a line, seconds for more
-MOST, MOST_AT_K, MOST_MEAN = 1.2, 1.05, 1.05  # targets of new/old
+TURN = 0.05  # seconds of calls in a turn, at least one call
+MIN_ROUNDS, MAX_ROUNDS, BUDGET = 7, 25, 1.0  # rounds of a line, seconds after which no more begin
+MAX_RATIO, MAX_RATIO_AT_K, MAX_MEAN = 1.2, 1.05, 1.05  # targets of new/old
 AT_K = re.compile(r"at_k_\w+ W[234]")
 VERSIONS = ("old", "new")
 
@@ -74,13 +69,13 @@ class Version:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Time two versions, print and write what was found, and return 1 where a target is missed."""
+    """Time two versions, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("old", type=Path, help="checkout of the version to compare with")
     parser.add_argument("--lines", default="", help="regular expression of the lines to time")
-    parser.add_argument("--list", action="store_true", help="list the lines and do no more")
+    parser.add_argument("--list", action="store_true", help="only list the lines")
     parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "versions.json")
     args = parser.parse_args(arguments)
@@ -101,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float) -> list[dict[str, Any]]:
-    """Time lines, those of one workload after another."""
+    """Time lines, workload by workload."""
     records = []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         versions = {name: Version(checkout, folder) for name, checkout in checkouts.items()}
@@ -119,20 +114,20 @@ def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float)
 
 
 def time_line(versions: dict[str, Version], title: str) -> dict[str, Any]:
-    """Time one line with both versions in turns."""
+    """Time one line with both versions."""
     old, new = (versions[name].turn(line=title)[1] for name in VERSIONS)
-    found = in_turns({name: version.seconds for name, version in versions.items()}, LEAST_ROUNDS)
+    found = in_turns({name: version.seconds for name, version in versions.items()}, MIN_ROUNDS)
     return {**found, "differ": [name for name in old if old[name] != new[name]]}
 
 
-def in_turns(calls: dict[str, Callable[[], float]], least: int) -> dict[str, Any]:
-    """Return the median seconds by version, the median of their ratios, and what each round took."""
+def in_turns(calls: dict[str, Callable[[], float]], min_rounds: int) -> dict[str, Any]:
+    """Return median seconds by version, their median ratio, and the seconds of each round."""
     rounds: dict[str, list[float]] = {name: [] for name in VERSIONS}
-    until = time.perf_counter() + ENOUGH
-    for number in range(MOST_ROUNDS):
+    until = time.perf_counter() + BUDGET
+    for number in range(MAX_ROUNDS):
         for name in VERSIONS:
             rounds[name].append(calls[name]())
-        if number + 1 >= least and time.perf_counter() > until:
+        if number + 1 >= min_rounds and time.perf_counter() > until:
             break
     found: dict[str, Any] = {name: statistics.median(seconds) for name, seconds in rounds.items()}
     found["ratio"] = statistics.median(new / old for old, new in zip(*rounds.values(), strict=True))
@@ -141,7 +136,7 @@ def in_turns(calls: dict[str, Callable[[], float]], least: int) -> dict[str, Any
 
 
 def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> list[dict[str, Any]]:
-    """Time new processes of both versions in turns."""
+    """Time start-up of both versions."""
     records = []
     with tempfile.TemporaryDirectory() as folder:
         for title, case in cases.items():
@@ -151,9 +146,7 @@ def time_startup(checkouts: dict[str, Path], cases: dict[str, startup.Case]) -> 
                 calls[name] = partial(startup.measure, own, f"{folder}/{name}", checkout)
                 if not case.cold:
                     calls[name]()  # compiles
-            records.append(
-                {"line": title, **in_turns(calls, startup.COLD_RUNS if case.cold else LEAST_ROUNDS)}
-            )
+            records.append({"line": title, **in_turns(calls, startup.COLD_RUNS if case.cold else MIN_ROUNDS)})
     return records
 
 
@@ -165,11 +158,15 @@ def spelled(script: str, checkout: Path) -> str:
 
 
 def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tuple[str, bool]:
-    """Return what was found as text, and whether a target is missed."""
+    """Return the results as text, and whether a target is missed."""
     rows, missed = [], False
     for record in [*records, *started]:
         differ = record.get("differ", [])  # start-up has no values
-        notes = ["over"] if record["ratio"] > (MOST_AT_K if AT_K.match(record["line"]) else MOST) else []
+        notes = (
+            ["over"]
+            if record["ratio"] > (MAX_RATIO_AT_K if AT_K.match(record["line"]) else MAX_RATIO)
+            else []
+        )
         notes += [f"values differ: {', '.join(differ)}"] if differ else []
         missed |= bool(notes)
         seconds = "".join(f"{record[name]:>11.3g}" for name in VERSIONS)
@@ -178,11 +175,9 @@ def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tupl
     text = "\n".join([head, *rows])
     if records:
         mean = math.exp(statistics.fmean(math.log(record["ratio"]) for record in records))
-        missed |= mean > MOST_MEAN
-        text += f"\ngeometric mean without start-up: {mean:.3f}, at most {MOST_MEAN}"
-    text += (
-        f"\ntargets: report at k of W2 to W4 {MOST_AT_K}, all others {MOST}: {'missed' if missed else 'met'}"
-    )
+        missed |= mean > MAX_MEAN
+        text += f"\ngeometric mean without start-up: {mean:.3f}, at most {MAX_MEAN}"
+    text += f"\ntargets: at_k of W2 to W4 {MAX_RATIO_AT_K}, all others {MAX_RATIO}: {'missed' if missed else 'met'}"
     return text, missed
 
 

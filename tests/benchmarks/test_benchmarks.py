@@ -148,7 +148,7 @@ def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_versions_are_timed_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in {"TURN": 0.0, "ENOUGH": 0.0, "LEAST_ROUNDS": 2}.items():
+    for name, value in {"TURN": 0.0, "BUDGET": 0.0, "MIN_ROUNDS": 2}.items():
         monkeypatch.setattr(versions, name, value)
     lines = "^sets W1$|^at_k_matrix W2, 1 thread$|^import xmleval$"
     file = tmp_path / "versions.json"
