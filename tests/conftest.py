@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.commands import folder as folder
 from tests.commands import refused as refused
 from tests.commands import run as run
-from xmleval.cli import running
+from xmleval.cli import evaluation
 from xmleval.kernels import matching
 from xmleval.kernels.fixed import BITS, ONE
 from xmleval.kernels.gains import WIDTH
@@ -54,7 +54,7 @@ float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    running.LEAST_MEMORY = 1  # so that small files are cut, too
+    evaluation.LEAST_MEMORY = 1  # so that small files are cut, too
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")

@@ -13,8 +13,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse as sp
 
-from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.formats.trec import write_qrels, write_run
+from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
 
 Writer = Callable[[Path, Any], Path]

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.engine.counting import Counted, Counting
+from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
 from xmleval.input.formats.format import Format
-from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.formats.registry import FORMATS, find_format, find_input_format, read_scores, read_truth
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
+from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.formats.xmc import write_xmc
+from xmleval.input.inverse_propensity import read_inverse_propensity
 from xmleval.input.names import Named, NameIndex, read_names
 from xmleval.input.pieces import Pieces
-from xmleval.input.vector import read_inverse_propensity
 
 __all__ = [
     "FORMATS",

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from xmleval.cli import checkpoint, main, running
+from xmleval.cli import checkpoint, evaluation, main
 from xmleval.evaluator import Evaluator
 from xmleval.states.score_runs import ScoreRuns
 
 MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (ScoreRuns, "spill"))
-running.LEAST_MEMORY = 1
+evaluation.LEAST_MEMORY = 1
 
 
 def kill_at(count: int) -> None:

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from xmleval import demo
 from xmleval.cli import COMMANDS, main, program
+from xmleval.cli.evaluation import WRITERS
 from xmleval.cli.metrics import example
-from xmleval.cli.running import WRITERS
 from xmleval.conventions import PRESETS
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth
 from xmleval.metrics import ALIASES, GROUPS, TABLE

@@ -17,9 +17,9 @@ pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
 SCRIPT = """
 import sys, time
 from xmleval.cli import main
-from xmleval.cli import running
+from xmleval.cli import evaluation
 from xmleval.evaluator import Evaluator
-running.LEAST_MEMORY = 1
+evaluation.LEAST_MEMORY = 1
 update = Evaluator.update
 def slowly(*arguments, **more):
     time.sleep(0.05)

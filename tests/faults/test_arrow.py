@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.faults.fault import message_of
 from tests.made_tables import ENDINGS, entries, lists, save, scores
 from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
-from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.tabular import arrow_pieces
+from xmleval.input.formats.write_parquet import write_parquet
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")
 

@@ -16,7 +16,7 @@ from tests.commands import process
 from tests.faults.conftest import contents
 from tests.made_files import make_scores, make_truth, npy, npz, qrels, trec_run
 from xmleval.cli import main
-from xmleval.input.vector import read_inverse_propensity
+from xmleval.input.inverse_propensity import read_inverse_propensity
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ import xmleval
 from tests.conftest import DATA, NO_DATA
 from tests.made_tables import DENSE, ENDINGS, ENTRIES, SCORES, entries, lists, save, scores
 from xmleval.input.formats.arrow_names import read_arrow_scores, read_arrow_truth
-from xmleval.input.formats.parquet import write_parquet
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.tabular import arrow_pieces, read_arrow
 from xmleval.input.formats.trec import read_qrels
+from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed; the extra 'arrow' has it")

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tests.faults.arrays import ANY_CSR, DENSE, LABELS, SCORES
 from tests.faults.fault import refused
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth
-from xmleval.input.vector import read_inverse_propensity
+from xmleval.input.inverse_propensity import read_inverse_propensity
 
 
 def save_list(folder: Path, name: str, labels: Any = LABELS, scores: Any = SCORES) -> Path:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import Case, cases, exact, find_positions
 from xmleval.kernels import gains as leading
-from xmleval.kernels import profiles
+from xmleval.kernels import hit_tables
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.profiles import LARGEST_SUM
+from xmleval.kernels.hit_tables import LARGEST_SUM
 
 
 def by_slot(case: Case, slots: Any, terms: Any) -> dict[tuple[int, int], Fraction]:
@@ -48,36 +48,36 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
 
     counts = np.zeros((3, depth + 1), np.int64)
-    profiles.count_hits(true_ptr, ranks, slots, counts)
+    hit_tables.count_hits(true_ptr, ranks, slots, counts)
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
     assert counts.sum() <= ranks.size
     weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
-    profiles.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
+    hit_tables.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
     assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
     assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
 
     none = np.empty(0)
     for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
         gains, ideals = np.zeros((2, 3, depth, LIMBS), np.int64)
-        profiles.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
+        hit_tables.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
         assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
-        profiles.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
+        hit_tables.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
         assert nonzero(ideals, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in best])
 
     split_gains, split_ideals = np.zeros((3, depth + 1, 2)), np.zeros((3, depth, 2))
-    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
-    profiles.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
-    profiles.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
+    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
+    hit_tables.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
+    hit_tables.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
     for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
         assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
         normal = np.zeros((3 * depth, LIMBS), np.int64)
-        profiles.add_split_sums(split.reshape(-1, 2), normal)
+        hit_tables.add_split_sums(split.reshape(-1, 2), normal)
         assert normal.tobytes() == limbs.tobytes()
 
     own, own_gains = np.zeros((2, case.n, depth))
-    profiles.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
+    hit_tables.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
     assert not own_gains.any()
-    profiles.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
+    hit_tables.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
     assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
     assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
     assert own.sum() == np.count_nonzero(own_gains) == len(hits)
@@ -88,7 +88,7 @@ def test_split_sums_at_their_limits() -> None:
     for q in (1.0, 1.5 - 2.0**-52, 2.0 - 2.0**-21, 2.0**30 - 2.0**-22, 2.0**30):
         gains = np.array([[[0.0, 0.0], [LARGEST_SUM - q - 1, 1.0 - 2.0**-21 - 2.0**-52]]])
         ideals, before = gains[:, 1:].copy(), fraction_of_pair(gains[0, 1])
-        profiles.sum_exact_gains(ptr, ids, ranks, slots, np.array([q]), gains, ideals)
+        hit_tables.sum_exact_gains(ptr, ids, ranks, slots, np.array([q]), gains, ideals)
         assert fraction_of_pair(gains[0, 1]) == fraction_of_pair(ideals[0, 0]) == before + Fraction(q)
 
 
@@ -111,8 +111,8 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     n_slots = group_ptr.size - 1
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
-    profiles.count_hits(true_ptr, ranks, slots, expected_hits)
-    profiles.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, expected_gains, expected_ideals)
+    hit_tables.count_hits(true_ptr, ranks, slots, expected_hits)
+    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, expected_gains, expected_ideals)
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)

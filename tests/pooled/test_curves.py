@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
-from xmleval.kernels.runs import add_product
+from xmleval.kernels.sweeps import add_product
 
 sk = pytest.importorskip("sklearn.metrics")
 

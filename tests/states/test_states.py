@@ -33,7 +33,7 @@ from tests.states.data import (
 from xmleval import states
 from xmleval.discounts import TABULATED, discount_sums
 from xmleval.exact import as_floats, as_integer
-from xmleval.kernels.profiles import LARGEST_SUM, MOST_TERMS
+from xmleval.kernels.hit_tables import LARGEST_SUM, MOST_TERMS
 from xmleval.records import Chunks
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.row_sums import RowSums

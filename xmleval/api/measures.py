@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xmleval.api.documented import documented
+from xmleval.api.docstrings import documented
 from xmleval.api.evaluate import evaluate
 
 

@@ -17,13 +17,13 @@ import scipy.sparse
 from rich.table import Table
 
 from xmleval.budget import Budget
+from xmleval.cli.counting import count_rows
 from xmleval.cli.evaluate import split_names
+from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, format_option
 from xmleval.cli.output import check_outputs, show, write_result
-from xmleval.cli.running import open_rows, width_of
-from xmleval.cli.stream import count_rows
 from xmleval.evaluator import Evaluator
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of, inverse_propensity

@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import PIECE_BYTES
+from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
-from xmleval.cli.named import read_named, read_numbered_truth
+from xmleval.cli.named_inputs import read_named, read_numbered_truth
 from xmleval.cli.options import FILE, file_option
 from xmleval.cli.output import check_outputs
-from xmleval.cli.stream import naming_rows
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, count_columns

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from xmleval.cli.evaluation import WRITERS, count, prepare, write_labels, written
 from xmleval.cli.files import FORMAT_HELP
 from xmleval.cli.options import FILE, LABEL_NAMES, OUTPUT, PER_LABEL, file_option, format_option
 from xmleval.cli.output import write_result
-from xmleval.cli.running import WRITERS, count, prepare, write_labels, written
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS

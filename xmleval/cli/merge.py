@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from xmleval.cli.evaluation import WRITERS, write_labels, written
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
-from xmleval.cli.running import WRITERS, write_labels, written
 from xmleval.evaluator import MEMORY, Evaluator
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import Budget, memory_bytes
+from xmleval.cli.counting import count_rows, naming_rows, progress
+from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
-from xmleval.cli.named import read_scores_alone, rule_for
+from xmleval.cli.named_inputs import read_scores_alone, rule_for
 from xmleval.cli.options import FILE, LABEL_NAMES, file_option
 from xmleval.cli.output import check_outputs, write_binary, write_result
-from xmleval.cli.running import open_rows, width_of
-from xmleval.cli.stream import count_rows, naming_rows, progress
 from xmleval.evaluator import MEMORY
 from xmleval.input.names import read_names
 from xmleval.input.pieces import Pieces

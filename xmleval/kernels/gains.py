@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.kernels.hit_tables import SPLIT_HIGH, SPLIT_LOW
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.profiles import SPLIT_HIGH, SPLIT_LOW
 from xmleval.records import Floats, Ints, Labels
 
 Numbers = Floats | Ints

@@ -321,3 +321,21 @@ LABEL_COVERAGE = AT_K(
     best=one,
     conventions=("unlisted",),
 )
+
+TABLE = (
+    P,
+    NDCG_AT_K,
+    R,
+    RCAP,
+    DCG,
+    HIT,
+    MRR,
+    MAP,
+    MAP_R,
+    RPREC,
+    NDCG_ALL,
+    DCG_ALL,
+    MRR_ALL,
+    MAP_ALL,
+    LABEL_COVERAGE,
+)

@@ -105,3 +105,10 @@ PEAK_F1 = POOLED(
     threshold=True,
     conventions=("labels", "unlisted"),
 )
+
+TABLE = (
+    AUC,
+    AUC_BRACKET,
+    AP,
+    PEAK_F1,
+)

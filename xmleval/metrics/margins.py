@@ -56,3 +56,8 @@ MARGIN_SHARE = MARGINS(
     value=margin_share,
     best=one,
 )
+
+TABLE = (
+    MARGIN,
+    MARGIN_SHARE,
+)

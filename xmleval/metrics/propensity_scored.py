@@ -90,3 +90,14 @@ PSNDCG_RAW = RAW(
     formula="sum over hits of q / log2(1 + rank), divided by the row's ideal DCG@k",
     value=ndcg,
 )
+
+TABLE = (
+    PSP,
+    PSNDCG,
+    PSR,
+    PSDCG,
+    PSP_RAW,
+    PSR_RAW,
+    PSDCG_RAW,
+    PSNDCG_RAW,
+)

@@ -221,3 +221,15 @@ PEAK_F1 = RANKING(
     best=has_relevant,
     conventions=("unlisted",),
 )
+
+TABLE = (
+    ONE_ERROR,
+    COVERAGE,
+    COVERAGE_ERROR,
+    RANKING_LOSS,
+    LRAP,
+    AUC,
+    PEAK_F1,
+    IS_ERROR,
+    ERROR_SET_SIZE,
+)

@@ -280,3 +280,21 @@ GMEAN = OF_SETS(
     every_label=True,
     conventions=CONVENTIONS,
 )
+
+TABLE = (
+    SUBSET_ACCURACY,
+    HAMMING_LOSS,
+    PRECISION,
+    RECALL,
+    F1,
+    FBETA,
+    JACCARD,
+    F1_OF_MEANS,
+    FBETA_OF_MEANS,
+    F1_OF_MACROS,
+    ACCURACY,
+    SPECIFICITY,
+    BALANCED_ACCURACY,
+    MCC,
+    GMEAN,
+)

@@ -77,3 +77,10 @@ PROPORTIONAL_DIVERSITY = STATISTIC(
     state="label_sets",
     value=proportional_diversity,
 )
+
+TABLE = (
+    LABEL_CARDINALITY,
+    LABEL_DENSITY,
+    LABEL_DIVERSITY,
+    PROPORTIONAL_DIVERSITY,
+)

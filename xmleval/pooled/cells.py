@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.kernels.bands import count_bands, gather_band
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.runs import count_pairs
+from xmleval.kernels.sweeps import count_pairs
 from xmleval.pooled.bands import Banded
 from xmleval.pooled.curves import Found, Unlisted, added, as_integers, n_groups
 from xmleval.pooled.piles import Pile, as_keys, common_dtype

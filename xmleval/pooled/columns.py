@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.keys import group_keys, group_pairs
-from xmleval.kernels.runs import sum_labels_below, sweep_labels
+from xmleval.kernels.sweeps import sum_labels_below, sweep_labels
 from xmleval.pooled.curves import n_ranges
 from xmleval.pooled.piles import (
     Grouped,

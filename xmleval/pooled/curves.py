@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.keys import HALF
-from xmleval.kernels.runs import sum_below, sweep, trace, weigh_group
+from xmleval.kernels.sweeps import sum_below, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.pooled.spill import Keys
 from xmleval.records import Curve, Floats, Ints, Scores

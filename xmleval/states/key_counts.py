@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.exact import saved
 from xmleval.kernels.keys import count_leading_bits
-from xmleval.kernels.runs import sum_products
+from xmleval.kernels.sweeps import sum_products
 from xmleval.plan import Plan
 from xmleval.pooled.curves import as_integers
 from xmleval.records import Bracket, Ints, as_score

@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.exact import NO_WEIGHT, as_floats, saved
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
-from xmleval.kernels.profiles import (
+from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
     add_split_sums,

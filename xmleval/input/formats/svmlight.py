@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from xmleval.input.errors import InputError
-from xmleval.input.formats.explain import MOST_DIGITS, explain_list
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
 from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces

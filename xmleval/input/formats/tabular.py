@@ -27,7 +27,7 @@ from xmleval.input.formats.arrow_columns import (
 )
 from xmleval.input.formats.arrow_names import has_names, read_arrow_scores, read_arrow_truth
 from xmleval.input.formats.format import Format, NamedReaders, naming
-from xmleval.input.formats.parquet import write_parquet
+from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
 from xmleval.records import Ints, label_dtype

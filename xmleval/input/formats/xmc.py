@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_csr
 from xmleval.input.errors import InputError
-from xmleval.input.formats.explain import explain_entries, explain_list, number_at
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding

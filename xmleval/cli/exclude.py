@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.stream import Inputs
+from xmleval.cli.counting import Inputs
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
 from xmleval.input.exclusion import read_pairs, without_pairs

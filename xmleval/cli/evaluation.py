@@ -15,17 +15,17 @@ import numpy as np
 
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.excluding import leave_out_counting_all, without
+from xmleval.cli.counting import Inputs, count_rows, count_training, progress
+from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input
 from xmleval.cli.messages import naming_files, spelled
-from xmleval.cli.named import count_named_training, read_named, rule_for
+from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
-from xmleval.cli.stream import Inputs, count_rows, count_training, progress
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
+from xmleval.input.inverse_propensity import read_inverse_propensity
 from xmleval.input.names import read_names
 from xmleval.input.reader import count_columns, whole
-from xmleval.input.vector import read_inverse_propensity
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
