@@ -16,6 +16,7 @@ import pytest
 
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
 from xmleval.cli import checkpoint
+from xmleval.files.saved import CHECKPOINT
 
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz --bounds"
 SMALL = "--memory 8KB --format json"
@@ -214,7 +215,7 @@ def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -
         ("[" * 99999, "not a checkpoint, or damaged"),
         (
             json.dumps({"format": "xmleval checkpoint", "version": 99}),
-            f"of version 99; this program reads version {checkpoint.CHECKPOINT.version}",
+            f"of version 99; this program reads version {CHECKPOINT.version}",
         ),
     ],
 )
