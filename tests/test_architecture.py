@@ -180,6 +180,7 @@ print(sorted(bad), compiled)
     assert done.stdout.strip() == "[] []"
 
 
+@pytest.mark.slow
 def test_kernels_run_where_no_cache_can_be_written() -> None:
     code = """
 import numba.core.caching as caching

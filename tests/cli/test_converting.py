@@ -162,6 +162,7 @@ def test_what_is_not_converted(folder: Path, refused: Any, run: Any, line: str, 
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not NATIVE, reason=NO_DATA)
 @pytest.mark.parametrize("path", NATIVE, ids=lambda path: path.name.split(".")[0])
 @pytest.mark.parametrize("ending", [".npz", ".txt", ".parquet"])

@@ -56,6 +56,7 @@ def on_terminal(folder: Path, words: list[str]) -> tuple[str, str]:
     return out, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
 
+@pytest.mark.slow
 def test_rows_rate_and_time_left_on_a_terminal(tmp_path: Path) -> None:
     npz(tmp_path / "Y", make_truth(600))
     npy(tmp_path / "m", make_scores(600))
@@ -68,6 +69,7 @@ def test_rows_rate_and_time_left_on_a_terminal(tmp_path: Path) -> None:
     assert re.search(r"\d:\d\d:\d\d", shown)
 
 
+@pytest.mark.slow
 def test_rows_where_nothing_tells_how_many_there_are(tmp_path: Path) -> None:
     (tmp_path / "Y.svm").write_text("1,2 0:1\n29 0:1\n" * 300)
     npy(tmp_path / "m", make_scores(600))
@@ -76,6 +78,7 @@ def test_rows_where_nothing_tells_how_many_there_are(tmp_path: Path) -> None:
     assert "rows/s" in shown
 
 
+@pytest.mark.slow
 def test_nothing_where_there_is_no_terminal(tmp_path: Path) -> None:
     npz(tmp_path / "Y", make_truth(600))
     npy(tmp_path / "m", make_scores(600))

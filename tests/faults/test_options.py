@@ -111,6 +111,7 @@ def test_only_endings_that_are_written_are_expected(folder: Path, refused: Any) 
     assert ".svm" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 @pytest.mark.parametrize("line", ["stats Y.npz", "metrics p", "evaluate Y.npz m"])
 def test_a_full_stdout_is_named(folder: Path, line: str) -> None:

@@ -47,6 +47,7 @@ def test_scores(folder: Path, run: Any, name: str, memory: str) -> None:
     np.testing.assert_array_equal(found, dense())
 
 
+@pytest.mark.slow
 def test_other_commands(folder: Path, run: Any) -> None:
     assert run("stats T.npy --train T.npy") == run("stats Y.npz --train Y.npz")
     run("convert T.npy T.npz --kind truth")

@@ -79,6 +79,7 @@ def test_value_equals_oracle(form: str, dtype: str, data: st.DataObject) -> None
     assert differing(of_problem(problem), truth) == []
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())
@@ -145,6 +146,7 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
         assert math.isclose(values[name], best, abs_tol=1e-12), name
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())
@@ -154,6 +156,7 @@ def test_row_order_does_not_matter(form: str, dtype: str, data: st.DataObject) -
     assert same_bits(of_problem(problem), of_problem(problem.cut(list(order)))) == []
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())

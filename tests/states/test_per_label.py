@@ -117,6 +117,7 @@ def test_curves_of_every_label(form: str, dtype: str, data: st.DataObject) -> No
 DECISIONS = ["pred", "top1", "top3", "threshold0.25", "threshold1"]
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("decision", DECISIONS)
 @settings(law, max_examples=12)
@@ -225,6 +226,7 @@ def test_of_equal_peaks_the_highest_threshold(monkeypatch: pytest.MonkeyPatch, l
 # ----------------------------------------------------------------------------------- points of the curve
 
 
+@pytest.mark.slow
 @every_form
 @law
 @given(data=st.data())

@@ -166,6 +166,7 @@ def pieces(kind: str, seed: int, cuts: list[int]) -> tuple[Data, Kind, list[tupl
 cuttings = st.lists(st.integers(0, 5), min_size=1, max_size=5)
 
 
+@pytest.mark.slow
 @every_kind
 @law
 @given(seed=seeds, cuts=cuttings, data=st.data())
@@ -216,6 +217,7 @@ def test_monoid_laws(kind: str, seed: int, cuts: tuple[int, int, int]) -> None:
     assert frozen(left) == frozen(joined(part(0), joined(part(1), part(2))))
 
 
+@pytest.mark.slow
 @every_kind
 @law
 @given(seed=seeds, cuts=st.tuples(*[st.integers(1, 5)] * 3))
@@ -235,6 +237,7 @@ def test_merged_states_share_no_memory_that_is_written(
         assert frozen(first) == after
 
 
+@pytest.mark.slow
 @every_kind
 @law
 @given(seed=seeds, cuts=cuttings)

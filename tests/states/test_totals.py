@@ -245,6 +245,7 @@ def fractions(totals: LabelTable) -> list[list[Fraction]]:
     return [[exact(limbs) for limbs in kind] for kind in totals.totals]
 
 
+@pytest.mark.slow
 @given(seed=seeds, doublings=st.integers(0, 50), work=works)
 def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
     rows = random_data(seed, 12)

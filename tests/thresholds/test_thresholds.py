@@ -157,6 +157,7 @@ def test_predicting_nothing_is_no_cut_of_ranks() -> None:
     assert fit(0 * truth, lists, "hamming_loss", rule="rank").decision.value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
 @law
 @given(data=st.data())
