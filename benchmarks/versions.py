@@ -1,8 +1,8 @@
 """Compare the speed of two versions: python -m benchmarks.versions OLD_CHECKOUT --help.
 
 Every line of the published tables, and start-up, is timed in interleaved runs, so that other load affects
-both versions. "new/old" is the median ratio of the rounds. Values must be bit-identical. The exit code is 1 if
-values differ or a target is missed.
+both versions. "new/old" is the median ratio of the rounds. Values must be bit-identical. The exit code is 1
+if values differ or a target is missed.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ def report(records: list[dict[str, Any]], started: list[dict[str, Any]]) -> tupl
         mean = math.exp(statistics.fmean(math.log(record["ratio"]) for record in records))
         missed |= mean > MAX_MEAN
         text += f"\ngeometric mean without start-up: {mean:.3f}, at most {MAX_MEAN}"
-    text += f"\ntargets: at_k of W2 to W4 {MAX_RATIO_AT_K}, all others {MAX_RATIO}: {'missed' if missed else 'met'}"
+    verdict = "missed" if missed else "met"
+    text += f"\ntargets: at_k of W2 to W4 {MAX_RATIO_AT_K}, all others {MAX_RATIO}: {verdict}"
     return text, missed
 
 
