@@ -1,8 +1,8 @@
 """Compare the speed of two versions: python -m benchmarks.versions OLD_CHECKOUT --help.
 
 Every line of the published tables, and start-up, is timed in interleaved runs, so that other load affects
-both versions. "new/old" is the median ratio of the rounds. Values must be bit-identical. The exit code
-is 1 if values differ or a target is missed.
+both versions. "new/old" is the median ratio of the rounds. Values must be bit-identical. The exit code is 1
+if values differ or a target is missed.
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ from xmleval.engine.settings import SCORED, Settings
 from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
-from xmleval.records import Block, Floats, Ranking, Truth
+from xmleval.records import Block, Chunks, Floats, Ranking, Truth
 from xmleval.states.row_sums import RowSums
+from xmleval.states.score_runs import ScoreRuns
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -141,3 +142,48 @@ def restored(state: Any, name: str) -> Any:
         arrays = read_archive(path, in_pieces=LARGE)
         found.from_arrays({key.removeprefix(f"{name}/"): array for key, array in arrays.items()})
     return found
+
+
+Bits = dict[str, tuple[str, tuple[int, ...], bytes]]
+
+
+def bits_of(arrays: dict[str, Any]) -> Bits:
+    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
+
+
+def frozen(state: Any) -> Bits:
+    """Every bit of a state but for how the data were cut, which shows in the pieces of what is kept."""
+    arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
+    if isinstance(state, ScoreRuns):
+        arrays = in_order(arrays)
+    elif getattr(state, "keep", False):
+        kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()
+        arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
+    return bits_of(arrays)
+
+
+def in_order(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return all keys of each pile, and the last scores of rows with what is left there, rising."""
+    found: dict[str, Any] = {}
+    piles: dict[str, list[Any]] = {}
+    for name, array in arrays.items():
+        if name.startswith(("cells.", "columns.")):
+            pieces = array.read() if isinstance(array, Chunks) else [array]
+            piles.setdefault(name.rpartition(".")[0], []).extend(pieces)
+        elif name not in ("last", "n_left"):
+            found[name] = array
+    for name, pieces in piles.items():
+        keys = np.sort(np.concatenate(pieces))
+        if keys.size:
+            found[name] = keys + keys.dtype.type(0)  # there is one zero, whatever its sign
+    if "last" in arrays:
+        order = np.lexsort([arrays["n_left"], arrays["last"]])
+        found |= {"last": arrays["last"][order] + np.float32(0), "n_left": arrays["n_left"][order]}
+    return found
+
+
+def finished(state: Any) -> dict[str, Any]:
+    """Every bit of what a state gives."""
+    return {
+        kind: bits_of({n: np.array(v) for n, v in own.items()}) for kind, own in vars(state.finish()).items()
+    }

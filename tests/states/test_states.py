@@ -25,6 +25,8 @@ from tests.states.data import (
     Columns,
     Data,
     add,
+    finished,
+    frozen,
     make_plan,
     merged,
     random_data,
@@ -36,8 +38,6 @@ from xmleval.exact import as_floats, as_integer
 from xmleval.kernels.hit_tables import LARGEST_SUM, MOST_TERMS
 from xmleval.records import Chunks
 from xmleval.states.rank_profile import RankProfile
-from xmleval.states.row_sums import RowSums
-from xmleval.states.score_runs import ScoreRuns
 from xmleval.states.state import State, state_class
 from xmleval.threads import Work
 
@@ -111,51 +111,6 @@ def test_every_state_obeys_the_laws() -> None:
     assert {kind.state for kind in KINDS.values()} == found
     for kind in KINDS.values():
         assert isinstance(kind.make(), state_class(kind.state))
-
-
-Bits = dict[str, tuple[str, tuple[int, ...], bytes]]
-
-
-def bits_of(arrays: dict[str, Any]) -> Bits:
-    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
-
-
-def frozen(state: Any) -> Bits:
-    """Every bit of a state but for how the data were cut, which shows in the pieces of what is kept."""
-    arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
-    if isinstance(state, ScoreRuns):
-        arrays = in_order(arrays)
-    elif getattr(state, "keep", False):
-        kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()
-        arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
-    return bits_of(arrays)
-
-
-def in_order(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return all keys of each pile, and the last scores of rows with what is left there, rising."""
-    found: dict[str, Any] = {}
-    piles: dict[str, list[Any]] = {}
-    for name, array in arrays.items():
-        if name.startswith(("cells.", "columns.")):
-            pieces = array.read() if isinstance(array, Chunks) else [array]
-            piles.setdefault(name.rpartition(".")[0], []).extend(pieces)
-        elif name not in ("last", "n_left"):
-            found[name] = array
-    for name, pieces in piles.items():
-        keys = np.sort(np.concatenate(pieces))
-        if keys.size:
-            found[name] = keys + keys.dtype.type(0)  # there is one zero, whatever its sign
-    if "last" in arrays:
-        order = np.lexsort([arrays["n_left"], arrays["last"]])
-        found |= {"last": arrays["last"][order] + np.float32(0), "n_left": arrays["n_left"][order]}
-    return found
-
-
-def finished(state: Any) -> dict[str, Any]:
-    """Every bit of what a state gives."""
-    return {
-        kind: bits_of({n: np.array(v) for n, v in own.items()}) for kind, own in vars(state.finish()).items()
-    }
 
 
 def pieces(kind: str, seed: int, cuts: list[int]) -> tuple[Data, Kind, list[tuple[int, int]]]:
