@@ -49,8 +49,8 @@ class Propensity(NamedTuple):
     """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
 
     values: Floats
-    least: float
-    most: float
+    lowest: float
+    highest: float
 
 
 class Block(NamedTuple):

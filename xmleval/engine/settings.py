@@ -155,7 +155,7 @@ class Settings:
             return None
         return (
             "given"
-            if self.propensity.least >= 1
+            if self.propensity.lowest >= 1
             else "values below 1: these look like propensities, not their inverses"
         )
 

@@ -1,4 +1,4 @@
-"""Scores in the order of bands of consecutive numbers, a coarse order that costs one pass."""
+"""Scores partitioned into bands of consecutive float32 numbers in one pass."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from xmleval.kernels.bands import CHUNK, TRAILING_BITS, order_by_band
 from xmleval.kernels.keys import HALF, count_leading_bits
 from xmleval.records import Bools, Ints, Scores
 
-N_BANDS = 128  # about
-SAMPLED = 1 << 13  # scores that bands are chosen by
-GOLDEN = 0.6180339887498949  # multiples of it, without their integers, are spread evenly and keep no period
+N_BANDS = 128  # approximately
+SAMPLED = 1 << 13  # scores sampled to choose bands
+GOLDEN = 0.6180339887498949  # fractional parts of its multiples are evenly spread and aperiodic
 
 
 class Bands(NamedTuple):
-    """Consecutive numbers of float32, cut where about as many scores are in each band.
+    """Ranges of float32 numbers with about as many scores in each.
 
-    first : int64 (b + 1,), rank of the first number of each, and behind the last; see `keys.rank_of`
+    first : int64 (b + 1,), rank of the first number of each, and the end; see `keys.rank_of`
     cell_of : uint16 (2^16,), see `kernels.bands.order_by_band`
     """
 
@@ -30,11 +30,11 @@ class Bands(NamedTuple):
 
 
 class Banded(NamedTuple):
-    """Scores that lie chunk by chunk in the order of bands; see `kernels.bands.order_by_band`.
+    """Scores ordered by band within each chunk; see `kernels.bands.order_by_band`.
 
     bands : Bands
-    starts : int64 (chunks, bands + 1), where each band starts in ``scores``, chunk by chunk, and its end
-    scores : float32 (n,), those in between belong to others
+    starts : int64 (chunks, bands + 1), start of each band in ``scores`` per chunk, and the end
+    scores : float32 (n,), shared with other parts
     """
 
     bands: Bands
@@ -53,19 +53,19 @@ class Banded(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the scores and of where they start."""
+        """Size of the scores and of their starts in bytes."""
         return self.size * self.scores.itemsize + self.starts.nbytes
 
     def keys(self) -> list[Scores]:
-        """Return the scores chunk by chunk, where they are."""
+        """Return views of the scores, chunk by chunk."""
         ends = zip(self.starts[:, 0].tolist(), self.starts[:, -1].tolist(), strict=True)
         return [self.scores[start:end] for start, end in ends]
 
 
 class Shared:
-    """What workers share that bring scores into bands as they come: the bands, and one array.
+    """The bands and the array that workers share to collect scores by band.
 
-    The first block decides: its scores on the bands, and whether there is an array at all.
+    The scores of the first block determine the bands, and whether there is an array.
     """
 
     def __init__(self) -> None:
@@ -76,30 +76,30 @@ class Shared:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Begin anew wherever a copy goes."""
+        """Copy as empty."""
         return Shared, ()
 
     def close(self) -> None:
-        """Take no more scores."""
+        """Stop accepting scores."""
         with self._lock:
             self._room, self.closed = np.empty(0, np.float32), True
 
     def part(self, flags: Bools, scores: Scores, most: int) -> tuple[Banded, Banded] | None:
-        """Return flagged scores and others; None where there is no room for them.
+        """Add scores and return the flagged and the other ones; None if the array is full.
 
         Parameters
         ----------
         flags : bool (n,)
-            Which scores are to be told apart.
+            Which scores to return first.
         scores : float32 (n,)
             Scores.
         most : int
-            For how many scores to make room, where this is the first block; 0 for none, ever.
+            Size of the array if this is the first block; 0 for no array.
         """
         with self._lock:
             if self._bands is None and most and not self.closed:
                 self._bands = choose_bands(scores)
-                with contextlib.suppress(MemoryError):  # of room that may not even be needed
+                with contextlib.suppress(MemoryError):  # the array is optional
                     self._room = np.empty(most, np.float32)
             bands, room, start = self._bands, self._room, self._used
             if bands is None or start + scores.size > room.size:
@@ -113,7 +113,7 @@ class Shared:
 
 
 def choose_bands(scores: Scores) -> Bands:
-    """Choose bands by some of the scores; a bucket with more than its share stands alone."""
+    """Choose bands from a sample of the scores; a bucket with more than its share gets its own band."""
     counts = np.zeros((2, 1 << (HALF - TRAILING_BITS)), np.int64)
     places = (np.arange(SAMPLED) * GOLDEN % 1.0 * scores.size).astype(np.int64)
     count_leading_bits(np.ones(SAMPLED, np.bool_), scores[places].view(np.int32), TRAILING_BITS, counts)
@@ -121,13 +121,13 @@ def choose_bands(scores: Scores) -> Bands:
     found, share = counts[0, buckets], SAMPLED // N_BANDS
     large = buckets[found > share // 2]
     begins = buckets[np.diff((np.cumsum(found) - found) // share, prepend=-1) > 0]
-    half = counts.shape[1] // 2  # -0.0 is the last number before it, and counts as 0.0, the first behind it
+    half = counts.shape[1] // 2  # bucket of 0.0; -0.0, in the bucket before it, counts as 0.0
     first = np.unique(np.concatenate([[0], begins, large, large + 1, buckets[-1:] + 1]))
     first[first == half] = half - 1
     first = np.unique(first[first < 2 * half])
     band_of = np.zeros(2 * half, np.uint16)
     band_of[first[1:]] = 1
     band_of = np.cumsum(band_of, dtype=np.uint16)
-    # by leading bits numbers from 0.0 on come first, and then those below, downwards
+    # leading bits order non-negative numbers first, then negative ones downwards
     cell_of = 2 * np.concatenate([band_of[half:], band_of[half - 1 :: -1]])
     return Bands(np.append(first << TRAILING_BITS, 1 << HALF), cell_of)

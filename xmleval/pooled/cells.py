@@ -1,4 +1,4 @@
-"""Pairs of all cells, where nothing else is asked of their scores: these need not be sorted as a whole."""
+"""Pair counts of all entries, which do not need all scores sorted."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from xmleval.pooled.spill import Keys
 from xmleval.records import Ints, Scores
 from xmleval.threads import Work
 
-MOST = 1 << 31  # scores that kernels count pairs of
-TASKS = 8  # of a thread: bands that are counted in one go
-SPARSE = 4  # numbers for each score from which sorting beats a table of the numbers
+MOST = 1 << 31  # scores whose pairs kernels can count
+TASKS = 8  # tasks per thread, each a range of bands
+SPARSE = 4  # float32 numbers per score from which sorting is faster than a table of them
 
 
 def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work) -> Found | None:
-    """Count pairs of all cells where nothing else is asked; None where a sweep is to count them.
+    """Count pairs of all entries; None if a sweep must count them.
 
-    That is where scores are spilled, of several types, or too many, or the relevant ones take much memory.
+    That is if scores are spilled, too many or of several dtypes, or the relevant ones take much memory.
 
     Parameters
     ----------
     relevant, irrelevant : Pile
-        Scores of cells.
+        Scores of entries.
     unlisted : Unlisted
-        The cells without a score.
+        The unlisted entries.
     work : Work
         Memory and threads to use.
     """
@@ -53,7 +53,7 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
     else:
         pairs = _count_in_order(relevant, irrelevant, work)
     right, level = pairs
-    # pairs of a cell with a score and one without, and of two without
+    # pairs of a listed and an unlisted entry, and of two unlisted ones
     good_below, good_level = _around(relevant, unlisted.level, work)
     bad_below, bad_level = _around(irrelevant, unlisted.level, work)
     good_above = relevant.size - good_below - good_level
@@ -65,7 +65,7 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
 
 
 def _around(pile: Pile, level: float | None, work: Work) -> tuple[int, int]:
-    """Return how many scores are below the unlisted cells, and how many level with them."""
+    """Return the numbers of scores below and tied with the unlisted score."""
     if level is None:
         return 0, 0
     held = pile.held()
@@ -79,7 +79,7 @@ def _around(pile: Pile, level: float | None, work: Work) -> tuple[int, int]:
 
 
 def _count_in_order(relevant: Pile, irrelevant: Pile, work: Work) -> tuple[int, int]:
-    """Count pairs of sorted scores: they add up over any parts of the irrelevant ones."""
+    """Count pairs of sorted scores, in parts of the irrelevant ones."""
 
     def in_order(arrays: list[Keys]) -> Scores:
         keys = arrays[0] if work.last and len(arrays) == 1 else np.concatenate(arrays)
@@ -101,13 +101,13 @@ def _count_in_order(relevant: Pile, irrelevant: Pile, work: Work) -> tuple[int, 
 
 
 def _in_groups(pile: Pile, most: int) -> list[list[Keys]]:
-    """Return the arrays of a pile in so many groups, or in fewer."""
+    """Return the arrays of a pile in at most ``most`` groups."""
     held = pile.held()
     return [held[number::most] for number in range(min(len(held), most))]
 
 
 def _count_in_bands(relevant: Sequence[Banded], irrelevant: Sequence[Banded], work: Work) -> tuple[int, int]:
-    """Count pairs of scores in one array band by band: within one, numbers are few enough to count each."""
+    """Count pairs of scores in one array band by band; dense bands by a table of their numbers."""
     bands, scores = irrelevant[0].bands, irrelevant[0].scores
     good, bad = (np.concatenate([part.starts for part in parts]) for parts in (relevant, irrelevant))
     n_good, n_bad = (np.diff(starts, axis=1).sum(axis=0) for starts in (good, bad))
@@ -139,7 +139,7 @@ def _count_in_bands(relevant: Sequence[Banded], irrelevant: Sequence[Banded], wo
 
 
 def _sorted(scores: Scores, starts: Ints, band: int) -> Scores:
-    """Return the scores of a band, rising."""
+    """Return the scores of a band, ascending."""
     found = np.empty(int((starts[:, band + 1] - starts[:, band]).sum()), scores.dtype)
     gather_band(scores, starts, band, found)
     found.sort()

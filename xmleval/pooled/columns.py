@@ -1,4 +1,4 @@
-"""Curves of every label, read off piles of keys, or of scores that lie together by label."""
+"""Curves of every label, from piles of keys or from scores grouped by label."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from xmleval.pooled.spill import Keys
 from xmleval.records import Bools, Floats, Ints, Scores
 from xmleval.threads import Work
 
-SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # comparisons that take as long as sorting, and per score
-LONG = 1 << 12  # scores of a label from which NumPy sorts them faster
+SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
+LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
 class Columns(NamedTuple):
-    """Scores of consecutive labels: int64 (n + 1,), (s,), those of a label together."""
+    """Scores of consecutive labels, grouped by label: int64 (n + 1,), (s,)."""
 
     ptr: Ints
     scores: Scores
 
 
 class LabelCurves(NamedTuple):
-    """What is found of every label, float64 (n,) or (n, 2); see `kernels.runs.sweep_labels`."""
+    """Curve statistics of every label, float64 (n,) or (n, 2); see `kernels.runs.sweep_labels`."""
 
     pairs: Floats
     precision: Floats
@@ -52,20 +52,20 @@ def sweep_columns(
     level: float | None,
     work: Work,
 ) -> LabelCurves:
-    """Walk down the scores of every label.
+    """Sweep the scores of every label, best first.
 
     Parameters
     ----------
     relevant : sequence of Pile
-        Keys of relevant cells, in several piles.
+        Keys of relevant entries, in several piles.
     irrelevant : Pile
-        Keys of irrelevant cells.
+        Keys of irrelevant entries.
     n_labels : int
         Number of labels.
     n_cells : int64 (n_labels, 2) or None
-        Relevant and irrelevant cells of every label; None where only those with a score count.
+        Relevant and irrelevant rows of every label; None to count listed entries only.
     level : float or None
-        Score of the cells without one; None where they stand below everything.
+        Score of unlisted entries; None if they rank below all.
     work : Work
         Memory and threads to use.
     """
@@ -84,9 +84,9 @@ def sweep_columns(
 
 
 def open_columns(relevant: Pile, taken: Sequence[Pile], last: Scores, n_labels: int, work: Work) -> Floats:
-    """Count, for every label, pairs of a relevant score with a last score below it, and level, (n, 2).
+    """Count, for every label, pairs of a relevant score and a lower or tied lowest score of a row, (n, 2).
 
-    ``taken`` are the last scores of the rows that do not count for a label.
+    ``taken`` are the lowest scores of the rows to exclude for a label.
     """
     pairs = np.zeros((n_labels, 2))
 
@@ -105,9 +105,9 @@ def _over_labels(
     work: Work,
     sort_other: bool = True,
 ) -> None:
-    """Call a function with ranges of labels and the scores that two groups of piles have for them.
+    """Call a function for ranges of labels with their scores in two groups of piles.
 
-    Scores rise within each label; those of the other group need not, where nobody asks.
+    Scores ascend within each label, those of the other group only if ``sort_other``.
     """
     piles = [*one, *other]
     grouped = [[part for pile in group for part in pile.parts()] for group in (one, other)]
@@ -145,10 +145,7 @@ def _over_grouped(
     most: int,
     work: Work,
 ) -> None:
-    """Do what `_over_labels` does where all scores lie together by label in several arrays.
-
-    Those of the other group are in any order within each label.
-    """
+    """Do the same as `_over_labels` for scores grouped by label; those of the other group stay unsorted."""
     reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, most) / most)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
@@ -164,7 +161,7 @@ def _over_grouped(
 
 
 def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
-    """Return the scores of labels start..stop-1 of several arrays, in any order within each."""
+    """Join the scores of labels start..stop-1 of several arrays, unsorted within each label."""
     ptr = np.zeros(stop - start + 1, np.int64)
     for part in parts:
         ptr += part.ptr[start : stop + 1] - part.ptr[start]
@@ -177,7 +174,7 @@ def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
 
 
 def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:
-    """Sort the scores of labels for which counting through them for each relevant one would cost more."""
+    """Sort the scores of labels for which scanning them for each relevant score would cost more."""
     n_good, n_bad = n_listed.T
     in_order: Bools = n_good * n_bad > SORTED_FROM + SORTED_PER_SCORE * n_bad
     _sort_labels(bad, in_order)
@@ -191,7 +188,7 @@ def _sort_labels(columns: Columns, flags: Bools) -> None:
 
 
 def _grouped(keys: Keys, start: int, stop: int) -> Columns:
-    """Return the scores of keys by label, in any order within each."""
+    """Group the scores of keys by label, unsorted within each."""
     ptr = np.empty(stop - start + 1, np.int64)
     if keys.dtype == np.int64:
         bits: Any = np.empty(keys.size, np.int32)

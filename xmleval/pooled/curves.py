@@ -1,4 +1,4 @@
-"""Curves of pooled scores, read off piles of keys range by range; how they are cut leaves no trace."""
+"""Curves of pooled scores, computed range by range; results do not depend on the ranges."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from xmleval.pooled.spill import Keys
 from xmleval.records import Curve, Floats, Ints, Scores
 from xmleval.threads import Work
 
-LARGE = 1 << 20  # keys from which sorting ranges side by side pays
+LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
 LEAST_RANGE = 1 << 12  # bytes
 
 
 class Unlisted(NamedTuple):
-    """Cells that share one place: how many are relevant and irrelevant, and their score (None: below all)."""
+    """Numbers of relevant and irrelevant unlisted entries, and their common score (None: below all)."""
 
     relevant: int
     irrelevant: int
@@ -28,14 +28,14 @@ class Unlisted(NamedTuple):
 
 
 class Last(NamedTuple):
-    """Last scores of rows, rising, and the irrelevant cells that the first of them leave open, (m + 1,)."""
+    """Lowest scores of rows, ascending, and cumulative counts of unlisted irrelevant labels, (m + 1,)."""
 
     scores: Scores
     n_left: Ints
 
 
 class Curves(NamedTuple):
-    """Curves as the scores stand, and where unlisted labels take the worst and the best scores they may."""
+    """Curves of the given scores, and those for the worst and the best scores of unlisted labels."""
 
     value: Curve
     worst: Curve | None
@@ -43,11 +43,12 @@ class Curves(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What some cells add to the curve of all of them; see `kernels.runs.sweep`.
+    """Contribution of some entries to the curve of all; see `kernels.runs.sweep`.
 
-    pairs : relevant cells with an irrelevant one, in the right order and level
+    pairs : (relevant, irrelevant) pairs in the right order, and tied
     precision : fixed point, int64 (4,); peak : float64 (2,); points : float64 (p, 3)
-    open_pairs : relevant cells with one that a last score below theirs, or level, leaves open
+    open_pairs : pairs of a relevant entry with an unlisted irrelevant label of a row whose lowest score is
+        lower, or tied
     """
 
     pairs: tuple[int, int]
@@ -58,12 +59,12 @@ class Found(NamedTuple):
 
 
 def n_ranges(piles: Sequence[Pile], work: Work) -> int:
-    """Return into how many ranges of scores piles are cut; they may differ in size."""
+    """Return the number of score ranges to split piles into."""
     return max(_n_parts(piles, work), 1 if _is_small(piles, work) else 2 * work.threads)
 
 
 def n_groups(piles: Sequence[Pile], work: Work) -> int:
-    """Return into how many groups of any scores piles are cut: as many for each thread."""
+    """Return the number of groups to split piles into, a multiple of the threads."""
     n_parts = _n_parts(piles, work)
     return n_parts if _is_small(piles, work) else -(-n_parts // work.threads) * work.threads
 
@@ -86,22 +87,22 @@ def sweep_cells(
     strides: Ints | None = None,
     last: Last | None = None,
 ) -> Found:
-    """Walk down the scores of all cells.
+    """Sweep the scores of all entries, best first.
 
     Parameters
     ----------
     relevant : sequence of Pile
-        Scores of relevant cells, in several piles.
+        Scores of relevant entries, in several piles.
     irrelevant : Pile
-        Scores of irrelevant cells.
+        Scores of irrelevant entries.
     unlisted : Unlisted
-        The cells without a score.
+        The unlisted entries.
     work : Work
         Memory and threads to use.
     strides : int64 (2,), optional
-        Relevant and irrelevant cells from one point of the curve to the next.
+        Relevant and irrelevant entries between points of the curve.
     last : Last, optional
-        Last scores, to count what they leave open against the first relevant pile.
+        Lowest scores of rows, to count open pairs with the first relevant pile.
     """
     piles = [*relevant, irrelevant]
     splitters, level_at = _splitters(piles, unlisted.level, work)
@@ -143,7 +144,7 @@ def sweep_cells(
 
 
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
-    """Return scores to cut piles at, and the number of the range that is the unlisted cells' score."""
+    """Return scores to split piles at, and the number of the range of the unlisted score."""
     dtype = common_dtype(piles, np.float64)
     chosen = sampled_quantiles(piles, n_ranges(piles, work))
     if level is not None:
@@ -157,7 +158,7 @@ def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[
 def _tie_group(
     group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None
 ) -> Found:
-    """Count cells of one score: there may be more of them than a kernel counts pairs of."""
+    """Count entries of one score in Python integers, which cannot overflow."""
     seen, wrong = int(above[0]) + group, int(above[1]) + others
     precision, peak, points = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan]), np.empty((0, 3))
     if group:
@@ -172,7 +173,7 @@ def _tie_group(
 
 
 def _pairs_left(scores: Scores, last: Last | None, times: int = 1) -> tuple[int, int]:
-    """Count pairs of scores, each of several cells, with what last scores leave open."""
+    """Count open pairs of scores, each held by ``times`` entries."""
     pairs = np.zeros((2, 2), np.int64)
     if last is not None and times:
         sum_below(scores, last.scores, last.n_left, pairs)
@@ -181,7 +182,7 @@ def _pairs_left(scores: Scores, last: Last | None, times: int = 1) -> tuple[int,
 
 
 def _total(found: Sequence[Found]) -> Found:
-    """Add up what was found, best scores first."""
+    """Add up contributions, best scores first."""
     precision, peak = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan])
     for part in found:
         precision += part.precision
@@ -198,7 +199,7 @@ def _total(found: Sequence[Found]) -> Found:
 
 
 def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Add pairs up, side by side."""
+    """Return the sums of the first and of the second items of pairs."""
     one, other = 0, 0
     for a, b in pairs:
         one, other = one + a, other + b

@@ -1,4 +1,4 @@
-"""Piles of keys, unsorted in memory and sorted on disk, and the ranges they are read by."""
+"""Piles of keys, unsorted in memory and sorted on disk, and their partition into ranges."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from xmleval.records import Floats, Ints, Labels, Scores, label_dtype
 
 Over = Callable[[Callable[[int], "Cut"], Sequence[int]], list["Cut"]]
 SMALL = 1 << 16  # keys up to which arrays are joined as they come in
-SAMPLED = 128  # keys of an array that ranges are chosen by
-RUNS_AT_ONCE = 4  # a pile is sorted and spilled in so many runs, so that sorting takes little memory
+SAMPLED = 128  # keys of an array sampled to choose ranges
+RUNS_AT_ONCE = 4  # sorted runs that a pile is spilled in, to limit the memory for sorting
 
 
 class Grouped(NamedTuple):
-    """Scores that lie together by label, in any order within each: as good as keys, and half as large.
+    """Scores grouped by label, unsorted within each: equivalent to keys at half the size.
 
     ptr : int64 (n_labels + 1,), where the scores of each label start
-    scores : float32 or float64; those before the first and behind the last label belong to others
+    scores : float32 or float64, of which scores outside ptr[0]..ptr[-1] belong to other groups
     """
 
     ptr: Ints
@@ -40,11 +40,11 @@ class Grouped(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the keys that may have to be made of the scores."""
+        """Size of the keys that the scores may be expanded to."""
         return self.size * self.dtype.itemsize
 
     def keys(self) -> list[Keys]:
-        """Return an array with a key for each score."""
+        """Return the keys of the scores."""
         n_labels = self.ptr.size - 1
         labels = np.repeat(np.arange(n_labels, dtype=label_dtype(n_labels)), np.diff(self.ptr))
         return [make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)]
@@ -54,12 +54,12 @@ Held = Keys | Grouped | Banded
 
 
 def as_keys(part: Held) -> list[Keys]:
-    """Return what a pile holds as arrays of keys."""
+    """Return a part of a pile as arrays of keys."""
     return [part] if isinstance(part, np.ndarray) else part.keys()
 
 
 def address(array: Keys) -> int:
-    """Return where the memory of an array starts."""
+    """Return the address of an array's data."""
     place: int = array.__array_interface__["data"][0]
     return place
 
@@ -67,7 +67,7 @@ def address(array: Keys) -> int:
 class Pile:
     """A multiset of keys: arrays in any order, and sorted runs in a spill file.
 
-    The keys of an array are never changed; who reads a pile for the last time may bring them into order.
+    Arrays are never changed, except that the last reader of a pile may sort them in place.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Pile:
         self.runs: list[Run] = []
         self.n_bytes = 0  # of the arrays
         self._room: Keys = np.empty(0, np.uint8)
-        self._used = 0  # of the room
+        self._used = 0  # entries of the reserved space
 
     @property
     def size(self) -> int:
@@ -83,7 +83,7 @@ class Pile:
         return sum(part.size for part in self.parts())
 
     def held(self) -> list[Any]:
-        """Return what is in memory: arrays of keys, or what `as_keys` makes such of."""
+        """Return the parts in memory, which `as_keys` converts to arrays of keys."""
         return [part for parts in self._held.values() for part in parts]
 
     def parts(self) -> list[Any]:
@@ -91,13 +91,13 @@ class Pile:
         return [*self.held(), *self.runs]
 
     def room(self, size: int, dtype: np.dtype[Any], most: int, spare: int = 0) -> Keys:
-        """Return room for keys that may be added, right behind those that were given room before.
+        """Reserve space for keys, contiguous with the space reserved before.
 
-        Memory that is touched for the first time costs as much as sorting it: large arrays have large pages,
-        and need not be joined later. What nobody writes to takes no memory.
+        First touching memory costs as much as sorting it: large arrays get huge pages and need not be joined
+        later. Untouched pages take no memory.
 
-        size, dtype : of the keys; most : how many may come in all, these among them
-        spare : entries behind the keys that may be written now, and belong to the next ones
+        size, dtype : of the keys; most : expected number of keys in total
+        spare : further entries that may be overwritten now, and are reserved next
         """
         if self._room.dtype != dtype or self._used + size + spare > self._room.size:
             self._room, self._used = np.empty(max(size + spare, most), dtype), 0
@@ -106,7 +106,7 @@ class Pile:
         return self._room[start : self._used + spare]
 
     def add(self, arrays: Iterable[Held]) -> None:
-        """Take over arrays; small ones are joined, so that streams of few rows do not leave many."""
+        """Add arrays; small ones are joined to limit their number."""
         for keys in arrays:
             if not keys.size:
                 continue
@@ -127,7 +127,7 @@ class Pile:
                 tail[-2:] = [np.concatenate(tail[-2:])]
 
     def _joined(self, last: Held, keys: Held) -> Keys | None:
-        """Return the last keys and these as one array, where these start in the room where those end."""
+        """Return the last keys and these as one array if they are adjacent in the reserved space."""
         if not isinstance(last, np.ndarray) or not isinstance(keys, np.ndarray):
             return None
         room = self._room
@@ -137,10 +137,10 @@ class Pile:
         return room[start : start + last.size + keys.size]
 
     def ungroup(self) -> None:
-        """Hold keys alone."""
+        """Convert all parts in memory to arrays of keys."""
         for tail in self._held.values():
             place = 0
-            while place < len(tail):  # one by one: whatever happens, nothing is lost
+            while place < len(tail):  # one by one, so that an exception loses nothing
                 keys = as_keys(tail[place])
                 tail[place : place + 1] = keys
                 place += len(keys)
@@ -149,7 +149,7 @@ class Pile:
         self._room, self._used = np.empty(0, np.uint8), 0
 
     def put(self, old: Keys, new: Keys) -> None:
-        """Take an array of the same keys in another order for one of its own."""
+        """Replace an array by the same keys in another order."""
         tail = self._held.get(old.dtype, [])
         for place, keys in enumerate(tail):
             if keys is old and new.dtype == old.dtype:
@@ -165,7 +165,7 @@ class Pile:
 
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:
-    """Write keys to sorted runs; the arrays are not touched."""
+    """Write keys to sorted runs; the arrays are unchanged."""
     arrays = [keys for keys in arrays if keys.size]
     most = sum(keys.nbytes for keys in arrays) // RUNS_AT_ONCE
     runs: list[Run] = []
@@ -193,7 +193,7 @@ def key_dtype(scores: Keys, n_labels: int) -> np.dtype[Any]:
 
 
 def make_keys(labels: Labels, scores: Scores, n_labels: int) -> Keys:
-    """Return keys that sort by label and then by score; scores are free of -0.0."""
+    """Return keys that sort by label and then by score; scores must not contain -0.0."""
     keys = np.empty(scores.size, key_dtype(scores, n_labels))
     if keys.dtype == np.int64:
         encode_keys(labels, scores.view(np.int32), keys)
@@ -233,23 +233,23 @@ def widened(keys: Keys, dtype: np.dtype[Any]) -> Keys:
 
 
 class Cut(NamedTuple):
-    """A part of a pile and where the ranges start in it, int64 (ranges + 1,)."""
+    """A part of a pile and the offsets of its ranges, int64 (ranges + 1,)."""
 
     part: Keys | Run
     offsets: Ints
 
 
 class Ranges:
-    """Piles cut by the same splitters into 2 s + 1 ranges, those of odd number of equal keys.
+    """Piles split by s keys into 2 s + 1 ranges; odd ranges hold keys equal to a splitter.
 
     Parameters
     ----------
     piles : sequence of Pile
-        Their arrays are replaced by others in the order of the ranges.
+        Their arrays are replaced by partitioned copies.
     splitters : (s,)
-        Keys, rising.
+        Keys, ascending.
     over : callable
-        Maps a function over numbers, with several threads where that helps.
+        Maps a function over numbers, possibly in several threads.
     """
 
     def __init__(self, piles: Sequence[Pile], splitters: Keys, over: Over) -> None:
@@ -260,7 +260,7 @@ class Ranges:
             pile, part = parts[number]
             found = _cut(part, splitters)
             if not isinstance(part, Run) and not isinstance(found.part, Run):
-                piles[pile].put(part, found.part)  # so that not both are held; other owners keep the old one
+                piles[pile].put(part, found.part)  # drops this reference to the old array
             return found
 
         cuts = over(cut_part, range(len(parts)))
@@ -273,7 +273,7 @@ class Ranges:
                 sizes += np.diff(cut.offsets)
 
     def load(self, pile: int, number: int, in_order: bool = True) -> Keys:
-        """Return the keys of a pile in a range, sorted or in any order."""
+        """Return the keys of a pile in a range, optionally sorted."""
         keys = np.empty(self.sizes[pile, number], self.dtype)
         place = 0
         for part, offsets in self.cuts[pile]:
@@ -308,7 +308,7 @@ def _cut(part: Keys | Run, splitters: Keys) -> Cut:
         return Cut(part, np.array([0, part.size]))
     if part.dtype != splitters.dtype:
         part = widened(part, splitters.dtype)
-    if part.dtype == np.complex128:  # no kernel orders these
+    if part.dtype == np.complex128:  # kernels cannot compare these
         part = np.sort(part)
         sides = [np.searchsorted(part, splitters, side) for side in ("left", "right")]
         return Cut(part, np.concatenate(([0], np.stack(sides, axis=1).ravel(), [part.size])))
@@ -320,7 +320,7 @@ def _cut(part: Keys | Run, splitters: Keys) -> Cut:
 
 
 def _run_offsets(run: Run, splitters: Keys) -> Ints:
-    """Return where ranges start in a run: its sample tells which few keys are to be read."""
+    """Return the offsets of ranges in a run; its sample limits the keys to read."""
     found = np.empty(2 * splitters.size + 2, np.int64)
     found[0], found[-1] = 0, run.size
     sample = widened(run.sample, splitters.dtype)
@@ -343,7 +343,7 @@ def common_dtype(piles: Iterable[Pile], otherwise: type) -> np.dtype[Any]:
 
 
 def sampled_quantiles(piles: Iterable[Pile], n_ranges: int) -> Floats:
-    """Return scores, or labels, that cut piles into ranges of about equal size."""
+    """Return scores, or labels, that split piles into ranges of about equal size."""
     if n_ranges < 2:
         return np.empty(0)
     values, weights = _sample(piles)

@@ -1,4 +1,4 @@
-"""Sorted runs of keys in a temporary file that has no name, so that it vanishes with the process."""
+"""Sorted runs of keys in an unlinked temporary file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from xmleval.pooled.bands import Shared
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
-SAMPLES = 4096  # keys of a run that are kept in memory, to find any other with one short read
-LEAST_STRIDE = 64  # so that the samples of many short runs stay small, too
+SAMPLES = 4096  # keys of a run kept in memory, so that a search needs one short read
+LEAST_STRIDE = 64  # keeps the samples of many short runs small
 CHUNK_BYTES = 1 << 22
-COPIED_BYTES = 8 << 20  # of an array of keys that is copied to be sorted
+COPIED_BYTES = 8 << 20  # largest array of keys copied for sorting
 
 
 class _Temporary:
-    """A file without a name, closed when nothing refers to it any more."""
+    """An unlinked file, closed when it is no longer referenced."""
 
     def __init__(self) -> None:
         file = tempfile.TemporaryFile(prefix="xmleval-", buffering=0)  # noqa: SIM115
@@ -33,7 +33,7 @@ class _Temporary:
 
 
 class SpillFile:
-    """Runs one after another in a file; any number of threads may write and read."""
+    """Runs appended to one file; safe for concurrent reads and writes by threads."""
 
     def __init__(self) -> None:
         self._file: _Temporary | None = None
@@ -43,16 +43,16 @@ class SpillFile:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Begin a file of its own wherever a copy goes."""
+        """Copy as an empty file."""
         return SpillFile, ()
 
     def write(self, chunks: Iterator[Keys], size: int, dtype: np.dtype[Any]) -> Run:
-        """Append sorted keys, given in pieces; where that fails, the file is as it was.
+        """Append sorted keys, given in pieces; on failure the file is unchanged.
 
         Raises
         ------
         OSError
-            If the temporary folder has no room, or cannot be written.
+            If the temporary folder is full or cannot be written.
         """
         stride = max(LEAST_STRIDE, -(-size // SAMPLES))
         sample = np.empty(-(-size // stride), dtype)
@@ -81,17 +81,17 @@ class SpillFile:
         return run
 
     def _opened(self) -> _Temporary:
-        """Return the file; a process that was forked writes to one of its own."""
+        """Return the file; a forked process opens its own."""
         if self._file is None or self._owner != os.getpid():
             self._file, self._owner, self._end = _Temporary(), os.getpid(), 0
         return self._file
 
     def holds(self, run: Run) -> bool:
-        """Tell whether a run is in this file."""
+        """Return whether a run is in this file."""
         return run.file is self._file
 
     def trim(self) -> None:
-        """Give back the room behind the last run that anybody refers to: copies of states share a file."""
+        """Truncate the file after the last run in use; copies of a state share the file."""
         with self._lock:
             if self._file is not None and self._owner == os.getpid():
                 ends = [run.offset + run.size * run.dtype.itemsize for run in self._runs if self.holds(run)]
@@ -117,18 +117,18 @@ def _read_all(file: _Temporary, offset: int, out: Keys) -> None:
 
 
 def _naming_folder(error: OSError, n_bytes: int) -> OSError:
-    """Say what was to be written where, and what helps."""
-    if error.errno is None:  # of a signal handler, such as TimeoutError
+    """Return the error with the folder, the size and a remedy."""
+    if error.errno is None:  # raised by a signal handler, such as TimeoutError
         return error
     text = f"{error.strerror}, while {n_bytes} bytes of scores were spilled; what was counted before is kept"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        text += "; set TMPDIR to a folder with room, or raise memory="
+        text += "; set TMPDIR to a folder with free space, or raise memory="
     return OSError(error.errno, text, tempfile.gettempdir())
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Keys in rising order, from an offset of a file; ``sample`` holds every stride-th."""
+    """Ascending keys at an offset of a file; ``sample`` holds every stride-th key."""
 
     file: _Temporary
     offset: int
@@ -142,12 +142,12 @@ class Run:
         return self.sample.dtype
 
     def read(self, start: int, out: Keys) -> None:
-        """Fill an array with the keys from a position on."""
+        """Fill an array with the keys from a position."""
         if out.size:
             _read_all(self.file, self.offset + start * self.dtype.itemsize, out)
 
     def chunks(self) -> Iterator[Keys]:
-        """Yield all keys, some at a time."""
+        """Yield all keys in chunks."""
         step = CHUNK_BYTES // self.dtype.itemsize
         for start in range(0, self.size, step):
             keys = np.empty(min(step, self.size - start), self.dtype)
@@ -156,9 +156,9 @@ class Run:
 
 
 class Memory(NamedTuple):
-    """Bytes of keys that a state may hold before it spills them, where to, and bytes of its largest array.
+    """Bytes of keys that a state may hold before spilling to ``file``, and bytes of its largest array.
 
-    ``shared`` brings scores into bands as they come, where nobody reads them twice.
+    ``shared`` collects scores by band, if they are read only once.
     """
 
     held: int
@@ -168,9 +168,6 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, memory: int, threads: int, last: bool) -> Memory:
-        """Leave a quarter of the memory for sorting; arrays may be large where that needs no copy of them.
-
-        last : whether who sorts them is the last to read them
-        """
+        """Leave a quarter of the memory for sorting; arrays may be large if ``last``: sorted in place."""
         room = memory // (4 * threads) if last else min(memory // 16, COPIED_BYTES)
         return cls(memory * 3 // 4, SpillFile(), room, Shared() if last else None)

@@ -85,9 +85,9 @@ class RankProfile(State):
 
     def _splits(self, n_rows: int) -> bool:
         """Return whether the faster split sums of gains are exact for this number of rows."""
-        if self.weighted or self.propensity is None or self.propensity.least < 1.0:
+        if self.weighted or self.propensity is None or self.propensity.lowest < 1.0:
             return False
-        return n_rows < MOST_TERMS and n_rows * self.propensity.most < LARGEST_SUM
+        return n_rows < MOST_TERMS and n_rows * self.propensity.highest < LARGEST_SUM
 
     def _sum_split(self, view: View, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
         """Return hits, gains and ideals as split sums; ``n_rows`` is the size of each slot."""

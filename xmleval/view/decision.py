@@ -119,9 +119,9 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
 def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: int) -> Floats:
     """Return the k highest scores of each row, float64 (n, k); see `copy_leading`."""
     assert ranking.scores is not None
-    level = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
+    missing = np.nan if unlisted is None else as_score(unlisted, ranking.scores)
     leading = np.empty((ranking.ptr.size - 1, k))
-    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, level, leading)
+    copy_leading(ranking.ptr, ranking.scores, ranking.n_above, n_labels, missing, leading)
     return leading
 
 
@@ -215,7 +215,7 @@ def check_decision(decision: Decision | None, conventions: Conventions, n_labels
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))
         raise ValueError(Message(given, " was not fitted with ", own))
-    least = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
-    if decision.kind in ("threshold", "labels") and score is not None and least < score:
+    lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
+    if decision.kind in ("threshold", "labels") and score is not None and lowest < score:
         own = Keyword("unlisted", f"{score:g}")
         raise ValueError(Message(given, " with ", own, " would predict every unlisted label"))
