@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
-import pickle
 import random
 import signal
 import sys
@@ -18,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.data import COPIES, (
+from tests.engine.data import (
+    COPIES,
     INLINE,
     N_ROWS,
     NAMES,
