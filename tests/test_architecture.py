@@ -32,7 +32,7 @@ GRAPH = {
     # arrays, checked
     "input.errors": "message",
     "budget": "input.errors",
-    "threads": "",
+    "threads": "budget",
     "input.csr": "records kernels input.errors",
     "input.scores": "records message kernels input.errors input.csr",
     "input.sets": "records input.errors input.csr",

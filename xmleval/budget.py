@@ -47,6 +47,10 @@ class Budget(NamedTuple):
         """Pooled scores held before they are spilled."""
         return self.memory * 3 // 4
 
+    def beside(self, n_bytes: int) -> int:
+        """Return the pooled scores that new rows may hold beside those that are held."""
+        return max(self.held - n_bytes, self.held // 8)
+
     @property
     def copied(self) -> int:
         """Largest array of pooled scores that may be copied."""

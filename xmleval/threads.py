@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import NamedTuple, TypeVar, cast
 
+from xmleval.budget import Budget
+
 T = TypeVar("T")
 
 
@@ -22,6 +24,11 @@ class Work(NamedTuple):
     memory: int
     threads: int
     last: bool = False
+
+    @property
+    def budget(self) -> Budget:
+        """Shares of the memory."""
+        return Budget(self.memory)
 
     def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Return the results of a task for each number, in order."""

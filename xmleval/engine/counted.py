@@ -109,7 +109,7 @@ class Counting:
         if states is not None and states.table_bytes and rows.n_blocks == 1:
             block = owned(rows.block(0))
             waiting = (*counted.waiting, block)
-            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self.work.memory // 8):
+            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self.work.budget.waiting):
                 return states, waiting
             return count(plan, self.work, states, None, waiting), ()
         return count(plan, self.work, states, rows, counted.waiting), ()

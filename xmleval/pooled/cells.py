@@ -36,7 +36,7 @@ def count_cells(relevant: Pile, irrelevant: Pile, unlisted: Unlisted, work: Work
         Memory and threads to use.
     """
     held = [part for pile in (relevant, irrelevant) for part in pile.held()]
-    few = max(relevant.size, irrelevant.size) < MOST and relevant.n_bytes <= work.memory // 4
+    few = max(relevant.size, irrelevant.size) < MOST and relevant.n_bytes <= work.budget.counted
     all_held = few and not (relevant.runs or irrelevant.runs)
     arrays = {id(part.scores) if isinstance(part, Banded) else None for part in held}
     in_bands = all_held and len(arrays) == 1 and arrays != {None}
@@ -112,7 +112,7 @@ def _count_in_bands(relevant: Sequence[Banded], irrelevant: Sequence[Banded], wo
     good, bad = (np.concatenate([part.starts for part in parts]) for parts in (relevant, irrelevant))
     n_good, n_bad = (np.diff(starts, axis=1).sum(axis=0) for starts in (good, bad))
     both = (n_good > 0) & (n_bad > 0)
-    n_numbers, most = np.diff(bands.first), work.memory // (16 * work.threads)  # scores at a time
+    n_numbers, most = np.diff(bands.first), work.budget.swept(work.threads)  # scores at a time
     dense = (n_numbers <= SPARSE * (n_good + n_bad)) & (n_numbers <= most)
     reached = np.cumsum(n_good + n_bad)
     shares = reached[-1] * np.arange(1, TASKS * work.threads) // (TASKS * work.threads)

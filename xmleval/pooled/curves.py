@@ -75,7 +75,7 @@ def _is_small(piles: Sequence[Pile], work: Work) -> bool:
 
 def _n_parts(piles: Sequence[Pile], work: Work) -> int:
     n_bytes = sum(pile.size for pile in piles) * common_dtype(piles, np.float32).itemsize
-    return max(1, -(-n_bytes // max(LEAST_RANGE, work.memory // (4 * work.threads))))
+    return max(1, -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads))))
 
 
 def sweep_cells(

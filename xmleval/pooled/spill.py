@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.pooled.bands import Shared
+from xmleval.threads import Work
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run kept in memory, so that a search needs one short read
@@ -167,7 +168,8 @@ class Memory(NamedTuple):
     shared: Shared | None = None
 
     @classmethod
-    def of(cls, memory: int, threads: int, last: bool) -> Memory:
+    def of(cls, work: Work) -> Memory:
         """Leave a quarter of the memory for sorting; arrays may be large if ``last``: sorted in place."""
-        room = memory // (4 * threads) if last else min(memory // 16, COPIED_BYTES)
-        return cls(memory * 3 // 4, SpillFile(), room, Shared() if last else None)
+        budget = work.budget
+        room = budget.sorted(work.threads) if work.last else min(budget.copied, COPIED_BYTES)
+        return cls(budget.held, SpillFile(), room, Shared() if work.last else None)

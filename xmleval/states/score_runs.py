@@ -43,7 +43,7 @@ class ScoreRuns(State):
         super().__init__(plan, specs, work)
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self.memory = Memory.of(work.memory, work.threads, work.last)
+        self.memory = Memory.of(work)
         self._share = self.memory.held  # bytes that updates may hold
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
@@ -98,7 +98,7 @@ class ScoreRuns(State):
         """Return an empty state to merge with this one, which spills to the same file."""
         found = ScoreRuns(self.plan, self.specs, self.work)
         found.memory = self.memory
-        found._share = max(self.memory.held - self.held_bytes, self.memory.held // 8)
+        found._share = self.work.budget.beside(self.held_bytes)
         return found
 
     def divided(self, n_workers: int, n_blocks: int) -> list[ScoreRuns]:
