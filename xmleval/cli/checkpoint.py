@@ -81,7 +81,7 @@ class Checkpoint:
         with naming_damage(path, CHECKPOINT):
             manifest = held["manifest"]
             if held["sum"] != _sum_of(manifest):
-                raise ValueError("its sum is another one")
+                raise ValueError("checksum mismatch")
         differs = first_difference(
             manifest["settings"], self.settings, "settings", ("in the checkpoint", "now")
         )
@@ -111,7 +111,7 @@ class Checkpoint:
             self._took = self._saved_at - start
 
     def save(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
-        """Save evaluators that have counted so many rows, or leave the checkpoint before whole."""
+        """Save evaluators that have counted so many rows; on failure the previous checkpoint stays intact."""
         self._generation += 1
         sums: dict[str, str] = {}
         states: list[tuple[str, dict[str, str]]] = []

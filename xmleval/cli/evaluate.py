@@ -77,7 +77,9 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
 @click.option(
-    "--conventions", type=click.Choice(list(PRESETS)), help="Readings of the formulas where they differ."
+    "--conventions",
+    type=click.Choice(list(PRESETS)),
+    help="Preset for what papers and libraries define differently, such as ties and 0/0.",
 )
 @file_option("--pred", help="Predicted sets, for measures of sets.")
 @click.option(

@@ -223,7 +223,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
 
 
 def _stamp(path: Path) -> str:
-    """Tell a file from another one, and from what it was before it changed."""
+    """Identify a version of a file by its path, size and modification time."""
     found = path.stat()
     day = datetime.fromtimestamp(found.st_mtime_ns // 10**9, UTC).isoformat(" ", "seconds")
     nanoseconds = found.st_mtime_ns % 10**9

@@ -21,7 +21,7 @@ from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
 
-FORMAT_HELP = "Format of all texts among the input files, and of files whose names do not tell theirs."
+FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 INPUT_FORMAT = click.option(
     "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
 )

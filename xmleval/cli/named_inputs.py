@@ -17,7 +17,7 @@ from xmleval.thresholds import Rule
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
-    """Read a truth and predictions whose rows and labels have names, the labels of all on one another."""
+    """Read a truth and predictions whose rows and labels have names, with the same columns for all."""
     found = _truth_alone(truth, labels, "predictions have names" if scores else "has names")
     n_own = len(found.label_names)
     read: list[Named] = []
@@ -49,7 +49,7 @@ def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
 
 
 def read_numbered_truth(given: Input) -> Named:
-    """Read relevant labels with names for those who go by numbers, and say which these are."""
+    """Read relevant labels with names as a numbered matrix, and tell how rows and labels are numbered."""
     found = _truth_alone(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
     click.echo(f"xmleval: {given.name}: {told}", err=True)

@@ -120,7 +120,7 @@ def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
     width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
     console = Console(width=width, highlight=False, markup=False)
-    with naming_stdout(), console.capture() as captured:  # which writes nothing, but does so
+    with naming_stdout(), console.capture() as captured:  # capturing still flushes stdout
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
     write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

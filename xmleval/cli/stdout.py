@@ -19,7 +19,7 @@ def write_stdout(text: str) -> None:
 
 @contextlib.contextmanager
 def naming_stdout() -> Iterator[None]:
-    """Say of what cannot be written that it is stdout, which takes nothing more."""
+    """Raise write errors that name stdout, and send later output to the null device."""
     try:
         yield
     except OSError as error:

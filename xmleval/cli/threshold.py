@@ -73,9 +73,9 @@ def fit(
 ) -> None:
     """Tune a rule on SCORES against the relevant labels in TRUTH.
 
-    The value of every threshold that differs in effect is known exactly; the best is taken, the highest of
-    equals. `xmleval evaluate --decision RULE` measures the sets that the rule makes of other scores. Where
-    labels have names, the rule keeps them, and goes by them.
+    Every threshold that changes the result is tried. The best is kept, the highest if several are equally
+    good. `xmleval evaluate --decision RULE` measures the rule on other scores. Labels with names are matched
+    by name.
     """
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
     check_outputs([output], [given[0], *given[1], features, labels])

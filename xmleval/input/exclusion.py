@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
     lines: Ints
 
     def refuse_outside(self, n_rows: int | None, n_labels: int | None) -> None:
-        """Refuse the first line with a row or label that there is none of, as far as sizes are known."""
+        """Refuse the first line with a row or label that does not exist, if the sizes are known."""
         found: list[tuple[int, str]] = []
         for kind, ids, n in (("row", self.rows, n_rows), ("label id", self.labels, n_labels)):
             if n is not None and (outside := ids >= n).any():

@@ -136,7 +136,7 @@ def refuse_ids(labels: Ints, least: int, n_labels: int | None, rows: Ints) -> No
 
 
 def refuse_empty_rows(n_rows: int, n_entries: int) -> None:
-    """Refuse far more rows than there are labels in them: memory would follow what nothing vouches for."""
+    """Refuse far more rows than labels: a false row count would make us allocate that much memory."""
     if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_entries:
         raise ValueError(f"{n_rows} instances with {n_entries} labels")
 

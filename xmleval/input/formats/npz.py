@@ -167,7 +167,7 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
 
 
 def _refuse_many_rows(n_rows: int, n_stored: int) -> None:
-    """Refuse far more rows than entries: memory would follow the rows, which nothing vouches for."""
+    """Refuse far more rows than entries: a false row count would make us allocate that much memory."""
     if n_rows > ROWS_FOR_NOTHING + ROWS_PER_ENTRY * n_stored:
         raise ValueError(f"{n_rows} rows for {n_stored} stored values")
 

@@ -118,8 +118,8 @@ def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path], Any]:
 def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[Format, Path]:
     """Return the format of one of several inputs, and the file's whole name, as `find_format` does.
 
-    The given name is that of all files in its container, or of what their names leave open: where it
-    cannot hold the kind, its sibling may, or the ending tells.
+    The given format applies to files of the same container and to files whose ending is unknown. If it
+    cannot hold this kind, its sibling is tried, then the ending.
     """
     ending = _by_ending(path)
     given = next((known for known in FORMATS if known.name == name), None)

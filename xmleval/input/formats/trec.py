@@ -88,8 +88,8 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     -------
     Named
         Scores in float64, in rows as the truth has them. Labels that the truth does not name stand behind
-        its own; `Named.widened` gives the truth their columns. Where a list told the labels of the truth,
-        others are refused.
+        its own; `Named.widened` gives the truth their columns. If the truth was read with a list of labels,
+        other labels are refused.
 
     Raises
     ------
