@@ -55,42 +55,64 @@ def in_turns(n: int, workers: Sequence[Callable[[int], None]]) -> None:
     """
     turn = itertools.count()
     failed: list[tuple[int, BaseException]] = []
+    stopped = [False]  # lists, for an item is set without memory, of which there may be none left
 
     def work(worker: Callable[[int], None]) -> None:
-        while not failed and (number := next(turn)) < n:
+        while not stopped[0] and (number := next(turn)) < n:
             try:
                 worker(number)
             except BaseException as error:
+                stopped[0] = True
                 failed.append((number, error))
 
-    ended = [False] * len(workers)
+    ended, died = [False] * len(workers), [True] * len(workers)
 
-    def run(place: int, running: _thread.LockType) -> None:
-        work(workers[place])
-        ended[place] = True
-        running.release()
+    def run(place: int, unclaimed: list[int], running: _thread.LockType) -> None:
+        if not _taken(unclaimed):
+            return  # this thread took so long to begin that nobody waits for it
+        try:
+            work(workers[place])
+            died[place] = False
+        finally:
+            ended[place] = True
+            running.release()
 
-    started: list[tuple[int, _thread.LockType]] = []
+    started: list[tuple[int, list[int], _thread.LockType]] = []
     try:
         for place in range(1, min(len(workers), n)):
-            running = _thread.allocate_lock()
+            unclaimed, running = [place], _thread.allocate_lock()
             running.acquire()
             try:
-                _thread.start_new_thread(run, (place, running))
-            except RuntimeError:  # thread limit reached
+                _thread.start_new_thread(run, (place, unclaimed, running))
+            except (RuntimeError, MemoryError):  # no more threads
                 break
-            started.append((place, running))
+            started.append((place, unclaimed, running))
         work(workers[0])
     except BaseException as error:
+        stopped[0] = True
         failed.append((n, error))
-    for place, running in started:
+    for place, unclaimed, running in started:
+        if unclaimed and _taken(unclaimed):
+            continue  # the thread has not begun, or died before it did
         while not ended[place]:
             try:
                 running.acquire()
             except BaseException as error:
+                stopped[0] = True
                 failed.append((n, error))
+        if died[place]:
+            failed.append((n, MemoryError("no memory left in a thread")))
     if failed:
         raise min(failed, key=lambda item: (isinstance(item[1], Exception), item[0]))[1]
+
+
+def _taken(unclaimed: list[int]) -> bool:
+    """Take what nobody else has taken; only one of several threads can."""
+    try:
+        unclaimed.pop()
+    except IndexError:
+        return False
+    return True
 
 
 def map_in_turns(task: Callable[[int], T], numbers: Sequence[int], threads: int) -> list[T]:
