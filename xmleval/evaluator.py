@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable
@@ -173,9 +174,8 @@ class Evaluator:
         ValueError
             If nothing was counted yet.
         """
-        self._replace(self._counting.settled)
+        counted = self._replace(self._counting.settled)
         with self._lock:
-            counted = self._counted
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
             return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
@@ -198,13 +198,13 @@ class Evaluator:
 
     def as_saved(self, *, spill: bool = False) -> Saved:
         """Return the contents of a saved file; ``spill`` pooled scores first to speed up repeated saves."""
-        self._replace(self._counting.settled)
-        counted, settings = self._counted, self._counting.settings
+        counted, settings = self._replace(self._counting.settled), self._counting.settings
         arrays: dict[str, Any] = {}
         if counted.states is not None:
-            if spill:
-                counted.states.spill()
-            arrays = counted.states.arrays()
+            with self._lock:
+                if spill:
+                    counted.states.spill()
+                arrays = counted.states.arrays()
         if settings.propensity is not None:
             arrays["propensity"] = settings.propensities
         rule = None
@@ -270,7 +270,7 @@ class Evaluator:
             states = States(plan, found._counting.work)
             states.from_arrays(arrays)
         found._counted = Counted(
-            n_rows=meta["n_rows"],
+            n_rows=operator.index(meta["n_rows"]),
             plan=plan,
             given=given,
             states=states,
@@ -295,7 +295,7 @@ class Evaluator:
         self.__dict__ |= state
         self._lock = threading.RLock()
 
-    def _replace(self, change: Callable[[Counted], Counted]) -> None:
+    def _replace(self, change: Callable[[Counted], Counted]) -> Counted:
         """Replace the counts by ``change`` of them; any exception leaves them unchanged.
 
         Other threads and signal handlers run only at calls and backward jumps, so never between the last
@@ -307,7 +307,7 @@ class Evaluator:
                 after = change(before)
             if self._counted is before:
                 self._counted = after
-                return
+                return after
 
 
 def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:

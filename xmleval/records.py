@@ -131,6 +131,7 @@ class Chunks(NamedTuple):
     dtype: np.dtype[Any]
     size: int
     read: Callable[[], Iterator[NDArray[Any]]]
+    of: object = None  # whose data never change, where it is such
 
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:

@@ -71,7 +71,7 @@ def test_libraries_take_turns_and_agree(tmp_path: Path, capfd: pytest.CaptureFix
                 assert record["inputs_bytes"] > 0
     printed = capfd.readouterr()
     assert " cores: 1 and 2 threads read 10 and 20 GB/s and sort " in printed.out
-    assert "**F1 micro, macro and of rows from sparse 0/1 predictions, 5 a row**" in printed.out
+    assert "**F1 micro, macro, samples from sparse 0/1 predictions, 5 per row**" in printed.out
     assert printed.out.count("\n| W2 | ") == 4
     for record in found["records"]:
         if "absent" in record:

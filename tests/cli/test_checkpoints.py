@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
+from xmleval import Evaluator
 from xmleval.cli import checkpoint
 from xmleval.files.saved import CHECKPOINT
 
@@ -138,6 +139,26 @@ def test_sorted_scores_are_written_once(folder: Path, run: Any, monkeypatch: pyt
 
 
 @pytest.mark.slow
+def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
+    """Runs that were added, merged or spilled after a save are other files than those it wrote."""
+    truth, scores = make_truth(400), make_scores(400)
+    spilling, whole = (
+        Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], **more)
+        for more in ({"memory": 100}, {})
+    )
+    saved = checkpoint.Checkpoint(tmp_path / "kept", {})
+    saved.begin()
+    for start in range(0, 400, 25):
+        rows = slice(start, start + 25)
+        for evaluator in (spilling, whole):
+            evaluator.update(truth[rows], scores[rows])
+        if start in (25, 100, 125, 300):
+            saved.save(start + 25, [spilling])
+            n_rows, (resumed,) = checkpoint.Checkpoint(tmp_path / "kept", {}).load()
+            assert n_rows == resumed.n_rows == start + 25
+            assert resumed.compute() == whole.compute()
+
+
 def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
     Path("pairs").write_text("0 1\n")
     before = {path: path.read_bytes() for path in half_way.iterdir()}

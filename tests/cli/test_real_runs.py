@@ -97,7 +97,7 @@ def test_csr_scores_print_the_values_of_the_oracle(
         ",".join(map(str, specs)),
     ]
     found = run(tmp_path / "Y.npz", tmp_path / "S.npz", *words)
-    want = {str(s): value(s.metric.name, case, s.average, s.k) for s in specs}
+    want = {str(s): value(s.metric.name, case, s.average, s.cutoff) for s in specs}
     assert found == pytest.approx(want, rel=1e-12)
 
 

@@ -128,6 +128,32 @@ def test_many_rows_in_little_memory(folder: Path, kind: str) -> None:
         assert bits(evaluator.compute()) == want
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="no such signal")
+def test_a_signal_handler_may_update_while_a_run_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(6, "float32", "below")
+    half = problem.n_rows // 2
+    evaluator = problem.evaluator(memory=1, threads=1)
+    write, raised = os.pwrite, [False]
+
+    def interrupted(*words: Any) -> int:
+        if not raised[0]:
+            raised[0] = True
+            signal.raise_signal(signal.SIGUSR1)
+        return write(*words)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: evaluator.update(*problem.part(half, problem.n_rows)))
+    try:
+        monkeypatch.setattr(os, "pwrite", interrupted)
+        evaluator.update(*problem.part(0, half))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert raised[0]
+    assert evaluator.n_rows == problem.n_rows
+    assert bits(evaluator.compute()) == bits(evaluate(*problem.whole(), **problem.more))
+
+
 # ----------------------------------------------------------------------------------------------- no files
 
 

@@ -314,3 +314,14 @@ def test_a_folder_for_temporary_files_that_is_gone(tmp_path: Path, monkeypatch: 
     folder.mkdir()
     evaluator.update(truth, truth * 0.5)
     assert evaluator.compute().to_json() == evaluate(truth, truth * 0.5, metrics="curves").to_json()
+
+
+@pytest.mark.parametrize("metrics", [["f1.macro", "margin.macro"], ["margin.macro"]])
+def test_support_of_a_label_is_the_same_beside_other_measures(metrics: list[str]) -> None:
+    """Labels of sets have weighted support, and measures of scores do not replace it."""
+    truth, scores = np.eye(4, dtype=int)[[0, 1, 1, 3]], np.arange(16.0).reshape(4, 4)
+    weights = np.full(4, 3.0)
+    table = evaluate(
+        truth, scores, metrics=metrics, decision="top2", sample_weight=weights, keep_labels=True
+    ).per_label()
+    assert table["support"].tolist() == [3, 6, 0, 3]

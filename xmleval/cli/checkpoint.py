@@ -52,7 +52,7 @@ class Checkpoint:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
         numbers = (PART.fullmatch(path.name) for path in folder.iterdir())
         self._generation = max((int(found[1]) for found in numbers if found), default=0)
-        self._written: dict[tuple[int, str], str] = {}  # the file of each evaluator's sorted scores
+        self._written: dict[object, str] = {}  # the files of sorted scores, which never change
         self._sums: dict[str, str] = {}
         self._saved_at, self._took = time.monotonic(), 0.0
 
@@ -92,12 +92,13 @@ class Checkpoint:
             self._check(name, wanted)
         evaluators = []
         with naming_damage(path, CHECKPOINT):
-            for number, (name, runs) in enumerate(manifest["states"]):
+            for name, runs in manifest["states"]:
                 saved = load_state(self.folder / name)
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
-                    self._written[number, key] = file
                 evaluators.append(Evaluator.from_saved(saved, **more))
+                arrays = evaluators[-1].as_saved().arrays
+                self._written |= {arrays[key].of: file for key, file in runs.items()}
         self._sums = dict(sums)
         self._remove_all_but(self._sums)
         return int(manifest["rows"]), evaluators
@@ -115,14 +116,14 @@ class Checkpoint:
         self._generation += 1
         sums: dict[str, str] = {}
         states: list[tuple[str, dict[str, str]]] = []
-        for number, evaluator in enumerate(evaluators):
+        written: dict[object, str] = {}
+        for evaluator in evaluators:
             meta, arrays = evaluator.as_saved(spill=True)
             runs = {key: array for key, array in arrays.items() if isinstance(array, Chunks)}
-            for key, run in runs.items():
-                if (number, key) not in self._written:
-                    self._written[number, key] = self._write(sums, ".npy", run)
+            for run in runs.values():
+                written[run.of] = self._written.get(run.of) or self._write(sums, ".npy", run)
             small = Saved(meta, {key: array for key, array in arrays.items() if key not in runs})
-            files = {key: self._written[number, key] for key in runs}
+            files = {key: written[run.of] for key, run in runs.items()}
             states.append((self._write(sums, ".npz", small), files))
         kept = {file for _, files in states for file in files.values()}
         sums |= {name: found for name, found in self._sums.items() if name in kept}
@@ -133,7 +134,7 @@ class Checkpoint:
         }  # fmt: skip
         with replacing(self.folder / MANIFEST) as file:
             file.write(json.dumps(held).encode())
-        self._sums = sums
+        self._sums, self._written = sums, written
         self._remove_all_but(sums)
 
     def remove(self) -> None:

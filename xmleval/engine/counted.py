@@ -16,6 +16,7 @@ from xmleval.records import Block
 from xmleval.states.state import States
 from xmleval.threads import Work
 
+MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
 Spans = tuple[tuple[int, int], ...]
 
 
@@ -107,9 +108,9 @@ class Counting:
         """Count rows, or keep them waiting while they are smaller than the tables to copy."""
         states = counted.states
         if states is not None and states.table_bytes and rows.n_blocks == 1:
-            block = owned(rows.block(0))
-            waiting = (*counted.waiting, block)
-            if sum(map(block_bytes, waiting)) < min(states.table_bytes, self.work.budget.waiting):
+            waiting = (*counted.waiting, owned(rows.block(0)))
+            most = min(states.table_bytes, self.work.budget.waiting)
+            if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
                 return states, waiting
             return count(plan, self.work, states, None, waiting), ()
         return count(plan, self.work, states, rows, counted.waiting), ()

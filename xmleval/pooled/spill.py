@@ -41,7 +41,8 @@ class SpillFile:
         self._owner = 0
         self._end = 0
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()  # that somebody refers to
-        self._lock = threading.Lock()
+        self._writing: set[object] = set()  # who writes behind the last run
+        self._lock = threading.RLock()  # a signal handler may come back to it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy as an empty file."""
@@ -57,28 +58,29 @@ class SpillFile:
         """
         stride = max(LEAST_STRIDE, -(-size // SAMPLES))
         sample = np.empty(-(-size // stride), dtype)
-        done = 0
-        with self._lock:
-            try:
-                file, start = self._opened(), self._end
-            except OSError as error:
-                raise _naming_folder(error, size * dtype.itemsize) from None
-            try:
-                for keys in chunks:
-                    first = -done % stride  # of these keys, the first that is sampled
-                    found = keys[first::stride]
-                    place = -(-done // stride)
-                    sample[place : place + found.size] = found
-                    _write_all(file, start + done * dtype.itemsize, keys)
-                    done += keys.size
-            except BaseException as error:
-                os.ftruncate(file.number, start)
-                if isinstance(error, OSError):
-                    raise _naming_folder(error, size * dtype.itemsize) from None
-                raise
-            self._end = start + done * dtype.itemsize
+        n_bytes, done, writer = size * dtype.itemsize, 0, object()
+        try:
+            self._writing.add(writer)
+            with self._lock:
+                file = self._opened()
+                start = self._end  # between this and the next line no signal handler can run
+                self._end = start + n_bytes
+            for keys in chunks:
+                first = -done % stride  # of these keys, the first that is sampled
+                found = keys[first::stride]
+                place = -(-done // stride)
+                sample[place : place + found.size] = found
+                _write_all(file, start + done * dtype.itemsize, keys)
+                done += keys.size
             run = Run(file, start, done, stride, sample)
             self._runs.add(run)
+        except BaseException as error:
+            self._writing.discard(writer)
+            self.trim()
+            if isinstance(error, OSError) and error.errno is not None:
+                raise _naming_folder(error, n_bytes) from None
+            raise
+        self._writing.discard(writer)
         return run
 
     def _opened(self) -> _Temporary:
@@ -94,10 +96,14 @@ class SpillFile:
     def trim(self) -> None:
         """Truncate the file after the last run in use; copies of a state share the file."""
         with self._lock:
-            if self._file is not None and self._owner == os.getpid():
-                ends = [run.offset + run.size * run.dtype.itemsize for run in self._runs if self.holds(run)]
-                self._end = max(ends, default=0)
-                os.ftruncate(self._file.number, self._end)
+            if self._file is None or self._owner != os.getpid() or self._writing:
+                return
+            before = self._end
+            ends = [run.offset + run.size * run.dtype.itemsize for run in self._runs if self.holds(run)]
+            end = max(ends, default=0)
+            if self._end == before:  # or else a signal handler has written meanwhile
+                self._end = end
+                os.ftruncate(self._file.number, end)
 
 
 def _write_all(file: _Temporary, offset: int, keys: Keys) -> None:

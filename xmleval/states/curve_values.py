@@ -27,11 +27,6 @@ class Needs(NamedTuple):
     bounds: bool
     pairs_alone: bool = False
 
-    @property
-    def scores(self) -> bool:
-        """Whether any scores must be kept."""
-        return self.cells or self.columns
-
     @classmethod
     def of(cls, plan: Plan, specs: tuple[Spec, ...]) -> Needs:
         """Return the needs of the specs of a plan."""

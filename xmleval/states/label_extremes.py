@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.exact import NO_WEIGHT, exact_mean, saved
 from xmleval.kernels.extremes import widen_extremes
-from xmleval.plan import Plan
+from xmleval.plan import SETS_OF_LABELS, Plan
 from xmleval.records import Extremes, Floats, Ints, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -64,7 +64,8 @@ class LabelExtremes(State):
             if n_left_out:
                 results.labels_left_out[spec.name] = n_left_out
             if self.plan.keep_labels and closed:
-                results.labels.setdefault("support", self.counts[2].astype(np.float64))
+                if SETS_OF_LABELS not in self.plan.states:  # whose support is weighted
+                    results.labels["support"] = self.counts[2].astype(np.float64)
                 results.labels[spec.metric.name] = values
         return results
 

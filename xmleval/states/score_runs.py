@@ -88,11 +88,17 @@ class ScoreRuns(State):
         """Merge a state of other rows."""
         self._take({name: pile.held() for name, pile in other.piles.items()}, self.memory.held)
         for name, pile in other.piles.items():
-            self.piles[name].runs += self._own(pile.runs)
+            own = self.piles[name]
+            own.runs = [*self._own(pile.runs), *own.runs]
         self.n_true = self.n_true + other.n_true
         self.n_rows += other.n_rows
         self.dtype = np.result_type(self.dtype, other.dtype)
-        self._add_last(other.last, other.n_left)
+        if sum(map(len, self.last)) < sum(map(len, other.last)):  # the long ones first: they are not copied
+            self.last, last = [*other.last], self.last
+            self.n_left, n_left = [*other.n_left], self.n_left
+            self._add_last(last, n_left)
+        else:
+            self._add_last(other.last, other.n_left)
 
     def empty(self) -> ScoreRuns:
         """Return an empty state to merge with this one, which spills to the same file."""
@@ -233,9 +239,7 @@ class ScoreRuns(State):
         if self.memory.shared:
             self.memory.shared.close()
         for name, pile in self.piles.items():
-            runs = spill([*pile.held(), *arrays[name]], self.memory.file)
-            pile.clear()
-            pile.runs += runs
+            pile.hold_on_disk(spill([*pile.held(), *arrays[name]], self.memory.file))
 
     def finish(self) -> Results:
         """Sort the scores and return the values of curves."""
@@ -331,7 +335,7 @@ class ScoreRuns(State):
             for number, keys in enumerate(pile.held()):
                 out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
             for number, run in enumerate(pile.runs):
-                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks)
+                out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks, run)
         if self.needs.bounds:
             out["last"], out["n_left"] = self._joined_bounds()
         return out
