@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -40,7 +41,8 @@ from xmleval.states.state import States
 class Alarm:
     """A handler that raises what handlers of a signal raise, but only while some method runs.
 
-    It does not in callbacks of weak references, where Python drops what is raised.
+    It does not in callbacks of weak references, where Python drops what is raised, nor where coverage
+    traces, which would keep its lock for ever.
     """
 
     def __init__(self, number: int, method: Callable[..., Any]) -> None:
@@ -50,7 +52,8 @@ class Alarm:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not self.code:
-            if frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")):
+            path = Path(frame.f_code.co_filename)
+            if path.name in ("weakref.py", "_weakrefset.py") or path.parent.name == "coverage":
                 return
             frame = frame.f_back
         if frame is not None:
