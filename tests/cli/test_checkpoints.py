@@ -143,8 +143,8 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
     """Runs that were added, merged or spilled after a save are other files than those it wrote."""
     truth, scores = make_truth(400), make_scores(400)
     spilling, whole = (
-        Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], **more)
-        for more in ({"memory": 100}, {})
+        Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], memory=memory)
+        for memory in (100, "1GiB")
     )
     saved = checkpoint.Checkpoint(tmp_path / "kept", {})
     saved.begin()
