@@ -12,7 +12,8 @@ from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
-    from xmleval.api import (
+    from xmleval.api.evaluate import evaluate
+    from xmleval.api.measures import (
         auc_macro,
         auc_micro,
         auc_samples,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
-    from xmleval.api.evaluate import evaluate
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.propensity import inverse_propensity
@@ -95,7 +95,7 @@ __all__ = [
 ]
 
 _MODULES = ("effectiveness", "io", "thresholds")
-_HOMES = {  # the modules of names that are not in `xmleval.api`
+_HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Conventions": "conventions",
     "Evaluator": "evaluator",
     "Report": "report.report",
@@ -113,7 +113,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is here
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{name}")
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'api')}"), name)
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'api.measures')}"), name)
         globals()[name] = value  # the next time it is found without a call
         return value
 
