@@ -95,7 +95,7 @@ def test_killed_at_random_and_resumed(folder: Path, run: Any, words: str) -> Non
 def test_every_moment_of_the_first_saves(folder: Path, run: Any) -> None:
     words = EVALUATE.replace("8KB", "24KB")
     run(f"{words} --output whole.json")
-    for first in range(1, 31, 10):
+    for first in (1, 11):
         counts = list(range(first, first + 10))
         assert killed(counts, f"{words} --checkpoint kept --resume --output found.json")[-1] == 0
         assert Path("found.json").read_bytes() == Path("whole.json").read_bytes()

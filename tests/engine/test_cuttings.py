@@ -33,7 +33,7 @@ def make_data() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("weighted", "form", "n_cuttings"), [(False, "list", 150), (True, "csr", 100)])
+@pytest.mark.parametrize(("weighted", "form", "n_cuttings"), [(False, "list", 60), (True, "csr", 40)])
 def test_values_do_not_depend_on_cutting(weighted: bool, form: str, n_cuttings: int) -> None:
     data = make_data()
     rng = np.random.default_rng(21)
