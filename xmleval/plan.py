@@ -10,7 +10,7 @@ from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
 from xmleval.records import Propensity
 from xmleval.spec import Spec, parse_spec
-from xmleval.view.decision import Decision
+from xmleval.view.decision import Decision, top
 
 GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states not named by any measure
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
@@ -49,7 +49,7 @@ class Plan:
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""
-        decision = self.decision if spec.k is None else Decision("top", float(spec.k))
+        decision = self.decision if spec.k is None else top(spec.k)
         assert decision is not None
         return decision
 

@@ -29,7 +29,10 @@ class LabelTotals(State):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         kept = [plan.decision] if plan.keep_labels and plan.decision else []
-        decisions = dict.fromkeys([*map(plan.decide, specs), *kept])
+        self.decided: dict[Decision, list[Spec]] = {}
+        for spec in specs:
+            self.decided.setdefault(plan.decide(spec), []).append(spec)
+        decisions = dict.fromkeys([*self.decided, *kept])
         self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
 
     @property
@@ -58,8 +61,7 @@ class LabelTotals(State):
         """Return averages over labels, one decision at a time to limit memory."""
         results, plan = Results(), self.plan
         for decision, table in self.tables.items():
-            specs = [spec for spec in self.specs if plan.decide(spec) == decision]
-            results.values |= label_values(specs, table, plan, self.work)
+            results.values |= label_values(self.decided.get(decision, []), table, plan, self.work)
             if plan.keep_labels:
                 self._add_columns(results, decision, table.counts(self.work))
         return results

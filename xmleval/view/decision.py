@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,12 @@ class Decision:
     def __hash__(self) -> int:
         """Hash the name."""
         return hash(str(self))
+
+
+@lru_cache
+def top(k: int) -> Decision:
+    """Return the rule that predicts the k best labels."""
+    return Decision("top", float(k))
 
 
 class Chosen(NamedTuple):
