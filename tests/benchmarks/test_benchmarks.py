@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import (
+    faults,
     growth,
     machine,
     run,
@@ -174,14 +176,33 @@ def test_missed_targets_are_told() -> None:
     assert "values differ: p@1" in text
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_faults_are_raised_and_counted(tmp_path: Path) -> None:
     file = tmp_path / "torture.json"
-    words = ["--share", "0.004", "--kinds", "alarm", "allocation", "--scenarios", "ranked lists"]
-    torture.main([*words, "--output", str(file)])
+    kinds = ["alarm", "interrupt", "allocation"]
+    torture.main(
+        ["--share", "0.004", "--kinds", *kinds, "--scenarios", "ranked lists", "--output", str(file)]
+    )
     counts = json.loads(file.read_text())["counts"]
-    assert counts["alarm"]["raised"] >= 8
-    assert counts["allocation"]["raised"] >= 2
-    assert all(each["hangs"] == each["crashes"] == 0 for each in counts.values())
+    for kind in kinds:
+        assert sum(each["raised"] for each in counts if each["kind"] == kind) >= 3
+    for name in ("torn", "wrong", "counted", "hang", "crash"):
+        assert sum(each[name] for each in counts) == 0, name
+    assert {each["threads"] for each in counts} <= {1, 2}
+    assert {each["operation"] for each in counts} <= set(faults.OPERATIONS)
+
+
+def test_faults_meet_every_state() -> None:
+    met = set()
+    for name in faults.SCENARIOS:
+        settings = {"seed": 0, "scenario": name, "threads": 1, "block_rows": None, "memory": "1GiB"}
+        trials = faults.Trials({**settings, "former": {}})
+        plan = trials.counted(trials.batches[0])._counted.plan
+        assert plan
+        met |= set(plan.states)
+    modules = {found.name for found in pkgutil.iter_modules(states.__path__)}
+    assert met == {name for name in modules if hasattr(import_module(f"xmleval.states.{name}"), "STATE")}
 
 
 @pytest.mark.parametrize("name", SIZES)
