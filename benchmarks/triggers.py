@@ -95,13 +95,14 @@ class Terminate(Alarm):
         super().__init__(rng, heights)
         signal.signal(self.number, self.ring)
         self.sender = threading.Thread()
-        sys.setswitchinterval(1e-5)
+        self.interval = sys.getswitchinterval()
 
     def arm(self, name: str) -> None:
         def send(seconds: float) -> None:
             time.sleep(seconds)
             os.kill(os.getpid(), self.number)
 
+        sys.setswitchinterval(1e-5)
         self.sender = threading.Thread(target=send, args=(self.moment(name),))
         self.sender.start()
         self.armed, self.fired = True, False
@@ -111,6 +112,7 @@ class Terminate(Alarm):
         while self.sender.is_alive():
             with contextlib.suppress(self.fault):  # raised before the first line
                 self.sender.join()
+        sys.setswitchinterval(self.interval)
 
 
 class Interrupt(Terminate):
