@@ -143,6 +143,11 @@ class Case(NamedTuple):
         names |= {name.removesuffix("_indices.npy").removesuffix("_scores.npy") for name in names}
         return any(name in line for name in names - {"."})
 
+    def names_input(self, line: str, command: list[str]) -> bool:
+        """Whether a line names a damaged file, or another that does not match it."""
+        given = [word for word in command if re.search(r"\.\w+$", word) and "out.npz" not in word]
+        return self.names_damage(line) or any(word in line for word in given)
+
 
 INPUTS = [
     *(("truth", name) for name in TRUTHS),
@@ -279,7 +284,7 @@ def answer(words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def complaint(case: Case, code: int, out: str, err: str) -> str | None:
+def complaint(case: Case, command: list[str], code: int, out: str, err: str) -> str | None:
     """Return what is wrong with the answer to a damaged file; None if it is right."""
     lines = err.splitlines()
     if code not in (0, 2):
@@ -292,6 +297,6 @@ def complaint(case: Case, code: int, out: str, err: str) -> str | None:
             return "a result and a refusal"
         if len(refusal) != 1:
             return f"{len(refusal)} refusals"
-        if not case.names_damage(refusal[0]):
-            return "the file is not named"
+        if not case.names_input(refusal[0], command):
+            return "no file is named"
     return None

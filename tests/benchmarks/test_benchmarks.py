@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pkgutil
-import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks import (
-    faults,
     growth,
     machine,
     run,
@@ -25,7 +23,6 @@ from benchmarks import (
     streaming,
     tables,
     threads,
-    torture,
     versions,
 )
 from benchmarks.checkout import ROOT
@@ -174,35 +171,6 @@ def test_missed_targets_are_told() -> None:
     text, missed = versions.report([line | {"ratio": 1.0, "differ": ["p@1"]}], [])
     assert missed
     assert "values differ: p@1" in text
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_faults_are_raised_and_counted(tmp_path: Path) -> None:
-    file = tmp_path / "torture.json"
-    kinds = ["alarm", "interrupt", "allocation"]
-    torture.main(
-        ["--share", "0.004", "--kinds", *kinds, "--scenarios", "ranked lists", "--output", str(file)]
-    )
-    counts = json.loads(file.read_text())["counts"]
-    for kind in kinds:
-        assert sum(each["raised"] for each in counts if each["kind"] == kind) >= 3
-    for name in ("torn", "wrong", "counted", "hang", "crash"):
-        assert sum(each[name] for each in counts) == 0, name
-    assert {each["threads"] for each in counts} <= {1, 2}
-    assert {each["operation"] for each in counts} <= set(faults.OPERATIONS)
-
-
-def test_faults_meet_every_state() -> None:
-    met = set()
-    for name in faults.SCENARIOS:
-        settings = {"seed": 0, "scenario": name, "threads": 1, "block_rows": None, "memory": "1GiB"}
-        trials = faults.Trials({**settings, "former": {}})
-        plan = trials.counted(trials.batches[0])._counted.plan
-        assert plan
-        met |= set(plan.states)
-    modules = {found.name for found in pkgutil.iter_modules(states.__path__)}
-    assert met == {name for name in modules if hasattr(import_module(f"xmleval.states.{name}"), "STATE")}
 
 
 @pytest.mark.parametrize("name", SIZES)

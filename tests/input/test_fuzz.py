@@ -55,7 +55,7 @@ def test_damage_is_read_or_refused_in_one_line(
             case.damage(which, changes, inside, inner)
             damaged = contents(tmp_path)
             code, out, err = answer(case.commands[number])
-            assert complaint(case, code, out, err) is None, err
+            assert complaint(case, case.commands[number], code, out, err) is None, err
             if code == 2 and role != "checkpoint":
                 assert contents(tmp_path) == damaged
             if number < 2 <= len(case.commands):  # however the file is cut into pieces
