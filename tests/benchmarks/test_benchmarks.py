@@ -24,7 +24,6 @@ from benchmarks import (
     streaming,
     tables,
     threads,
-    torture,
     versions,
 )
 from benchmarks.checkout import ROOT
@@ -180,16 +179,6 @@ def test_missed_targets_are_told() -> None:
     text, missed = versions.report([line | {"ratio": 1.0, "differ": ["p@1"]}], [])
     assert missed
     assert "values differ: p@1" in text
-
-
-def test_faults_are_raised_and_counted(tmp_path: Path) -> None:
-    file = tmp_path / "torture.json"
-    words = ["--share", "0.004", "--kinds", "alarm", "allocation", "--scenarios", "ranked lists"]
-    torture.main([*words, "--output", str(file)])
-    counts = json.loads(file.read_text())["counts"]
-    assert counts["alarm"]["raised"] >= 8
-    assert counts["allocation"]["raised"] >= 2
-    assert all(each["hangs"] == each["crashes"] == 0 for each in counts.values())
 
 
 @pytest.mark.parametrize("name", SIZES)

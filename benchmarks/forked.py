@@ -1,0 +1,86 @@
+"""Work in a forked process, which may hang or crash."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import select
+import signal
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn
+
+
+class Ended(NamedTuple):
+    """The end of a process by a "hang" or a "crash", with the innermost calls of its threads."""
+
+    how: str
+    note: str
+
+
+def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
+    """Yield what a forked process yields, as JSON values; at the end how it ended, if it hangs or crashes.
+
+    ``patience`` is the number of seconds that it may be silent.
+    """
+    reading, writing = os.pipe()
+    with tempfile.TemporaryFile("w+") as errors:
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            os.dup2(errors.fileno(), 2)
+            _write(work(), writing, patience)
+        os.close(writing)
+        how = "hang"
+        for line in lines_of(reading, patience):
+            if line is None:
+                os.kill(child, signal.SIGKILL)
+                break
+            yield line
+        else:
+            how = "crash"
+        os.close(reading)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code:
+            errors.seek(0)
+            yield Ended(how, f"exit code {code}; {last_words(errors.read())}")
+
+
+def _write(lines: Iterator[Any], file: int, patience: float) -> NoReturn:
+    """Write lines as JSON, and exit."""
+    code = 1
+    try:
+        faulthandler.enable()
+        faulthandler.dump_traceback_later(0.8 * patience)
+        for line in lines:
+            os.write(file, (json.dumps(line) + "\n").encode())
+            faulthandler.dump_traceback_later(0.8 * patience)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def lines_of(file: int, patience: float) -> Iterator[Any]:
+    """Yield what a process writes, and None where it has been silent for too long."""
+    text = b""
+    while select.select([file], [], [], patience)[0]:
+        read = os.read(file, 1 << 16)
+        if not read:
+            return
+        *whole, text = (text + read).split(b"\n")
+        for line in whole:
+            yield json.loads(line)
+    yield None
+
+
+def last_words(errors: str) -> str:
+    """Return where a process stood: the innermost calls of its threads, or the end of what it said."""
+    lines = errors.splitlines()
+    stacks = [i for i, line in enumerate(lines) if line.endswith("(most recent call first):")]
+    if not stacks:
+        return " ".join(lines[-4:])
+    return " | ".join(" ".join(lines[i + 1 : i + 7]) for i in stacks)
