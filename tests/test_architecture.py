@@ -40,7 +40,7 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
-    "input": "records message kernels files input.errors input.csr input.scores input.sets",
+    "input": "records message kernels files threads input.errors input.csr input.scores input.sets",
     # measures
     "view": "records message conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
@@ -48,7 +48,7 @@ GRAPH = {
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted
-    "pooled": "records kernels threads",
+    "pooled": "records message kernels threads",
     "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -69,7 +69,7 @@ GRAPH = {
     "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "version records message conventions files input.errors budget input.csr input.sets"
+        "version records message conventions files input.errors budget threads input.csr input.sets"
         " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
@@ -14,6 +15,7 @@ def main() -> int:
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup lets one of them be ignored
             signal.signal(number, _stop)
     warnings.showwarning = _show
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # not used, and ends a process that cannot start them
     try:
         from xmleval.cli import main as run
 

@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import stat
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -236,3 +237,22 @@ def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
     with little_space(300), pytest.raises(OSError, match=re.escape(str(path))):  # enough for the scores
         write_list(path, new, "scores", 99)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_scores_that_find_no_room_name_the_folder_and_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Any
+) -> None:
+    def refuse(number: int, data: Any, offset: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "Y", make_truth())
+    npy(tmp_path / "m", make_scores())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "pwrite", refuse)
+    said = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
+    words = (
+        r"No space left on device, while \d+ bytes of scores were spilled; what was counted before is kept"
+    )
+    remedy = "set TMPDIR to a folder with free space, or raise --memory"
+    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: {words}; {remedy}", said), said
