@@ -149,6 +149,29 @@ def test_each_library_and_each_effect_has_its_rooms(path: Path) -> None:
     assert not {"open", "os.open"} & names or room in ("files", "input", "cli")
 
 
+def test_every_output_goes_through_one_function() -> None:
+    """Files are opened to be written where they get no name, or are no outputs: devices, locks and spills."""
+
+    def writes(call: ast.Call) -> bool:
+        name, _, arguments = ast.unparse(call).partition("(")
+        return (
+            name.rpartition(".")[2] in ("mkstemp", "NamedTemporaryFile", "TemporaryFile", "tofile")
+            or name.endswith((".write_text", ".write_bytes"))
+            or (name == "os.open" and any(flag in arguments for flag in ("O_WRONLY", "O_RDWR", "O_CREAT")))
+            or (name == "open" and any(f"'{mode}" in arguments for mode in ("w", "a", "x", "r+")))
+        )
+
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and writes(node)
+    }
+    assert found == {
+        "files/output.py", "cli/output.py", "cli/stdout.py", "cli/lock.py", "pooled/spill.py"
+    }  # fmt: skip
+
+
 def test_files_stay_small() -> None:
     files = [path for name in FOLDERS for path in (ROOT / name).rglob("*.py")]
     assert [path for path in files if path.read_text().count("\n") > MOST_LINES] == []

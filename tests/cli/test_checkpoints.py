@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -164,7 +163,7 @@ def test_files_of_others_with_a_name_it_needs_are_refused(
 def test_a_folder_is_for_one_process_at_a_time(folder: Path, run: Any, refused: Any) -> None:
     whole = run(EVALUATE)
     one = checkpoint.Checkpoint(Path("kept"), {})
-    owner = f"process {os.getpid()} on {socket.gethostname()}"
+    owner = f"process {os.getpid()} on {os.uname().nodename}"
     for words in ("", " --resume"):
         said = refused(f"{EVALUATE} --checkpoint kept{words}")
         assert said == f"kept: in use by {owner}; expected another folder"

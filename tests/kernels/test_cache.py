@@ -28,7 +28,7 @@ def doubled(values: Any) -> Any:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for the cache, in which one kernel is."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(jit, "_told", [])
+    monkeypatch.setattr(jit, "_told", [], raising=False)
     jit.kernel(doubled)(np.arange(3))
     return tmp_path / "cache"
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_written_stops_nothing(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "_told", [])
+    monkeypatch.setattr(jit, "_told", [], raising=False)
     if call == "open":
         monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
     else:

@@ -7,8 +7,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
-import socket
 from pathlib import Path
 
 import click
@@ -36,12 +34,12 @@ class Lock:
         self._number = _hold(path)
         try:
             held = _read(self._number, path)
-            self.token = held.get("token") or secrets.token_hex(8)
+            self.token = held.get("token") or os.urandom(8).hex()
             owner = {
                 "format": MARK,
                 "token": self.token,
                 "process": os.getpid(),
-                "host": socket.gethostname(),
+                "host": os.uname().nodename,
             }
             os.pwrite(self._number, json.dumps(owner).ljust(SIZE).encode(), 0)
         except BaseException:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -49,14 +48,15 @@ def naming_output(path: Path, file: _Output | None = None) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Yield a binary file that takes the place of ``path``, or of what it links to, on success.
 
-    Until then it has no name, so that nothing is left of it however the process ends. Where the file system
-    has no such files, it has a hidden name, and is deleted on failure.
+    Until then it has no name, so that nothing is left of it however the process ends; what is replaced needs
+    a hidden name for the last instant. Where the file system has no unnamed files, it has a hidden name all
+    along, and is deleted on failure.
     """
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is not a regular file")
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    hidden = os.path.join(folder, f".{name[:PREFIX]}.{secrets.token_hex(8)}")
+    hidden = os.path.join(folder, f".{name[:PREFIX]}.{os.urandom(8).hex()}")
     try:
         with naming_output(path):
             unnamed = _open_unnamed(folder)
