@@ -40,7 +40,7 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
-    "input": "records message kernels files input.errors input.csr input.scores input.sets",
+    "input": "records message kernels files threads input.errors input.csr input.scores input.sets",
     # measures
     "view": "records message conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
@@ -48,7 +48,7 @@ GRAPH = {
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted
-    "pooled": "records kernels threads",
+    "pooled": "records message kernels threads",
     "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -69,7 +69,7 @@ GRAPH = {
     "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "version records message conventions files input.errors budget input.csr input.sets"
+        "version records message conventions files input.errors budget threads input.csr input.sets"
         " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),
@@ -147,6 +147,29 @@ def test_each_library_and_each_effect_has_its_rooms(path: Path) -> None:
     assert not {"parallel", "fastmath", "allow_pickle"} & set().union(*(true for _, true in called))
     assert "print" not in names or room == "cli"
     assert not {"open", "os.open"} & names or room in ("files", "input", "cli")
+
+
+def test_every_output_goes_through_one_function() -> None:
+    """Files are opened to be written where they get no name, or are no outputs: devices, locks and spills."""
+
+    def writes(call: ast.Call) -> bool:
+        name, _, arguments = ast.unparse(call).partition("(")
+        return (
+            name.rpartition(".")[2] in ("mkstemp", "NamedTemporaryFile", "TemporaryFile", "tofile")
+            or name.endswith((".write_text", ".write_bytes"))
+            or (name == "os.open" and any(flag in arguments for flag in ("O_WRONLY", "O_RDWR", "O_CREAT")))
+            or (name == "open" and any(f"'{mode}" in arguments for mode in ("w", "a", "x", "r+")))
+        )
+
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and writes(node)
+    }
+    assert found == {
+        "files/output.py", "cli/output.py", "cli/stdout.py", "cli/lock.py", "pooled/spill.py"
+    }  # fmt: skip
 
 
 def test_files_stay_small() -> None:

@@ -1,10 +1,38 @@
-"""`python -m xmleval`, the same as `xmleval`."""
+"""The process of `xmleval`, and of `python -m xmleval`: what holds for a whole process is set here."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import warnings
+from typing import Any, NoReturn
 
-from xmleval.cli import main
+
+def main() -> int:
+    """Run the command that the process was started with, and return its exit code."""
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup lets one of them be ignored
+            signal.signal(number, _stop)
+    warnings.showwarning = _show
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # not used, and ends a process that cannot start them
+    try:
+        from xmleval.cli import main as run
+
+        return run()
+    except KeyboardInterrupt:  # before a command has begun, or after it has ended
+        return 128 + signal.SIGINT
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    """End as an error does, so that files which have a hidden name are deleted."""
+    raise SystemExit(128 + number)
+
+
+def _show(message: Warning | str, *where: Any, **more: Any) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"xmleval: {message}\n")
+
 
 if __name__ == "__main__":
     sys.exit(main())

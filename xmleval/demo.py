@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.api.evaluate import evaluate
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats
 from xmleval.report.report import Report

@@ -7,8 +7,9 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from xmleval.budget import Budget
 
@@ -33,6 +34,29 @@ class Work(NamedTuple):
     def map(self, task: Callable[[int], T], numbers: Sequence[int]) -> list[T]:
         """Return the results of a task for each number, in order."""
         return map_in_turns(task, numbers, self.threads)
+
+
+class Pool(ThreadPoolExecutor):
+    """A thread pool that does tasks in the calling thread once no thread can be started.
+
+    The first task of these is done by another thread, too, if there is one.
+    """
+
+    _full = False
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Return what a task will return."""
+        if not self._full:
+            try:
+                return super().submit(fn, *args, **kwargs)
+            except RuntimeError:  # no more threads
+                self._full = True
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
 
 def available_processors() -> int:

@@ -16,7 +16,11 @@ from xmleval.cli import checkpoint, evaluation, main
 from xmleval.evaluator import Evaluator
 from xmleval.states.score_runs import ScoreRuns
 
-MOMENTS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (Evaluator, "update"), (ScoreRuns, "spill"))
+MOMENTS = (
+    *((os, name) for name in ("link", "replace", "fsync", "unlink")),
+    (Evaluator, "update"),
+    (ScoreRuns, "spill"),
+)
 evaluation.LEAST_MEMORY = 1
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +20,7 @@ import pytest
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
 from xmleval import Evaluator
 from xmleval.cli import checkpoint
+from xmleval.cli.lock import Lock
 from xmleval.files.saved import CHECKPOINT
 
 METRICS = "--metrics xmc,ps,curves,lrap,f1.macro@3,label_diversity --train truth.npz --bounds"
@@ -105,11 +109,102 @@ def test_every_moment_of_the_first_saves(folder: Path, run: Any) -> None:
 def test_leftovers_of_a_run_that_had_no_checkpoint_yet(half_way: Path, run: Any) -> None:
     whole = run(EVALUATE)
     (half_way / "checkpoint.json").unlink()
-    assert len(list(half_way.glob("checkpoint-*.npy"))) > 3
-    (half_way / ".checkpoint-3-1.npy.x7_q").write_bytes(b"half")
+    parts = list(half_way.glob("checkpoint-*.npy"))
+    assert len(parts) > 3
+    (half_way / f".{parts[0].name}.x7_q").write_bytes(b"half")
     (half_way / "checkpoint.txt").write_text("mine")
     assert run(f"{EVALUATE} --checkpoint kept") == whole
     assert [path.name for path in half_way.iterdir()] == ["checkpoint.txt"]  # what others keep there stays
+
+
+FOREIGN = (
+    "checkpoint-10-0.npz", "checkpoint-1-0.npy", ".checkpoint-3-1.npy.x7_q", ".checkpoint.json.x7_q",
+    "checkpoint-0123456789abcdef-1-0.npz", ".checkpoint-0123456789abcdef-1-0.npy.x7_q", "checkpoint.txt",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_files_of_others_stay_whatever_their_names(folder: Path, run: Any, kind: str) -> None:
+    whole, kept = run(EVALUATE), Path("kept")
+    kept.mkdir()
+    for name in FOREIGN:
+        if kind == "file":
+            (kept / name).write_text("weights of a model")
+        elif kind == "folder":
+            (kept / name).mkdir()
+        else:
+            (kept / name).symlink_to("nowhere")
+    assert run(f"{EVALUATE} --checkpoint kept") == whole
+    assert sorted(path.name for path in kept.iterdir()) == sorted(FOREIGN)
+    if kind == "file":
+        assert {path.read_text() for path in kept.iterdir()} == {"weights of a model"}
+
+
+@pytest.mark.parametrize("held", ["notes", "{}", '{"format": "xmleval lock"}', None, "folder"])
+@pytest.mark.parametrize("name", ["checkpoint.json", "checkpoint.lock"])
+def test_files_of_others_with_a_name_it_needs_are_refused(
+    folder: Path, refused: Any, name: str, held: str | None
+) -> None:
+    path = Path("kept", name)
+    path.parent.mkdir()
+    if held is None:
+        path.symlink_to("nowhere")
+    elif held == "folder":
+        path.mkdir()
+    else:
+        path.write_text(held)
+    for words in ("", " --resume"):
+        assert refused(f"{EVALUATE} --checkpoint kept{words}").startswith(f"kept/{name}: ")
+        assert os.listdir("kept") == [name]
+        if held not in (None, "folder"):
+            assert path.read_text() == held
+
+
+def test_a_folder_is_for_one_process_at_a_time(folder: Path, run: Any, refused: Any) -> None:
+    whole = run(EVALUATE)
+    one = checkpoint.Checkpoint(Path("kept"), {})
+    owner = f"process {os.getpid()} on {os.uname().nodename}"
+    for words in ("", " --resume"):
+        said = refused(f"{EVALUATE} --checkpoint kept{words}")
+        assert said == f"kept: in use by {owner}; expected another folder"
+        assert os.listdir("kept") == ["checkpoint.lock"]
+    one.close()
+    assert not Path("kept").exists()
+    assert run(f"{EVALUATE} --checkpoint kept") == whole
+
+
+def test_a_lock_ends_with_its_process(half_way: Path, run: Any) -> None:
+    assert (half_way / "checkpoint.lock").exists()
+    assert run(f"{EVALUATE} --checkpoint kept --resume") == run(EVALUATE)
+    assert not half_way.exists()
+
+
+def test_a_lock_that_vanishes_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, flock, left = tmp_path / "lock", fcntl.flock, iter([None])
+
+    def locking(number: int, how: int) -> None:
+        flock(number, how)
+        if next(left, 0) is None:
+            path.unlink()  # its owner ends just now
+
+    monkeypatch.setattr(fcntl, "flock", locking)
+    one = Lock(path)
+    with pytest.raises(ValueError, match="in use by process"):
+        Lock(path)
+    one.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refusing(number: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refusing)
+    Lock(tmp_path / "lock").remove()
+    said = f"xmleval: {tmp_path}: cannot be locked (No locks available); no other process may use it\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_run_that_ends_leaves_nothing(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,21 +242,24 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
         for memory in (100, "1GiB")
     )
     saved = checkpoint.Checkpoint(tmp_path / "kept", {})
-    saved.begin()
     for start in range(0, 400, 25):
         rows = slice(start, start + 25)
         for evaluator in (spilling, whole):
             evaluator.update(truth[rows], scores[rows])
         if start in (25, 100, 125, 300):
             saved.save(start + 25, [spilling])
-            n_rows, (resumed,) = checkpoint.Checkpoint(tmp_path / "kept", {}).load()
+            shutil.copytree(tmp_path / "kept", tmp_path / str(start))
+            again = checkpoint.Checkpoint(tmp_path / str(start), {})
+            manifest = again.read()
+            assert manifest is not None
+            n_rows, (resumed,) = again.load(manifest)
             assert n_rows == resumed.n_rows == start + 25
             assert resumed.compute() == whole.compute()
 
 
 def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
     Path("pairs").write_text("0 1\n")
-    before = {path: path.read_bytes() for path in half_way.iterdir()}
+    before = {path: path.read_bytes() for path in half_way.iterdir() if path.name != checkpoint.LOCK}
     there = "kept: holds a checkpoint; go on with --resume, or remove it"
     assert refused(f"{EVALUATE} --checkpoint kept") == there
     for options, said in (
@@ -178,7 +276,7 @@ def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
         words = EVALUATE.replace("curves,lrap,", "") if "exclude" in options else EVALUATE
         found = refused(f"{words} {options} --checkpoint kept --resume")
         assert found.startswith(f"kept: holds a checkpoint of another run; {said}")
-    assert {path: path.read_bytes() for path in half_way.iterdir()} == before
+    assert {path: path.read_bytes() for path in half_way.iterdir() if path.name != checkpoint.LOCK} == before
 
 
 def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> None:
@@ -206,7 +304,8 @@ def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> Non
 def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -> None:
     whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
     rng = np.random.default_rng(3)
-    paths = sorted(path for path in half_way.iterdir() if path.name[0] != ".")  # not what was not finished
+    sums = json.loads((half_way / checkpoint.MANIFEST).read_text())["manifest"]["sums"]
+    paths = [half_way / name for name in (*sums, checkpoint.MANIFEST)]
     for path in paths:
         held = path.read_bytes()
         for change in ("flip", "cut", "empty", "gone"):

@@ -16,7 +16,9 @@ from tests.made_files import make_scores, make_truth, npy, npz
 pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
 SCRIPT = """
 import sys, time
+import rich.live
 from xmleval.cli import main
+rich.live._RefreshThread = None  # a bar needs no thread, of which there may be none left
 from xmleval.cli import evaluation
 from xmleval.evaluator import Evaluator
 evaluation.LEAST_MEMORY = 1

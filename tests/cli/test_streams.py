@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from tests.made_files import (
     trec_run,
 )
 from xmleval import evaluate, inverse_propensity
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import RowReader
 
 METRICS = "xmc,ranking,auc.micro,ap.macro,f1.macro@3,label_diversity"
 OPTIONS = f"--metrics {METRICS} --train train.npz --format json"
@@ -240,3 +244,14 @@ def test_statistics_by_their_definitions(folder: Path, run: Any, name: str) -> N
         "labels_unseen_in_training": unseen.sum(),
         "stored_unseen_in_training": counts[unseen].sum() / truth.nnz,
     })  # fmt: skip
+
+
+def test_what_cannot_be_read_has_a_name() -> None:
+    def read(n_bytes: int) -> Iterator[Any]:
+        raise OSError(errno.EMFILE, "Too many open files")  # as where a file is mapped
+        yield
+
+    reader = RowReader("m", Pieces(3, 2, read), 100, None)
+    with pytest.raises(OSError, match="Too many open files") as raised:
+        reader.ready()
+    assert raised.value.filename == "m"

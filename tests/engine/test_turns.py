@@ -9,11 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from xmleval.threads import in_turns, map_in_turns, when_free
+from xmleval.threads import Pool, in_turns, map_in_turns, when_free
+
+# what `threading` starts threads with, by the version of Python
+STARTER = next(name for name in ("_start_joinable_thread", "_start_new_thread") if hasattr(threading, name))
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
@@ -247,3 +251,45 @@ def test_locks_are_released_when_a_task_fails() -> None:
     with pytest.raises(MemoryError):
         when_free(task, range(2), locks)
     assert not any(lock.locked() for lock in locks)
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_a_pool_does_all_tasks_where_no_more_threads_can_be_started(
+    n_started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = getattr(threading, STARTER)
+    left = iter(range(n_started))
+
+    def refusing(*arguments: Any, **more: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        return start(*arguments, **more)
+
+    def task(number: int) -> float:
+        time.sleep(0.001)  # so that a pool with a thread wants another
+        return 12 / number
+
+    monkeypatch.setattr(threading, STARTER, refusing)
+    with Pool(3) as pool:
+        under_way = [pool.submit(task, number) for number in (1, 2, 0, 3)]
+        assert [one.result() for one in under_way if one is not under_way[2]] == [12, 6, 4]
+        with pytest.raises(ZeroDivisionError):
+            under_way[2].result()
+        assert list(pool.map(task, [4, 6])) == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "command", ["evaluate Y_test.npz m", "stats Y.txt", "bench Y_test.npz m --metrics p@1"]
+)
+def test_commands_need_no_second_thread(
+    command: str, folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **more: Any) -> int:
+        raise RuntimeError("can't start new thread")
+
+    run("convert Y_test.npz Y.txt --kind truth")
+    expected = run(command)
+    monkeypatch.setattr(threading, STARTER, refuse)
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
+    found = run(command)
+    assert found == expected or command.startswith("bench")

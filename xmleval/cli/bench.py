@@ -7,7 +7,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from xmleval.evaluator import Evaluator
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of, inverse_propensity
 from xmleval.records import Floats
+from xmleval.threads import Pool
 
 UNBOUNDED = Budget(1 << 50)  # files are read as few pieces as their formats allow
 N_RELEVANT = 5
@@ -202,7 +202,7 @@ def read_bandwidth(threads: int, n_bytes: int | None = None) -> float:
     """
     n_bytes = n_bytes or array_bytes()
     parts: Sequence[Floats] = np.array_split(np.ones(n_bytes // 8), threads)
-    with ThreadPoolExecutor(threads) as pool:
+    with Pool(threads) as pool:
         seconds = [seconds_of(lambda: list(pool.map(np.sum, parts))) for _ in range(8)]
     return n_bytes / min(seconds)
 

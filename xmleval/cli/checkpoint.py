@@ -2,7 +2,8 @@
 
 Sorted scores are written once each, to files that never change; everything else is small and written anew
 each time, under a name that was never used. A manifest names the files that belong together, with a sum of
-each, and is replaced last. Files that no manifest names are left from a run that was killed, and removed.
+each, and is replaced last. A lock keeps other processes away, and holds a token that is part of the names of
+all files: those with it that no manifest names are left from a run that was killed, and removed.
 """
 
 from __future__ import annotations
@@ -18,30 +19,36 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
+from xmleval.files.output import replacing
 from xmleval.files.saved import (
     CHECKPOINT,
     Saved,
     first_difference,
     load_state,
     naming_damage,
-    replacing,
     save_state,
 )
 from xmleval.records import Chunks
 
 MANIFEST = "checkpoint.json"
-PART = re.compile(r"checkpoint-(\d+)-\d+\.np[yz]")
-UNFINISHED = re.compile(r"\.(checkpoint\.json|checkpoint-\d+-\d+\.np[yz])\.[^.]+")
+LOCK = "checkpoint.lock"
+PART = re.compile(r"checkpoint-[0-9a-f]{16}-\d+-\d+\.np[yz]")
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
 
 
 class Checkpoint:
-    """A folder that holds how far a stream was counted, made if it does not exist.
+    """A folder that holds how far a stream was counted, made if it does not exist; `close` it.
 
     Files of others in it are left alone. ``settings`` are what must be the same when the run goes on, as
     plain JSON values.
+
+    Raises
+    ------
+    ValueError
+        If another process uses the folder.
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
@@ -50,27 +57,18 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
-        numbers = (PART.fullmatch(path.name) for path in folder.iterdir())
-        self._generation = max((int(found[1]) for found in numbers if found), default=0)
+        self._lock = Lock(folder / LOCK)
+        self._prefix = f"checkpoint-{self._lock.token}-"
+        self._generation = max(self._own_files().values(), default=0)
         self._written: dict[object, str] = {}  # the files of sorted scores, which never change
         self._sums: dict[str, str] = {}
         self._saved_at, self._took = time.monotonic(), 0.0
 
-    @property
-    def found(self) -> bool:
-        """Whether the folder holds a checkpoint."""
-        return (self.folder / MANIFEST).exists()
-
-    def begin(self) -> None:
-        """Remove what a run that was killed before its first checkpoint may have left."""
-        self._remove_all_but([])
-
-    def load(self, **more: Any) -> tuple[int, list[Evaluator]]:
-        """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
-
-        A checkpoint that is damaged, or of a run with other settings, is refused.
-        """
+    def read(self) -> dict[str, Any] | None:
+        """Return the manifest, None if there is none; refuse what is not one, or damaged."""
         path = self.folder / MANIFEST
+        if not os.path.lexists(path):
+            return None
         with naming_damage(path, CHECKPOINT):
             held = json.loads(path.read_text())
             if held["format"] != CHECKPOINT.mark:
@@ -79,9 +77,17 @@ class Checkpoint:
         if version != CHECKPOINT.version:
             raise ValueError(f"{path}: of version {version}; this program reads version {CHECKPOINT.version}")
         with naming_damage(path, CHECKPOINT):
-            manifest = held["manifest"]
+            manifest: dict[str, Any] = held["manifest"]
             if held["sum"] != _sum_of(manifest):
                 raise ValueError("checksum mismatch")
+        return manifest
+
+    def load(self, manifest: dict[str, Any], **more: Any) -> tuple[int, list[Evaluator]]:
+        """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
+
+        A checkpoint that is damaged, or of a run with other settings, is refused.
+        """
+        path = self.folder / MANIFEST
         differs = first_difference(
             manifest["settings"], self.settings, "settings", ("in the checkpoint", "now")
         )
@@ -132,22 +138,31 @@ class Checkpoint:
             "format": CHECKPOINT.mark, "version": CHECKPOINT.version, "manifest": manifest,
             "sum": _sum_of(manifest),
         }  # fmt: skip
-        with replacing(self.folder / MANIFEST) as file:
+        draft = self.folder / f"{self._prefix}{self._generation}.json"
+        with replacing(draft) as file:
             file.write(json.dumps(held).encode())
+        os.replace(draft, self.folder / MANIFEST)
         self._sums, self._written = sums, written
         self._remove_all_but(sums)
 
     def remove(self) -> None:
-        """Remove the checkpoint, and the folder if nothing else is in it."""
-        with contextlib.suppress(FileNotFoundError):
-            (self.folder / MANIFEST).unlink()  # first: without it the rest is nothing
-        self._remove_all_but([])
+        """Remove the checkpoint; without its manifest the other files are nothing."""
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave the folder to others, as it was found if it holds no checkpoint."""
+        if not os.path.lexists(self.folder / MANIFEST):
+            self._remove_all_but([])
+        if self._own_files():
+            self._lock.release()
+            return
+        self._lock.remove()
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 
     def _write(self, sums: dict[str, str], ending: str, held: Chunks | Saved) -> str:
         """Write a file of this generation, note its sum, and return its name."""
-        name = f"checkpoint-{self._generation}-{len(sums)}{ending}"
+        name = f"{self._prefix}{self._generation}-{len(sums)}{ending}"
         path = self.folder / name
         if isinstance(held, Saved):
             save_state(path, held)
@@ -166,12 +181,16 @@ class Checkpoint:
             if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                 raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
 
+    def _own_files(self) -> dict[str, int]:
+        """Return the files that this run, or those it goes on from, made, and their generations."""
+        own = re.compile(rf"\.?{self._prefix}(\d+)[-.].*")
+        found = (own.fullmatch(path.name) for path in self.folder.iterdir())
+        return {name[0]: int(name[1]) for name in found if name}
+
     def _remove_all_but(self, kept: Collection[str]) -> None:
         """Remove files of checkpoints, but not those of the one that counts."""
-        for path in self.folder.iterdir():
-            left = PART.fullmatch(path.name) and path.name not in kept
-            if left or UNFINISHED.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+        for name in {*self._own_files(), *self._sums}.difference(kept):
+            (self.folder / name).unlink(missing_ok=True)
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +22,8 @@ from xmleval.input.reader import RowReader
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
+
+REFRESH_SECONDS = 0.1
 
 
 class Counter(Protocol):
@@ -182,11 +185,17 @@ def progress(n_rows: int | None, skipped: int) -> Iterator[Callable[[int], None]
 
     rate = TextColumn("{task.fields[rate]}")
     columns = [BarColumn(), MofNCompleteColumn(), TextColumn("rows"), rate, TimeRemainingColumn()]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:  # without a thread
         task = bar.add_task("", total=n_rows, completed=skipped, rate="")
+        shown = time.monotonic()
 
         def show(done: int) -> None:
+            nonlocal shown
             speed = bar.tasks[0].speed
             bar.update(task, completed=done, rate=f"{speed:,.0f} rows/s" if speed else "")
+            if time.monotonic() - shown >= REFRESH_SECONDS:
+                bar.refresh()
+                shown = time.monotonic()
 
         yield show

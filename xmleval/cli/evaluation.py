@@ -99,10 +99,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         inputs = {"TRUTH": [given[0]], "SCORES": given[1]}
         inputs |= {f"--{name}": [one] for name, one in (("pred", pred), ("train", train)) if one}
         checkpoint = _checkpoint(options, evaluators[0], inputs)
-        if checkpoint.found:
-            n_counted, evaluators = checkpoint.load(threads=options["threads"], memory=evaluators[0].memory)
-        else:
-            checkpoint.begin()
+        found = checkpoint.read()
+        if found is not None and not options["resume"]:
+            raise ValueError(f"{checkpoint.folder}: holds a checkpoint; go on with --resume, or remove it")
+        if found is not None:
+            more = {"threads": options["threads"], "memory": evaluators[0].memory}
+            n_counted, evaluators = checkpoint.load(found, **more)
     return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
 
 
@@ -217,8 +219,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
         "evaluator": evaluator.settings,
     }
     checkpoint = Checkpoint(folder, settings)
-    if checkpoint.found and not options["resume"]:
-        raise ValueError(f"{folder}: holds a checkpoint; go on with --resume, or remove it")
+    click.get_current_context().call_on_close(checkpoint.close)
     return checkpoint
 
 

@@ -34,7 +34,8 @@ def one_line(error: BaseException) -> str:
         where = error.ctx.command_path if error.ctx else "xmleval"
         text = f"{error.format_message().rstrip('.')}; see `{where} --help`"
     elif isinstance(error, OSError) and error.strerror:
-        text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+        told = spelled(error.strerror)
+        text = told if error.filename is None else f"{error.filename}: {told}"
     elif isinstance(error, MemoryError):
         text = f"not enough memory: {error}"
     else:

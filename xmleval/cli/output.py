@@ -9,15 +9,15 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
-from xmleval.files.saved import replacing
+from xmleval.files.output import naming_output, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,15 +71,6 @@ def write_result(text: str, path: Path | None) -> None:
         _write(iter([text]), path)
 
 
-def write_binary(write: Callable[[IO[bytes]], None], path: Path) -> None:
-    """Write a file whole or not at all, by a function that fills it."""
-    try:
-        with replacing(path.resolve()) as file:
-            write(file)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None
-
-
 def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
     """Write columns as CSV, a row each label; what is undefined is left empty."""
     _write(_csv_of(columns), path)
@@ -105,15 +96,13 @@ def _cell(value: float | str) -> str:
 
 
 def _write(parts: Iterator[str], path: Path) -> None:
-    try:
-        if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
-            with open(path, "wb") as device:
-                device.writelines(text.encode() for text in parts)
-            return
-        with replacing(path.resolve()) as file:
-            file.writelines(text.encode() for text in parts)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None
+    lines = (text.encode() for text in parts)
+    if path.exists() and not path.is_file():  # a pipe or device takes bytes; it must not be replaced
+        with naming_output(path), open(path, "wb") as device:
+            device.writelines(lines)
+        return
+    with replacing(path) as file:
+        file.writelines(lines)
 
 
 def show(*parts: RenderableType) -> None:

@@ -17,8 +17,9 @@ from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rule_for
 from xmleval.cli.options import FILE, LABEL_NAMES, file_option
-from xmleval.cli.output import check_outputs, write_binary, write_result
+from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import MEMORY
+from xmleval.files.output import replacing
 from xmleval.input.names import read_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, whole
@@ -141,7 +142,8 @@ def apply(
     sets = scipy.sparse.vstack(found, format="csr")
     if looked_at is not None and looked_at.shape[0] != sets.shape[0]:
         _refuse_other_count(features, looked_at.shape[0], given.name, sets.shape[0])
-    write_binary(lambda file: scipy.sparse.save_npz(file, sets), output)
+    with replacing(output) as file:
+        scipy.sparse.save_npz(file, sets)
     write_result(f"{sets.shape[0]} rows x {sets.shape[1]} labels, {sets.nnz} predicted", None)
 
 

@@ -1,21 +1,19 @@
-"""Saved evaluators and rules: .npz archives without pickle, written atomically."""
+"""Saved evaluators and rules: .npz archives without pickle."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xmleval.files.archive import read_archive, write_archive
+from xmleval.files.output import replacing
 
 LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
 DAMAGE = (
@@ -42,31 +40,6 @@ class Saved(NamedTuple):
 
     meta: dict[str, Any]
     arrays: dict[str, Any]
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a temporary binary file, renamed to ``path`` on success and deleted on failure."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} exists and is not a regular file")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp creates files readable by the owner only
-        os.replace(name, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, name):
-            raise type(error)(error.errno, error.strerror, str(path)) from None  # ENOSPC names no file
-        raise
 
 
 def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:

@@ -8,7 +8,7 @@ import itertools
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from xmleval.input.formats.format import file_size
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
+from xmleval.threads import Pool
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -102,7 +103,7 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
     found: deque[T] = deque()
     under_way: deque[Future[U]] = deque()
     fault: Exception | None = None
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with Pool(WORKERS) as pool:
         while fault is None:
             try:
                 found.append(next(items))

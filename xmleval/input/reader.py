@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import scipy.sparse
 
 from xmleval.input.pieces import Pieces
+from xmleval.threads import Pool
 
 
 def whole(matrix: Any, n_labels: int | None = None) -> Pieces:
@@ -75,19 +76,28 @@ class RowReader:
         self._locate = pieces.locate
         self._n_labels = n_labels if pieces.n_labels is None else None
         self._iterator = pieces.read(n_bytes)
-        self._pool = ThreadPoolExecutor(1)
+        self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0
-        self._next: Future[Any] | None = self._pool.submit(next, self._iterator, None)
+        self._next: Future[Any] | None = self._pool.submit(self._read)
 
     def ready(self) -> int:
         """Return how many rows can be taken at once; 0 at the end."""
         while self._place == self._size and self._next is not None:
             piece = self._next.result()
-            self._next = None if piece is None else self._pool.submit(next, self._iterator, None)
+            self._next = None if piece is None else self._pool.submit(self._read)
             self._piece, self._place = piece, 0
             self._size = 0 if piece is None else _n_rows(piece)
         return self._size - self._place
+
+    def _read(self) -> Any:
+        """Return the next piece, None at the end."""
+        try:
+            return next(self._iterator, None)
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, self.name) from None  # mapping a file names none
 
     def take(self, n: int) -> Any:
         """Return the next rows, of those that are ready."""

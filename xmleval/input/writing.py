@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.pieces import Pieces

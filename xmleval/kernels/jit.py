@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core import caching
 
 F = TypeVar("F", bound=Callable[..., object])
+DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, MemoryError,
+    RuntimeError, TypeError, ValueError, caching.pickle.UnpicklingError,
+)  # fmt: skip
+_told: list[str] = []
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, cached on disk where a cache can be written.
-
-    Without a writable cache folder Numba refuses ``cache=True`` at decoration: the kernel is then compiled
-    once in each process.
-    """
-    compiled: Any
+    """Compile on first call, without the GIL, cached on disk where a cache can be read and written."""
+    compiled: Any = njit(nogil=True, error_model="numpy")(function)
     try:
-        compiled = njit(nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:
-        compiled = njit(nogil=True, error_model="numpy")(function)
+        compiled._cache = _Cache(function)
+    except (OSError, RuntimeError):
+        _tell("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
     result: F = compiled
     return result
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    """Numba's cache on disk; where it fails, a kernel is compiled, and that is told once."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a compiled kernel, or None."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, *DAMAGE) as error:
+            self._fail(error)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save a compiled kernel."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, *DAMAGE) as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, OSError):
+            why = f"is damaged ({type(error).__name__}: {error}); remove it"
+        elif error.errno is None:  # raised by a signal handler, such as TimeoutError
+            raise error
+        else:
+            why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
+        _tell(f"{self.cache_path}: this cache of kernels {why}")
+
+
+def _tell(why: str) -> None:
+    if not _told:
+        _told.append(why)
+        warnings.warn(f"{why}; kernels are compiled again", RuntimeWarning, stacklevel=2)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.message import Keyword, Message
 from xmleval.pooled.bands import Shared
 from xmleval.threads import Work
 
@@ -129,7 +130,8 @@ def _naming_folder(error: OSError, n_bytes: int) -> OSError:
         return error
     text = f"{error.strerror}, while {n_bytes} bytes of scores were spilled; what was counted before is kept"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        text += "; set TMPDIR to a folder with free space, or raise memory="
+        remedy = "; set TMPDIR to a folder with free space, or raise "
+        return OSError(error.errno, Message(text, remedy, Keyword("memory")), tempfile.gettempdir())
     return OSError(error.errno, text, tempfile.gettempdir())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.files.archive import read_header
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.input.formats.format import Format, file_size, naming
 from xmleval.input.pieces import Pieces
 from xmleval.input.writing import as_lists
@@ -92,10 +93,12 @@ def write_list(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
     labels, scores = as_lists(data, kind, n_labels)
     if scores is None and os.path.lexists(stem + SCORES):
         raise ValueError(f"{stem + SCORES}: would be taken for scores of the list, which has none")
-    for name, array in ((SCORES, scores), (LABELS, labels)):
-        if array is not None:
-            with replacing(Path(stem + name)) as file:
+    with contextlib.ExitStack() as both:  # neither appears before both are written
+        for name, array in ((LABELS, labels), (SCORES, scores)):
+            if array is not None:
+                file = both.enter_context(replacing(Path(stem + name)))
                 np.save(file, array, allow_pickle=False)
+                file.flush()  # so that a full disk is met here
 
 
 NPY = Format(

@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.files.archive import StoredArray, read_archive
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.dense import archived_pieces, holds_dense, read_whole

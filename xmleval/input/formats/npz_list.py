@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive, write_archive
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.input.formats.format import file_size, naming
 from xmleval.input.pieces import Pieces
 

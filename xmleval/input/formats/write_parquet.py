@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.files.saved import replacing
+from xmleval.files.output import replacing
 from xmleval.input.formats.arrow import import_pyarrow
 from xmleval.input.writing import canonical, known_labels
 

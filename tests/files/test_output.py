@@ -1,0 +1,258 @@
+"""Outputs appear when they are whole; nothing else is ever seen of them, and errors name them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import resource
+import signal
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.commands import process
+from tests.made_files import make_scores, make_truth, npy, npz
+from xmleval.files.output import replacing
+from xmleval.input.formats.npy import LABELS, write_list
+
+
+@pytest.fixture(params=["unnamed", "hidden"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on a file system with unnamed files, and on one without."""
+    if request.param == "hidden":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    return tmp_path
+
+
+@contextlib.contextmanager
+def little_space(size: int = 100) -> Iterator[None]:
+    """Let no file be longer than some bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_a_name_is_given_to_what_is_whole(folder: Path, old: bytes | None) -> None:
+    path = folder / "x"
+    if old is not None:
+        path.write_bytes(old)
+    with replacing(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert (path.read_bytes() if path.exists() else None) == old
+        hidden = [name for name in os.listdir(folder) if name != "x"]
+        assert len(hidden) == (not hasattr(os, "O_TMPFILE"))
+    assert path.read_bytes() == b"new"
+    assert os.listdir(folder) == ["x"]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(143), OSError("unread")])
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_nothing_is_left_of_what_fails(folder: Path, old: bytes | None, error: BaseException) -> None:
+    path = folder / "x"
+    if old is not None:
+        path.write_bytes(old)
+
+    def write() -> None:
+        with replacing(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        write()
+    assert raised.value is error
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == ({} if old is None else {"x": old})
+
+
+@pytest.mark.parametrize("call", ["fsync", "link", "replace"])
+def test_nothing_is_left_where_the_system_fails(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    (folder / "x").write_bytes(b"old")
+    if call == "link" and not hasattr(os, "O_TMPFILE"):
+        pytest.skip("nothing is linked")
+
+    def refuse(*arguments: Any, **more: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, call, refuse)
+    with pytest.raises(OSError, match="Input/output error") as raised, replacing(folder / "x") as file:
+        file.write(b"new")
+    assert raised.value.filename == str(folder / "x")
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == {"x": b"old"}
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_permissions_are_those_of_the_umask(folder: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        for _ in range(2):
+            with replacing(folder / "x") as file:
+                file.write(b"new")
+            assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o666 & ~mask
+    finally:
+        os.umask(before)
+
+
+def test_nothing_of_the_process_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "umask", None)
+    monkeypatch.setattr(os, "chdir", None)
+    monkeypatch.setattr(signal, "signal", None)
+
+    def write() -> None:
+        for _ in range(20):
+            with replacing(folder / threading.current_thread().name) as file:
+                file.write(b"new")
+
+    threads = [threading.Thread(target=write, name=f"x{number // 2}") for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == dict.fromkeys(
+        ["x0", "x1", "x2"], b"new"
+    )
+
+
+def test_a_link_is_followed(folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "x").symlink_to("there/y")
+    for text in (b"first", b"second"):
+        with replacing(folder / "x") as file:
+            file.write(text)
+        assert (folder / "x").is_symlink()
+        assert (folder / "there/y").read_bytes() == text
+    assert os.listdir(folder / "there") == ["y"]
+
+
+def test_names_may_be_as_long_as_the_file_system_allows(folder: Path) -> None:
+    for name in ("x" * 255, "ä" * 127):
+        with replacing(folder / name) as file:
+            file.write(b"new")
+    assert len(os.listdir(folder)) == 2
+
+
+@pytest.mark.parametrize(
+    "write", [lambda file: np.save(file, np.zeros(99)), lambda file: file.write(bytes(999))]
+)
+def test_a_full_disk_is_told_with_name_and_size(folder: Path, write: Any) -> None:
+    with little_space(), pytest.raises(OSError) as raised, replacing(folder / "x") as file:
+        write(file)
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(folder / "x"))
+    assert raised.value.strerror == "File too large, after 100 bytes"
+    assert os.listdir(folder) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from xmleval import __main__, cli
+from xmleval.files.output import replacing
+def run():
+    with replacing(Path(sys.argv[1], "x")) as file:
+        file.write(bytes(1 << 20))
+        signal.raise_signal(int(sys.argv[2]))
+if sys.argv[3] == "hidden":
+    del os.O_TMPFILE
+cli.main = run
+sys.exit(__main__.main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("kind", ["unnamed", "hidden"])
+def test_nothing_is_left_of_a_process_that_is_ended(tmp_path: Path, number: int, kind: str) -> None:
+    if number == signal.SIGKILL and kind == "hidden":
+        pytest.skip("nobody is there to delete it")
+    (tmp_path / "x").write_bytes(b"old")
+    done = process(KILLED, str(tmp_path), str(int(number)), kind, python="-c")
+    assert done.returncode == (-number if number == signal.SIGKILL else 128 + number)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == {"x": b"old"}
+
+
+# commands that write, and the file that is the first to be too large
+OUTPUTS = {
+    "convert scores.npz out.txt --kind scores": "out.txt",
+    "convert scores.npz out.txt.gz --kind scores": "out.txt.gz",
+    "convert scores.npz out.npz --kind scores": "out.npz",
+    "convert m out_indices.npy": "out_indices.npy",
+    "convert m out.npz --n-labels 30": "out.npz",
+    "convert scores.npz out.run --kind scores": "out.run",
+    "convert Y_test.npz out.qrels --kind truth": "out.qrels",
+    "convert Y_test.npz out.parquet --kind truth": "out.parquet",
+    "evaluate Y_test.npz m --output out.txt": "out.txt",
+    "evaluate Y_test.npz m --save out.npz": "out.npz",
+    "evaluate Y_test.npz m --per-label out.csv --metrics f1.macro@1,p": "out.csv",
+    "threshold fit Y_test.npz m --measure f1.micro --output out.npz": "out.npz",
+    "threshold apply m --rule rule.npz --output out.npz": "out.npz",
+    "merge state.npz --save out.npz": "out.npz",
+    "stats Y_test.npz --output out.txt": "out.txt",
+    "demo --save out": "out/Y_train.npz",
+}
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "Y_test", make_truth())
+    npz(tmp_path / "scores", make_scores())
+    npy(tmp_path / "m", make_scores())
+    run("threshold fit Y_test.npz m --measure f1.micro --output rule.npz")
+    run("evaluate Y_test.npz m --metrics f1.macro@1,p --save state.npz")
+
+
+@pytest.mark.parametrize("line", OUTPUTS)
+def test_a_command_names_the_output_that_finds_no_room(
+    inputs: None, run: Any, refused: Any, line: str
+) -> None:
+    if "parquet" in line:
+        pytest.importorskip("pyarrow")
+    run(line)  # compiles what it needs
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    with little_space():
+        said = refused(line)
+    assert re.fullmatch(rf"{OUTPUTS[line]}: File too large, after \d+ bytes", said), said
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_no_half_of_a_pair_is_replaced_alone(tmp_path: Path) -> None:
+    old, new = (np.array([[3]]), np.array([[0.5]])), (np.arange(64)[None], np.ones((1, 64), np.float16))
+    path = tmp_path / f"m{LABELS}"
+    write_list(path, old, "scores", 99)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(before) == 2
+    with little_space(300), pytest.raises(OSError, match=re.escape(str(path))):  # enough for the scores
+        write_list(path, new, "scores", 99)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_scores_that_find_no_room_name_the_folder_and_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Any
+) -> None:
+    def refuse(number: int, data: Any, offset: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "Y", make_truth())
+    npy(tmp_path / "m", make_scores())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "pwrite", refuse)
+    said = refused("evaluate Y.npz m --metrics auc.micro,ap.macro --memory 1KB")
+    words = (
+        r"No space left on device, while \d+ bytes of scores were spilled; what was counted before is kept"
+    )
+    remedy = "set TMPDIR to a folder with free space, or raise --memory"
+    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: {words}; {remedy}", said), said

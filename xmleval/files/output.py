@@ -1,0 +1,105 @@
+"""Outputs: files that appear under their name when they are whole, and leave nothing when they are not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+PREFIX = 50  # characters of a name that a hidden name begins with; all of them may be too many
+
+
+class _Output(io.FileIO):
+    """A file whose write errors tell the path that it will have, and its size so far.
+
+    It has no ``fileno``: NumPy would write past this class, and raise errors without a reason.
+    """
+
+    def __init__(self, number: int, path: Path) -> None:
+        super().__init__(number, "wb")
+        self._path = path
+
+    def fileno(self) -> int:
+        """Refuse."""
+        raise io.UnsupportedOperation("fileno")
+
+    def write(self, data: Any, /) -> int:
+        """Write some bytes."""
+        with naming_output(self._path, self):
+            return super().write(data)
+
+
+@contextlib.contextmanager
+def naming_output(path: Path, file: _Output | None = None) -> Iterator[None]:
+    """Raise errors of the system as errors that name an output, and the size of its file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # raised by a signal handler, such as TimeoutError
+            raise
+        size = "" if file is None else f", after {file.tell()} bytes"
+        raise OSError(error.errno, f"{error.strerror}{size}", str(path)) from None
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a binary file that takes the place of ``path``, or of what it links to, on success.
+
+    Until then it has no name, so that nothing is left of it however the process ends; what is replaced needs
+    a hidden name for the last instant. Where the file system has no unnamed files, it has a hidden name all
+    along, and is deleted on failure.
+    """
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} exists and is not a regular file")
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    hidden = os.path.join(folder, f".{name[:PREFIX]}.{os.urandom(8).hex()}")
+    try:
+        with naming_output(path):
+            unnamed = _open_unnamed(folder)
+            number = _create(hidden) if unnamed is None else unnamed
+        with io.BufferedWriter(_Output(number, path)) as file:
+            yield file
+            file.flush()
+            with naming_output(path):
+                os.fsync(number)
+                linked = unnamed is not None and _link(number, target, hidden)
+        with naming_output(path):
+            if not linked:
+                os.replace(hidden, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(hidden)
+        raise
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+
+
+def _open_unnamed(folder: str) -> int | None:
+    """Open a file without a name; None where it cannot be had, or could not be given a name later."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        number = os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666)
+    except OSError:  # creating a file tells whether this is what is wrong
+        return None
+    if not os.path.exists(f"/proc/self/fd/{number}"):
+        os.close(number)
+        return None
+    return number
+
+
+def _link(number: int, target: str, hidden: str) -> bool:
+    """Give an open file its name, or, where there is a file of that name, a hidden one; tell which."""
+    source = f"/proc/self/fd/{number}"
+    try:
+        os.link(source, target, src_dir_fd=number, follow_symlinks=True)  # without a descriptor it may not
+    except FileExistsError:
+        os.link(source, hidden, src_dir_fd=number, follow_symlinks=True)
+        return False
+    return True
