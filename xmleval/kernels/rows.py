@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from xmleval.kernels.discounting import discount_of
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Floats, Ints, Labels, Scores
@@ -136,21 +135,23 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 
 
 @kernel
-def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
+def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Floats, gain: Floats) -> None:
     """Sum 1 / log2(1 + rank) over the relevant labels, best first.
 
     true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing; gain : float64 (n,), written
+    table, logs : as in `discounting.discount_of`
     """
     for i in range(true_ptr.size - 1):
         gain[i] = 0.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            gain[i] += 1.0 / math.log2(1.0 + sorted_ranks[t])
+            gain[i] += discount_of(sorted_ranks[t], table, logs)
 
 
 @kernel
 def sum_tied_discounts(
-    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gain: Floats
-) -> None:
+    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, table: Floats,
+    logs: Floats, gain: Floats,
+) -> None:  # fmt: skip
     """Sum discounts, where each relevant label gets the mean discount of its tie group.
 
     true_ptr : int64 (n + 1,)
@@ -158,6 +159,7 @@ def sum_tied_discounts(
     tied : int64 (t,), size of the group
     n_credited : int64 (n,), groups that start at this rank or later get nothing
     long : float64 (t,), sum of the group's discounts as a difference of cumulative sums, for long groups
+    table, logs : as in `discounting.discount_of`
     gain : float64 (n,), written
     """
     for i in range(true_ptr.size - 1):
@@ -169,7 +171,7 @@ def sum_tied_discounts(
             if stop[t] - start[t] <= SHORT_GROUP:  # the difference would cancel
                 total = 0.0
                 for rank in range(start[t] + 1, stop[t] + 1):
-                    total += 1.0 / math.log2(1.0 + rank)
+                    total += discount_of(rank, table, logs)
             gain[i] += total / tied[t]
 
 
