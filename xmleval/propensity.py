@@ -112,7 +112,10 @@ def inverse_propensity(
         truth = set_rows("y_train", y_train, n_labels)
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
-        counts = _whole_counts(as_array("label_counts", label_counts))
+        given = as_array("label_counts", label_counts)
+        counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
+        if counts.ndim != 1:
+            raise InputError("label_counts", f"shape {given.shape} is not one count per label")
         if n_labels is not None and counts.size != n_labels:
             raise InputError("label_counts", f"{counts.size} counts for {n_labels} labels")
         if n_instances is None:
@@ -122,13 +125,17 @@ def inverse_propensity(
         raise InputError("n_instances", f"{n_instances} training instances are more than 2^53")
     if n_instances <= 2:
         raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
+    for said, refused in (
+        ("an integer", ~np.isfinite(counts) | (counts != np.floor(counts))),
+        (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),
+    ):
+        bad = np.flatnonzero(refused)  # before they become integers, which wrap
+        if bad.size:
+            raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {said}")
     for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((counts + b > 0).all()))):
         if not fine:
             raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
-    bad = np.flatnonzero((counts < 0) | (counts > n_instances))
-    if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
-    distinct, which = np.unique(counts, return_inverse=True)
+    distinct, which = np.unique(counts.astype(np.int64), return_inverse=True)
     powers = np.array([_power(count + b, -a) for count in distinct.tolist()])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         scale = np.float64(float(EXACT.ln(n_instances)) - 1.0) * _power(b + 1.0, a)
@@ -144,16 +151,6 @@ def inverse_propensity(
 def _power(base: float, exponent: float) -> float:
     """Return a positive number to some power, rounded once."""
     return float(EXACT.exp(EXACT.multiply(Decimal(exponent), EXACT.ln(Decimal(base)))))
-
-
-def _whole_counts(given: NDArray[Any]) -> Ints:
-    counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
-    if counts.ndim != 1:
-        raise InputError("label_counts", f"shape {given.shape} is not one count per label")
-    bad = np.flatnonzero(~np.isfinite(counts) | (counts != np.floor(counts)))
-    if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not an integer")
-    return counts.astype(np.int64)
 
 
 def count_labels_of(truth: Source[Truth]) -> Ints:

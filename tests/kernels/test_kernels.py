@@ -137,7 +137,7 @@ def find_ties(case: Case) -> tuple[Any, Any]:
 @given(case=cases())
 def test_ties_and_what_follows(case: Case) -> None:
     true_ptr, (above, tied) = case.arrays()[0], find_ties(case)
-    found: list[Any] = [np.empty(case.n, np.float64 if number > 2 else np.int64) for number in range(5)]
+    found: list[Any] = [np.empty(case.n, np.float64 if number else np.int64) for number in range(5)]
     placed: list[list[tuple[int, int]]] = []
     for i, relevant in enumerate(case.truth):
         keys = case.keys(i)

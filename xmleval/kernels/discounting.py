@@ -1,7 +1,7 @@
 """Discounts 1 / log2(1 + rank) and their sums, bit-identical on every processor.
 
-Logarithms of NumPy and the C library differ in the last bit between processors. These kernels use only +, -, *
-and /, which IEEE 754 rounds identically everywhere, on pairs of float64 (high, low) with about twice the
+Logarithms of NumPy and the C library differ in the last bit between processors. These kernels use only +, -,
+* and /, which IEEE 754 rounds identically everywhere, on pairs of float64 (high, low) with about twice the
 precision.
 
 With n = 2^e m, 1 <= m < 2, and c the leading `TABLE_BITS` + 1 bits of m:

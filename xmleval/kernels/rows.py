@@ -10,6 +10,8 @@ from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Floats, Ints, Labels, Scores
 
 SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
+PART_BITS = 20  # numbers of labels below 2^40 are split in halves, whose products with one another fit
+PART, WHOLE = (1 << PART_BITS) - 1, float(1 << PART_BITS)
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS
 
@@ -66,8 +68,8 @@ def summarise_ties(
     above: Ints,
     tied: Ints,
     worst: Ints,
-    n_reversed: Ints,
-    n_tied: Ints,
+    n_reversed: Floats,
+    n_tied: Floats,
     precision: Floats,
     peak: Floats,
 ) -> None:
@@ -75,14 +77,16 @@ def summarise_ties(
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,) from `sort_ties`
     worst : int64 (n,), written: last rank that a relevant label may get, 0 without relevant labels
-    n_reversed, n_tied : int64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied
+    n_reversed, n_tied : float64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied,
+        rounded once: there can be more than 2^63
     precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at or above)
     peak : float64 (n,), written: largest F1 of a prefix of the ranking, tie groups whole
     """
     for i in range(true_ptr.size - 1):
         first, t = true_ptr[i], true_ptr[i + 1]
         n_relevant = t - first
-        worst[i] = n_reversed[i] = n_tied[i] = 0
+        reversed_high, reversed_low, tied_high, tied_low = 0, 0, 0, 0
+        worst[i] = 0
         precision[i] = peak[i] = 0.0
         seen = 0
         while t > first:
@@ -91,12 +95,16 @@ def summarise_ties(
                 t -= 1
             n_here = start - t
             n_above, n_equal = above[start - 1], tied[start - 1]
-            n_reversed[i] += n_here * (n_above - seen)
-            n_tied[i] += n_here * (n_equal - n_here)
+            reversed_high += n_here * ((n_above - seen) >> PART_BITS)
+            reversed_low += n_here * ((n_above - seen) & PART)
+            tied_high += n_here * ((n_equal - n_here) >> PART_BITS)
+            tied_low += n_here * ((n_equal - n_here) & PART)
             seen += n_here
             worst[i] = n_above + n_equal
             precision[i] += n_here * (seen / worst[i])
             peak[i] = max(peak[i], 2.0 * seen / (worst[i] + n_relevant))
+        n_reversed[i] = float(reversed_high + (reversed_low >> PART_BITS)) * WHOLE + (reversed_low & PART)
+        n_tied[i] = float(tied_high + (tied_low >> PART_BITS)) * WHOLE + (tied_low & PART)
 
 
 @kernel

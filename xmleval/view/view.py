@@ -52,8 +52,8 @@ class TieSummary(NamedTuple):
     """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
 
     worst: Ints
-    n_reversed: Ints
-    n_tied: Ints
+    n_reversed: Floats
+    n_tied: Floats
     precision: Floats
     peak: Floats
 
@@ -217,11 +217,9 @@ class View:
     @cached
     def ties(self) -> TieSummary:
         """Facts of tie groups per row."""
-        n, ints, floats = self.n_rows, np.int64, np.float64
-        worst, n_reversed, n_tied = np.empty(n, ints), np.empty(n, ints), np.empty(n, ints)
-        precision, peak = np.empty(n, floats), np.empty(n, floats)
-        summarise_ties(self.block.truth.ptr, *self.placed, worst, n_reversed, n_tied, precision, peak)
-        return TieSummary(worst, n_reversed, n_tied, precision, peak)
+        worst, found = np.empty(self.n_rows, np.int64), np.empty((4, self.n_rows))
+        summarise_ties(self.block.truth.ptr, *self.placed, worst, *found)
+        return TieSummary(worst, *found)
 
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
