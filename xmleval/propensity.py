@@ -6,7 +6,6 @@ from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer

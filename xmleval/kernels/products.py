@@ -47,5 +47,4 @@ def product_sum(limbs: Ints) -> float:
         low = (2 * low) & LOW
         shift += 1
     sticky = 1 if low else 0  # enough to round as the whole number does
-    rounded = float(high | sticky) * (SCALE / float(1 << shift))
-    return rounded
+    return float(high | sticky) * (SCALE / float(1 << shift))
