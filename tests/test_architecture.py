@@ -25,8 +25,8 @@ GRAPH = {
     "message": "",
     "conventions": "message",
     "cached": "",
-    "discounts": "records",
     "kernels": "records",
+    "discounts": "records kernels",
     "files": "records",
     "exact": "records kernels",
     # arrays, checked

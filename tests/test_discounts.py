@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Context, Decimal
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmleval.discounts import RANKS_AT_ONCE, discounts, discounts_at
+from xmleval.discounts import TABULATED, discount_sums, discounts, discounts_at
 
 CONTEXT = Context(prec=50)
 LN2 = CONTEXT.ln(Decimal(2))
@@ -41,8 +43,24 @@ def test_discounts_far_down_the_list(ranks: list[int]) -> None:
 def test_shapes() -> None:
     assert discounts(0).tolist() == []
     assert discounts(3).tolist() == [1.0, discount(2), 0.5]
-    for n in (1, RANKS_AT_ONCE - 1, RANKS_AT_ONCE, RANKS_AT_ONCE + 1):
-        assert discounts(n).tolist() == discounts(2 * RANKS_AT_ONCE)[:n].tolist()
     grid = np.arange(1, 7).reshape(2, 3)
     assert discounts_at(grid).tolist() == discounts(6).reshape(2, 3).tolist()
     assert discounts_at(np.empty((2, 0), np.int64)).shape == (2, 0)
+
+
+def far_sum(x: int) -> Decimal:
+    """Return the integral of ln(2) / ln(x), with the Euler-Maclaurin terms of a sum."""
+    log = CONTEXT.ln(Decimal(x))
+    area = Decimal("0.57721566490153286060651209008240243104215933593992") + CONTEXT.ln(log)
+    power = Decimal(1)
+    for n in range(1, 300):
+        power = power * log / n
+        area += power / n
+    return LN2 * (area + Decimal("0.5") / log - 1 / (12 * x * log * log))
+
+
+@pytest.mark.parametrize("rank", [TABULATED + 1, 10**5, 2 * TABULATED + 1, 10**6 + 7, 2**31, 10**12, 2**40])
+def test_sums_of_discounts_far_down_the_list(rank: int) -> None:
+    own, first = float(discount_sums(np.array([rank]))[0]), discounts(TABULATED)
+    want = Decimal(math.fsum(first)) + far_sum(rank + 1) - far_sum(TABULATED + 1)
+    assert own == pytest.approx(float(want), rel=2e-14)  # the first are summed one by one

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.records import Ints
+from xmleval.records import MOST_ROWS, Ints
 
 __all__ = ["Effectiveness", "effectiveness", "f1_bound", "hamming_bound", "threshold_error"]
 
@@ -119,7 +119,7 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     >>> hamming_bound([0, 99], n_cells=2 * 1000)
     0.0495
     """
-    total = int(_counts("errors", errors).sum())
+    total = sum(_counts("errors", errors).reshape(-1).tolist())
     if total > positive_integer("n_cells", n_cells):
         raise InputError("errors", f"sum {total} exceeds n_cells={n_cells}")
     return total / n_cells
@@ -166,6 +166,8 @@ def _counts(argument: str, value: Any) -> Ints:
     counts = np.asarray(value)
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 0:
         raise InputError(argument, f"{value!r} is not a vector of counts (integers >= 0)")
+    if counts.max() > MOST_ROWS:
+        raise InputError(argument, f"count {counts.max()} is more than 2^52")
     if counts.ndim == 2 and 1 in counts.shape:
         counts = counts.reshape(-1)  # as sums of SciPy's matrices are
     if counts.ndim > 1:

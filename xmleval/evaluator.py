@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
@@ -267,6 +268,7 @@ class Evaluator:
         plan, states, given = None, None, frozenset(meta["given"])
         if meta["updated"]:
             plan = found._counting.settings.plan(given)
+            check_rows("n_rows", plan, operator.index(meta["n_rows"]))
             states = States(plan, found._counting.work)
             states.from_arrays(arrays)
         found._counted = Counted(

@@ -10,17 +10,28 @@ import numpy as np
 
 from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.records import Floats, Ints
+from xmleval.records import MOST_ROWS, Floats, Ints
 
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
-def saved(arrays: dict[str, Any], name: str, *shape: int | None, dtype: type = np.int64) -> Any:
-    """Return a saved array after checking its dtype and shape (None for any length)."""
+def saved(
+    arrays: dict[str, Any],
+    name: str,
+    *shape: int | None,
+    dtype: type = np.int64,
+    most: int | None = MOST_ROWS,
+) -> Any:
+    """Return a saved array after checking its dtype and shape (None for any length).
+
+    Integers, counts or limbs of fixed-point sums, must be within 0..most (None: any).
+    """
     array = arrays[name]
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
     if not fits or array.dtype != dtype:
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
+    if dtype is np.int64 and most is not None and array.size and not 0 <= array.min() <= array.max() <= most:
+        raise ValueError(f"{name} has counts outside 0..{most}")
     return array.astype(dtype, order="C")
 
 

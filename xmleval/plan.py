@@ -8,7 +8,7 @@ from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import Propensity
+from xmleval.records import MOST_ENTRIES, MOST_ROWS, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
@@ -81,6 +81,21 @@ class Plan:
     def gapless(self) -> list[Spec]:
         """The specs that need a score for every label, if unlisted labels have none."""
         return [spec for spec in self.every if spec.metric.gapless] if self.unlisted is None else []
+
+    @cached
+    def most_rows(self) -> tuple[str, int]:
+        """The measure that is exact for the fewest rows, and that number of rows."""
+        limits = {str(spec): self._most_rows(spec) for spec in self.every}
+        if self.curve_points:
+            limits["curve_points"] = (MOST_ENTRIES - 1) // self.n_labels
+        return min(limits.items(), key=lambda limit: limit[1])
+
+    def _most_rows(self, spec: Spec) -> int:
+        if spec.average == "micro" and spec.state in ("score_runs", "key_counts"):
+            return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
+        if spec.metric.table != "hits" and self.propensity:
+            return int(MOST_ROWS / max(1.0, self.propensity.highest))
+        return MOST_ROWS
 
     def bounded(self, spec: Spec) -> bool:
         """Return whether bounds of a spec are requested and available."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer
@@ -18,6 +18,10 @@ PUBLISHED: dict[str, tuple[float, float]] = {
     "wikipedia": (0.5, 0.4),
     "amazon": (0.6, 2.6),
 }
+MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
+# Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
+# Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
+EXACT = Context(prec=28, traps=[])
 
 
 class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
@@ -107,23 +111,34 @@ def inverse_propensity(
         truth = set_rows("y_train", y_train, n_labels)
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
-        counts = _whole_counts(as_array("label_counts", label_counts))
+        given = as_array("label_counts", label_counts)
+        counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
+        if counts.ndim != 1:
+            raise InputError("label_counts", f"shape {given.shape} is not one count per label")
         if n_labels is not None and counts.size != n_labels:
             raise InputError("label_counts", f"{counts.size} counts for {n_labels} labels")
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
         n_instances = positive_integer("n_instances", n_instances, least=0)
+    if n_instances > MOST_INSTANCES:
+        raise InputError("n_instances", f"{n_instances} training instances are more than 2^53")
     if n_instances <= 2:
         raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
+    for said, refused in (
+        ("an integer", ~np.isfinite(counts) | (counts != np.floor(counts))),
+        (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),
+    ):
+        bad = np.flatnonzero(refused)  # before they become integers, which wrap
+        if bad.size:
+            raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {said}")
     for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((counts + b > 0).all()))):
         if not fine:
             raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
-    bad = np.flatnonzero((counts < 0) | (counts > n_instances))
-    if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not in 0..{n_instances}")
+    distinct, which = np.unique(counts.astype(np.int64), return_inverse=True)
+    powers = np.array([_power(count + b, -a) for count in distinct.tolist()])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        scale = (np.log(n_instances) - 1.0) * np.power(b + 1.0, a)
-        weights = 1.0 + scale * (counts + b) ** -a
+        scale = np.float64(float(EXACT.ln(n_instances)) - 1.0) * _power(b + 1.0, a)
+        weights = (1.0 + scale * powers)[which]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     found: InversePropensity = weights.view(InversePropensity)
@@ -132,14 +147,9 @@ def inverse_propensity(
     return found
 
 
-def _whole_counts(given: NDArray[Any]) -> Ints:
-    counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
-    if counts.ndim != 1:
-        raise InputError("label_counts", f"shape {given.shape} is not one count per label")
-    bad = np.flatnonzero(~np.isfinite(counts) | (counts != np.floor(counts)))
-    if bad.size:
-        raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not an integer")
-    return counts.astype(np.int64)
+def _power(base: float, exponent: float) -> float:
+    """Return a positive number to some power, rounded once."""
+    return float(EXACT.exp(EXACT.multiply(Decimal(exponent), EXACT.ln(Decimal(base)))))
 
 
 def count_labels_of(truth: Source[Truth]) -> Ints:

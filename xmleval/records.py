@@ -19,6 +19,10 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 
+# What one evaluation may count, so that integers and their float64 are exact and nothing overflows
+MOST_ROWS = 1 << 52
+MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
+
 
 class Truth(NamedTuple):
     """Label sets of rows, relevant or predicted.

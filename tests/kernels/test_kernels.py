@@ -26,6 +26,7 @@ from tests.conftest import (
     int_types,
     seeds,
 )
+from xmleval.discounts import discounts, tabulated_discounts, tabulated_logs
 from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
@@ -33,6 +34,7 @@ from xmleval.kernels.matching import COMPARED
 from xmleval.kernels.sorting import RUN
 
 BIG = 2**31 + 7
+TABLES = tabulated_discounts(), tabulated_logs()
 sizes = st.lists(st.sampled_from(SIZES), max_size=4)
 
 
@@ -135,7 +137,7 @@ def find_ties(case: Case) -> tuple[Any, Any]:
 @given(case=cases())
 def test_ties_and_what_follows(case: Case) -> None:
     true_ptr, (above, tied) = case.arrays()[0], find_ties(case)
-    found: list[Any] = [np.empty(case.n, np.float64 if number > 2 else np.int64) for number in range(5)]
+    found: list[Any] = [np.empty(case.n, np.float64 if number else np.int64) for number in range(5)]
     placed: list[list[tuple[int, int]]] = []
     for i, relevant in enumerate(case.truth):
         keys = case.keys(i)
@@ -164,7 +166,7 @@ def test_ties_and_what_follows(case: Case) -> None:
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         long = cumulated[stop] - cumulated[start]
         gain = np.full(case.n, -9.0)
-        rows.sum_tied_discounts(true_ptr, start, stop, tied, n_credited, long, gain)
+        rows.sum_tied_discounts(true_ptr, start, stop, tied, n_credited, long, *TABLES, gain)
         for i, row in enumerate(placed):
             want = math.fsum(sum(discounts[a : a + t]) / t for a, t in row if a < n_credited[i])
             assert gain[i] == pytest.approx(want, rel=1e-12, abs=1e-13)
@@ -182,8 +184,8 @@ def test_summaries_of_ranks(case: Case, k: int) -> None:
     rows.sum_precisions(true_ptr, ranks, k, floats[0])
     credited = [[r for r in row if 0 < r <= k] for row in by_row]
     assert floats[0].tolist() == [sum((h + 1) / r for h, r in enumerate(row)) for row in credited]
-    rows.sum_discounts(true_ptr, ranks + 1, floats[1])
-    assert floats[1].tolist() == [sum(1.0 / math.log2(2.0 + r) for r in row) for row in by_row]
+    rows.sum_discounts(true_ptr, ranks + 1, *TABLES, floats[1])
+    assert floats[1].tolist() == [sum(discounts(r + 1)[-1] for r in row) for row in by_row]
 
 
 around_compared = st.sampled_from([5, 16, 130, COMPARED - 1, COMPARED, COMPARED + 1, 600])

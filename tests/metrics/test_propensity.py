@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,29 @@ def test_formula(counts: list[int], n: int, a: float, b: float) -> None:
     assert q.tolist() == pytest.approx([plain(count, n, a, b) for count in counts], rel=1e-12)
     assert inverse_propensity(label_counts=[1], n_instances=n, a=a, b=b)[0] == pytest.approx(math.log(n))
     assert bool((q >= 1).all())
+
+
+DIGITS = Context(prec=60)
+
+
+def rounded_once(count: int, n: int, a: float, b: float) -> float:
+    """Follow the operations of the reference code, each rounded once."""
+
+    def power(base: float, exponent: float) -> float:
+        return float(DIGITS.exp(DIGITS.multiply(Decimal(exponent), DIGITS.ln(Decimal(base)))))
+
+    scale = (float(DIGITS.ln(Decimal(n))) - 1.0) * power(b + 1.0, a)
+    return 1.0 + scale * power(count + b, -a)
+
+
+@pytest.mark.parametrize(("a", "b"), [*PUBLISHED.values(), (1.0, 0.5), (2.75, 1e-3)])
+@pytest.mark.parametrize("n", [3, 15511, 1717899, 2**53])
+def test_every_operation_is_rounded_once(a: float, b: float, n: int) -> None:
+    counts = np.unique(np.geomspace(1, n, 60).astype(np.int64)) - 1
+    q = inverse_propensity(label_counts=counts, n_instances=n, a=a, b=b)
+    assert q.tolist() == [rounded_once(count, n, a, b) for count in counts.tolist()]
+    usual = 1.0 + (np.log(n) - 1.0) * np.power(b + 1.0, a) * np.power(counts + b, -a)
+    assert (np.abs(q - usual) <= 4 * np.spacing(q)).all()
 
 
 def test_published_constants() -> None:
@@ -105,6 +129,7 @@ def test_constants_are_reported_while_they_are_true() -> None:
         ({"label_counts": [1, 0], "n_instances": 2}, "n_instances: 2 training instances; the model needs 3"),
         ({"label_counts": [0], "n_instances": 0}, "n_instances: 0"),
         ({"label_counts": [0], "n_instances": -5}, "n_instances: -5"),
+        ({"label_counts": [0], "n_instances": 10**400}, "n_instances: 1000"),
         ({"label_counts": [0], "n_instances": 3.5}, "n_instances: 3.5"),
         ({"label_counts": [0], "n_instances": "9"}, "n_instances: '9'"),
         ({"y_train": TRAIN[:2]}, "n_instances: 2 training instances; the model needs 3 or more"),
@@ -113,6 +138,9 @@ def test_constants_are_reported_while_they_are_true() -> None:
         ({"y_train": [[0], [5], [1]], "n_labels": 4}, "y_train: row 1: label id 5 is not in 0..3"),
         ({"label_counts": [3, -1], "n_instances": 9}, "label_counts: label 1: count -1 is not in 0..9"),
         ({"label_counts": [3, 10], "n_instances": 9}, "label_counts: label 1: count 10 is not in 0..9"),
+        ({"label_counts": np.array([3, 2**63], "u8"), "n_instances": 9},
+         "label_counts: label 1: count 9223372036854775808 is not in 0..9"),
+        ({"label_counts": [3, 1e300], "n_instances": 9}, "label_counts: label 1: count 1e+300 is not in 0"),
         ({"label_counts": [3, 0.5], "n_instances": 9}, "label_counts: label 1: count 0.5"),
         ({"label_counts": [3, np.nan], "n_instances": 9}, "label_counts: label 1: count nan"),
         ({"label_counts": [3, 2**70], "n_instances": 9}, "label_counts: dtype object does not hold real"),

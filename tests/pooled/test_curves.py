@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 from xmleval import Evaluator, evaluate
-from xmleval.kernels.sweeps import add_product
+from xmleval.kernels.products import LIMB_BITS, add_product, product_sum
 
 sk = pytest.importorskip("sklearn.metrics")
 
@@ -60,12 +62,17 @@ def test_infinite_scores_are_ordered() -> None:
     assert below["auc.micro"] == (2 + 0.5) / 4
 
 
-def test_pairs_are_exact_beyond_64_bits() -> None:
-    limbs = np.zeros(2, np.int64)
-    factors = [(2**31 - 1, 2**62 + 12345), (27_000_000, 2_000_000_000_000), (1, 0), (5, 2**63 - 1)]
+@given(st.lists(st.tuples(*[st.integers(0, 62).flatmap(lambda bits: st.integers(0, 2**bits - 1))] * 2)))
+def test_pairs_are_exact_beyond_64_bits(factors: list[tuple[int, int]]) -> None:
+    limbs, total = np.zeros(2, np.int64), sum(a * b for a, b in factors)
     for a, b in factors:
         add_product(limbs, a, b)
-    assert (int(limbs[0]) << 32) + int(limbs[1]) == sum(a * b for a, b in factors)
+    assert (int(limbs[0]) << LIMB_BITS) + int(limbs[1]) == total
+    assert product_sum(limbs) == float(total)
+    last = np.zeros(2, np.int64)
+    for a, b in factors[-1:]:
+        add_product(last, a, b)
+    assert product_sum(limbs - last) == float(sum(a * b for a, b in factors[:-1]))
 
 
 def test_mixed_types_saved_and_merged_give_the_same_bits(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
 from xmleval.records import Block, Chunks, Floats, Ranking, Truth
+from xmleval.spec import Spec
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
 from xmleval.threads import Work
@@ -39,8 +40,8 @@ class DataView(View):
 class Columns(RowSums):
     """Sums of given values of rows."""
 
-    def names(self) -> list[str]:
-        return KEYS
+    def names(self) -> dict[str, Spec]:
+        return dict.fromkeys(KEYS, self.specs[0])
 
     def columns(self, view: View) -> list[Floats]:
         assert isinstance(view, DataView)

@@ -127,7 +127,7 @@ def evaluate(
     given = given_inputs(y_score, y_pred, sample_weight, n_labels)
     plan = settings.plan(given)
     rows = join_arguments(
-        plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=0, score_dtypes=set(),
-        threads=work.threads, block_rows=block_rows,
+        plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
+        score_dtypes=set(), threads=work.threads, block_rows=block_rows,
     )  # fmt: skip
     return make_report(settings, plan, count(plan, work, None, rows), rows.n_rows)

@@ -46,6 +46,7 @@ def join_arguments(
     sample_weight: Any,
     *,
     n_labels: int | None,
+    n_before: int,
     first_row: int,
     score_dtypes: set[str],
     threads: int,
@@ -53,8 +54,10 @@ def join_arguments(
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
-    ``n_labels`` is the caller's argument; ``score_dtypes``, the dtypes of scores so far, is updated in place.
+    ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
+    of scores so far, is updated in place.
     """
+    check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
     scores: Source[Ranking] | None = None
     if y_score is not None:
@@ -101,6 +104,14 @@ def join_arguments(
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
     return Blocks(truth.n_rows, size, make)
+
+
+def check_rows(argument: str, plan: Plan, n_rows: int) -> None:
+    """Refuse more rows in total than the states of a plan count exactly."""
+    measure, most = plan.most_rows
+    if not 0 <= n_rows <= most:
+        of = f"{n_rows} rows of {plan.n_labels} labels in total"
+        raise InputError(argument, f"{of}; {measure} can be counted for at most {most}")
 
 
 def _even_size(n_rows: int, most: int, threads: int) -> int:

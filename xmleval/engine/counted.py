@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from xmleval.engine.blocks import Blocks, block_bytes, join_arguments, owned
+from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.input.errors import InputError, positive_integer
@@ -90,8 +90,9 @@ class Counting:
             spans = _with_spans(spans, ((start, start + truth.n_rows),))
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, first_row=start,
-            score_dtypes=dtypes, threads=self.work.threads, block_rows=self.block_rows,
+            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
+            n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
+            block_rows=self.block_rows,
         )  # fmt: skip
         states, waiting = self._count(counted, plan, rows)
         return Counted(
@@ -132,6 +133,7 @@ class Counting:
         dtypes = {counted.score_dtype, other.score_dtype} - {None}
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
+        check_rows("merge", other.plan, counted.n_rows + other.n_rows)
         spans = _with_spans(counted.spans, other.spans)
         mine = self.settled(counted).states if counted.n_rows else None
         return Counted(

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.input.csr import check_shape
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
@@ -100,6 +101,7 @@ class Settings:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
         n_labels = positive_integer("n_labels", n_labels)
+        check_shape("n_labels", (0, n_labels), n_labels)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
         inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")

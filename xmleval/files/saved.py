@@ -30,8 +30,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 3, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 3, "checkpoint")
+STATE = Form("xmleval state", 4, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 4, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

@@ -25,6 +25,7 @@ from xmleval.records import Ints, Labels, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
+MOST_ID = np.iinfo(np.int64).max
 MOST_LABELS = 1 << 40  # so that pairs of labels of a row can be counted in 64 bits
 
 
@@ -116,6 +117,15 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
+def as_signed(ids: NDArray[Any]) -> NDArray[Any]:
+    """Return ids of a signed type; those from 2^63 on become 2^63 - 1, which is no label either."""
+    if ids.dtype.kind != "u":
+        return ids
+    most = ids.dtype.type(min(np.iinfo(ids.dtype).max, MOST_ID))
+    signed: NDArray[Any] = np.minimum(ids, most).astype(np.int64)
+    return signed
+
+
 @contextlib.contextmanager
 def _refusing(argument: str) -> Iterator[None]:
     """Say which argument SciPy refuses to convert."""
@@ -153,6 +163,9 @@ def stored_csr(argument: str, matrix: Any, n_labels: int | None) -> Stored:
         bad = used[(used < 0) | (used >= along)]
         if bad.size:
             raise InputError(argument, f"index {bad[0]} of the {matrix.format} is not in 0..{along - 1}")
+        if {ptr.dtype, labels.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:  # SciPy converts no others
+            known = labels.astype(np.int64), ptr.astype(np.int64)
+            matrix = type(matrix)((matrix.data, *known), shape=matrix.shape)
     with _refusing(argument):
         matrix = matrix.tocoo()  # SciPy takes zeros of a DIA matrix for padding
     return _from_coordinates(argument, matrix, n_rows, n_labels)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.pieces import Pieces
@@ -80,7 +81,7 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False) -> Piece
 
 def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
     if isinstance(piece, tuple):
-        listed = np.array(piece[0])
+        listed = np.array(as_signed(piece[0]))
         where = np.searchsorted(rows, np.arange(listed.shape[0] + 1))
         for row in np.unique(rows):
             gone = labels[where[row] : where[row + 1]]
@@ -89,8 +90,9 @@ def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
     if not scipy.sparse.issparse(piece):
         piece = all_cells(piece)
     of_row = np.repeat(np.arange(piece.shape[0]), np.diff(piece.indptr))
-    width = max(piece.shape[1], int(labels.max()) + 1)
-    inside = (piece.indices >= 0) & (piece.indices < width)  # others are refused later, by their rows
-    kept = ~(inside & np.isin(of_row * width + piece.indices, rows * width + labels))
+    ids, known = as_signed(piece.indices), np.unique(labels)
+    place = np.minimum(np.searchsorted(known, ids), known.size - 1)  # small numbers: products cannot overflow
+    excluded = np.isin(of_row * known.size + place, rows * known.size + np.searchsorted(known, labels))
+    kept = ~(excluded & (known[place] == ids))
     ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
     return scipy.sparse.csr_array((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)

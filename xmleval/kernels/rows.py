@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from xmleval.kernels.discounting import discount_of
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Floats, Ints, Labels, Scores
 
 SHORT_GROUP = 64  # ranks of a tie group whose discounts are summed one by one
+PART_BITS = 20  # numbers of labels below 2^40 are split in halves, whose products with one another fit
+PART, WHOLE = (1 << PART_BITS) - 1, float(1 << PART_BITS)
 HASH_BITS = 5
 HASH_GROUPS = 1 << HASH_BITS
 
@@ -67,8 +68,8 @@ def summarise_ties(
     above: Ints,
     tied: Ints,
     worst: Ints,
-    n_reversed: Ints,
-    n_tied: Ints,
+    n_reversed: Floats,
+    n_tied: Floats,
     precision: Floats,
     peak: Floats,
 ) -> None:
@@ -76,14 +77,16 @@ def summarise_ties(
 
     true_ptr : int64 (n + 1,); above, tied : int64 (t,) from `sort_ties`
     worst : int64 (n,), written: last rank that a relevant label may get, 0 without relevant labels
-    n_reversed, n_tied : int64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied
+    n_reversed, n_tied : float64 (n,), written: (relevant, irrelevant) pairs in the wrong order, and tied,
+        rounded once: there can be more than 2^63
     precision : float64 (n,), written: sum over relevant labels of (relevant at or above) / (all at or above)
     peak : float64 (n,), written: largest F1 of a prefix of the ranking, tie groups whole
     """
     for i in range(true_ptr.size - 1):
         first, t = true_ptr[i], true_ptr[i + 1]
         n_relevant = t - first
-        worst[i] = n_reversed[i] = n_tied[i] = 0
+        reversed_high, reversed_low, tied_high, tied_low = 0, 0, 0, 0
+        worst[i] = 0
         precision[i] = peak[i] = 0.0
         seen = 0
         while t > first:
@@ -92,12 +95,16 @@ def summarise_ties(
                 t -= 1
             n_here = start - t
             n_above, n_equal = above[start - 1], tied[start - 1]
-            n_reversed[i] += n_here * (n_above - seen)
-            n_tied[i] += n_here * (n_equal - n_here)
+            reversed_high += n_here * ((n_above - seen) >> PART_BITS)
+            reversed_low += n_here * ((n_above - seen) & PART)
+            tied_high += n_here * ((n_equal - n_here) >> PART_BITS)
+            tied_low += n_here * ((n_equal - n_here) & PART)
             seen += n_here
             worst[i] = n_above + n_equal
             precision[i] += n_here * (seen / worst[i])
             peak[i] = max(peak[i], 2.0 * seen / (worst[i] + n_relevant))
+        n_reversed[i] = float(reversed_high + (reversed_low >> PART_BITS)) * WHOLE + (reversed_low & PART)
+        n_tied[i] = float(tied_high + (tied_low >> PART_BITS)) * WHOLE + (tied_low & PART)
 
 
 @kernel
@@ -136,21 +143,23 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 
 
 @kernel
-def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, gain: Floats) -> None:
+def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Floats, gain: Floats) -> None:
     """Sum 1 / log2(1 + rank) over the relevant labels, best first.
 
     true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing; gain : float64 (n,), written
+    table, logs : as in `discounting.discount_of`
     """
     for i in range(true_ptr.size - 1):
         gain[i] = 0.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            gain[i] += 1.0 / math.log2(1.0 + sorted_ranks[t])
+            gain[i] += discount_of(sorted_ranks[t], table, logs)
 
 
 @kernel
 def sum_tied_discounts(
-    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gain: Floats
-) -> None:
+    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, table: Floats,
+    logs: Floats, gain: Floats,
+) -> None:  # fmt: skip
     """Sum discounts, where each relevant label gets the mean discount of its tie group.
 
     true_ptr : int64 (n + 1,)
@@ -158,6 +167,7 @@ def sum_tied_discounts(
     tied : int64 (t,), size of the group
     n_credited : int64 (n,), groups that start at this rank or later get nothing
     long : float64 (t,), sum of the group's discounts as a difference of cumulative sums, for long groups
+    table, logs : as in `discounting.discount_of`
     gain : float64 (n,), written
     """
     for i in range(true_ptr.size - 1):
@@ -169,7 +179,7 @@ def sum_tied_discounts(
             if stop[t] - start[t] <= SHORT_GROUP:  # the difference would cancel
                 total = 0.0
                 for rank in range(start[t] + 1, stop[t] + 1):
-                    total += 1.0 / math.log2(1.0 + rank)
+                    total += discount_of(rank, table, logs)
             gain[i] += total / tied[t]
 
 

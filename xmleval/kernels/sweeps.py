@@ -6,32 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import BITS, add_term
+from xmleval.kernels.fixed import ONE, add_term
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.keys import BIAS, HALF, LOW
+from xmleval.kernels.products import add_product, product_sum
 from xmleval.records import Bools, Floats, Ints, Scores
 
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
-
-
-@kernel
-def add_product(limbs: Ints, a: int, b: int) -> None:
-    """Add a * b, a below 2^31 and b below 2^63, to a sum of two limbs of 32 bits: int64 (2,), high first."""
-    low = limbs[1] + a * (b & LOW)
-    limbs[1] = low & LOW
-    limbs[0] += a * (b >> HALF) + (low >> HALF)
-
-
-@kernel
-def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
-    """Sum products of numbers below 2^62.
-
-    one, other : int64 (n,)
-    limbs : int64 (2, 2), added to: sums, as in `add_product`, for the low and the high 31 bits of ``one``
-    """
-    for p in range(one.size):
-        add_product(limbs[0], one[p] & (BIAS - 1), other[p])
-        add_product(limbs[1], one[p] >> (HALF - 1), other[p])
 
 
 @kernel
@@ -193,12 +173,6 @@ def trace(
 
 
 @kernel
-def product_sum(limbs: Ints) -> float:
-    """Return a sum of `add_product`, int64 (2,), as float64."""
-    return float(limbs[0] * 2.0**HALF + limbs[1])
-
-
-@kernel
 def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
     """Write the sums of one label as floats.
 
@@ -206,7 +180,7 @@ def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Float
     pairs : float64 (n_labels, 2); precision : float64 (n_labels,); written at ``label``
     """
     pairs[label, 0], pairs[label, 1] = product_sum(limbs[0]), product_sum(limbs[1])
-    fraction = total[1] / 2.0**BITS + total[2] / 2.0 ** (2 * BITS)
+    fraction = total[1] / ONE + total[2] / (float(ONE) * ONE)
     precision[label] = total[0] + fraction
 
 
@@ -347,4 +321,5 @@ def sum_labels_below(
         sum_below(own, last, places, found)
         sum_below(own, others, places, less)
         for kind in range(2):
-            pairs[label, kind] += product_sum(found[kind] - less[kind])
+            found[kind] -= less[kind]
+            pairs[label, kind] += product_sum(found[kind])

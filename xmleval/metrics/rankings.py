@@ -21,13 +21,12 @@ SS00 = "Schapire & Singer 2000 (Machine Learning 39)"
 
 def n_pairs(view: View, setting: Setting) -> Floats:
     """R (l - R), the number of (relevant, irrelevant) pairs."""
-    return (view.n_relevant * (setting.n_labels - view.n_relevant)).astype(np.float64)
+    return view.n_relevant.astype(np.float64) * (setting.n_labels - view.n_relevant)
 
 
 def misordered_pairs(view: View, setting: Setting) -> Floats:
     """Misordered pairs; tied pairs count by the convention ``loss_ties``."""
-    found: Floats = view.ties.n_tied.astype(np.float64)
-    found *= TIE_CREDIT[setting.conventions.loss_ties]
+    found: Floats = view.ties.n_tied * TIE_CREDIT[setting.conventions.loss_ties]
     found += view.ties.n_reversed
     return found
 

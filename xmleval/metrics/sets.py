@@ -42,7 +42,8 @@ def jaccard(c: Counts, setting: Setting) -> Floats:
 
 def fbeta(c: Counts, setting: Setting) -> Floats:
     """(1 + b^2) tp / ((1 + b^2) tp + b^2 fn + fp), b = 1 without the parameter beta."""
-    square = setting.params.get("beta", 1.0) ** 2
+    beta = setting.params.get("beta", 1.0)
+    square = beta * beta  # a product is the same on every system, a power is not
     hits = (1.0 + square) * c.tp
     return divide(hits, hits + square * c.fn + c.fp, setting)
 
@@ -88,7 +89,8 @@ def hamming_loss(c: Counts, setting: Setting) -> Floats:
 def fbeta_of_two(parts: list[float], setting: Setting) -> float:
     """F-beta of a mean precision and a mean recall."""
     p, r = parts
-    square = setting.params.get("beta", 1.0) ** 2
+    beta = setting.params.get("beta", 1.0)
+    square = beta * beta
     if math.isnan(p) or math.isnan(r):
         return float("nan")
     denominator = square * p + r

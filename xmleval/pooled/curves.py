@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, add_term, carry
-from xmleval.kernels.keys import HALF
+from xmleval.kernels.products import LIMB_BITS
 from xmleval.kernels.sweeps import sum_below, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.pooled.spill import Keys
@@ -208,5 +208,5 @@ def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 def as_integers(limbs: Ints) -> tuple[int, int]:
     """Return two sums of pairs, int64 (2, 2), as integers."""
-    one, other = ((int(high) << HALF) + int(low) for high, low in limbs)
+    one, other = ((int(high) << LIMB_BITS) + int(low) for high, low in limbs)
     return one, other

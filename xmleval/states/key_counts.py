@@ -6,10 +6,9 @@ import numpy as np
 
 from xmleval.exact import saved
 from xmleval.kernels.keys import count_leading_bits
-from xmleval.kernels.sweeps import sum_products
+from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.plan import Plan
-from xmleval.pooled.curves import as_integers
-from xmleval.records import Bracket, Ints, as_score
+from xmleval.records import MOST_ENTRIES, Bracket, Ints, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.state import Arrays, State
@@ -82,8 +81,11 @@ class KeyCounts(State):
 
     def from_arrays(self, arrays: Arrays) -> None:
         """Restore the state from `arrays`."""
-        self.sizes = saved(arrays, "sizes", 2)
-        self.counts = {b: saved(arrays, f"counts{b}", *counts.shape) for b, counts in self.counts.items()}
+        self.sizes = saved(arrays, "sizes", 2, most=MOST_ENTRIES)
+        self.counts = {
+            b: saved(arrays, f"counts{b}", *counts.shape, most=MOST_ENTRIES)
+            for b, counts in self.counts.items()
+        }
 
 
 def _bits_of(spec: Spec) -> int:
@@ -100,10 +102,9 @@ def _place(score: float, bits: int) -> int:
 
 def _products(one: Ints, other: Ints) -> int:
     """Return the exact sum of products."""
-    limbs = np.zeros((2, 2), np.int64)
+    limbs = np.zeros(2, np.int64)
     sum_products(one, other, limbs)
-    low, high = as_integers(limbs)
-    return low + (high << 31)
+    return (int(limbs[0]) << LIMB_BITS) + int(limbs[1])
 
 
 STATE = KeyCounts

@@ -88,7 +88,7 @@ class LabelSets(State):
 
     def from_arrays(self, arrays: Arrays) -> None:
         """Restore the state from `arrays`."""
-        fingerprints = Grouped.of(saved(arrays, "fingerprints", None, 2))
+        fingerprints = Grouped.of(saved(arrays, "fingerprints", None, 2, most=None))
         self._distinct = [_without_repeats([fingerprints])]
         self.n_rows = int(saved(arrays, "n_rows", 1)[0])
 

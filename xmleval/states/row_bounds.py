@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xmleval.records import Floats
 from xmleval.results import Results
+from xmleval.spec import Spec
 from xmleval.states.row_sums import RowSums, row_values
 from xmleval.view.view import Completion, View
 
@@ -15,9 +16,9 @@ class RowBounds(RowSums):
 
     keeps = False
 
-    def names(self) -> list[str]:
-        """Return the names of the sums."""
-        return [f"{spec} {end}" for spec in self.specs for end in ENDS]
+    def names(self) -> dict[str, Spec]:
+        """Return the names of the sums, and the measure of each."""
+        return {f"{spec} {end}": spec for spec in self.specs for end in ENDS}
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""

@@ -30,18 +30,19 @@ class RowSums(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.keys = self.names()
+        of = self.names()
+        self.keys = list(of)
         self.keep = plan.keep_rows and self.keeps
-        self.scaled = [spec.name for spec in specs if spec.metric.scaled]  # unbounded or infinite values
-        self.exact: Ints = np.zeros((len(self.scaled), SIZE), np.int64)  # sums of their values
+        self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
+        self.exact: Ints = np.zeros((len(self.unbounded), SIZE), np.int64)  # sums of their values
         self.totals: Ints = np.zeros((len(self.keys), 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(len(self.keys), np.int64)
         self.n_rows = 0
         self.kept: list[tuple[int, Floats]] = []  # first row, (keys, rows)
 
-    def names(self) -> list[str]:
-        """Return the names of the sums."""
-        return [spec.name for spec in self.specs]
+    def names(self) -> dict[str, Spec]:
+        """Return the names of the sums, and the measure of each."""
+        return {spec.name: spec for spec in self.specs}
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""
@@ -54,8 +55,8 @@ class RowSums(State):
         totals, exact, n_defined = self.totals.copy(), self.exact.copy(), self.n_defined.copy()
         for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
             small = column
-            if key in self.scaled:
-                add_exact(column, unit, exact[self.scaled.index(key)])
+            if key in self.unbounded:
+                add_exact(column, unit, exact[self.unbounded.index(key)])
                 small = np.where(np.isnan(column), np.nan, 0.0)
             n_defined[i] += sum_terms(small, unit, totals[i, 0], totals[i, 1])
         self.totals, self.exact, self.n_defined = totals, exact, n_defined
@@ -90,14 +91,14 @@ class RowSums(State):
         i = self.keys.index(key)
         total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
         weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
-        if weight and key in self.scaled:
-            return exact_quotient(self.exact[self.scaled.index(key)], Fraction(weight, one))
+        if weight and key in self.unbounded:
+            return exact_quotient(self.exact[self.unbounded.index(key)], Fraction(weight, one))
         return float(Fraction(total, weight)) if weight else float("nan")
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": np.array([self.n_rows])}
-        if self.scaled:
+        if self.unbounded:
             out["exact"] = self.exact
         for number, (first_row, values) in enumerate(self.kept):
             out[f"kept{number}.{first_row}"] = values
@@ -106,8 +107,8 @@ class RowSums(State):
     def from_arrays(self, arrays: Arrays) -> None:
         """Restore the state from `arrays`."""
         self.totals = saved(arrays, "totals", *self.totals.shape)
-        if self.scaled:
-            self.exact = saved(arrays, "exact", *self.exact.shape)
+        if self.unbounded:
+            self.exact = saved(arrays, "exact", *self.exact.shape, most=None)
         self.n_defined = saved(arrays, "n_defined", *self.n_defined.shape)
         self.n_rows = int(saved(arrays, "n_rows", 1)[0])
         for name in arrays:

@@ -19,7 +19,7 @@ from xmleval.pooled.columns import open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_cells
 from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
 from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
-from xmleval.records import Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.curve_values import Needs, curve_values
@@ -342,7 +342,7 @@ class ScoreRuns(State):
 
     def from_arrays(self, arrays: Arrays) -> None:
         """Restore the state from `arrays`."""
-        self.n_true = saved(arrays, "n_true", *self.n_true.shape)
+        self.n_true = saved(arrays, "n_true", *self.n_true.shape, most=MOST_ENTRIES)
         n_rows, width = saved(arrays, "sizes", 2).tolist()
         if n_rows < 0 or width not in (4, 8):
             raise ValueError(f"{n_rows} rows with scores of {width} bytes")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.discounts import discount_sums
+from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
@@ -52,8 +52,8 @@ class TieSummary(NamedTuple):
     """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
 
     worst: Ints
-    n_reversed: Ints
-    n_tied: Ints
+    n_reversed: Floats
+    n_tied: Floats
     precision: Floats
     peak: Floats
 
@@ -217,11 +217,9 @@ class View:
     @cached
     def ties(self) -> TieSummary:
         """Facts of tie groups per row."""
-        n, ints, floats = self.n_rows, np.int64, np.float64
-        worst, n_reversed, n_tied = np.empty(n, ints), np.empty(n, ints), np.empty(n, ints)
-        precision, peak = np.empty(n, floats), np.empty(n, floats)
-        summarise_ties(self.block.truth.ptr, *self.placed, worst, n_reversed, n_tied, precision, peak)
-        return TieSummary(worst, n_reversed, n_tied, precision, peak)
+        worst, found = np.empty(self.n_rows, np.int64), np.empty((4, self.n_rows))
+        summarise_ties(self.block.truth.ptr, *self.placed, worst, *found)
+        return TieSummary(worst, *found)
 
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
@@ -248,7 +246,9 @@ class View:
     def gain(self) -> Floats:
         """Return the discounted gain of the whole ranking, ties broken by order."""
         out = np.empty(self.n_rows, np.float64)
-        sum_discounts(self.block.truth.ptr, self.sorted_full_ranks, out)
+        sum_discounts(
+            self.block.truth.ptr, self.sorted_full_ranks, tabulated_discounts(), tabulated_logs(), out
+        )
         return out
 
     def tied_gain(self, k: int | None) -> Floats:
@@ -260,7 +260,10 @@ class View:
         deepest = self.n_labels if k is None else min(k, self.n_labels)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         long = discount_sums(stop) - discount_sums(start)
-        sum_tied_discounts(self.block.truth.ptr, start, stop, tied, n_credited, long, out)
+        sum_tied_discounts(
+            self.block.truth.ptr, start, stop, tied, n_credited, long, tabulated_discounts(),
+            tabulated_logs(), out,
+        )  # fmt: skip
         return out
 
     def ideal_gain(self, k: int | None = None) -> Floats:

@@ -1,0 +1,151 @@
+"""Counts beyond 2^63: every value is exact, or the rows are refused by name before they are counted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import Evaluator, evaluate
+from xmleval.input.errors import InputError
+from xmleval.metrics import TABLE
+from xmleval.spec import Spec
+
+MOST_LABELS = 1 << 40
+CUTOFFS: dict[str, list[int | None]] = {"none": [None], "required": [2], "optional": [None, 2], "all": [None]}
+SPECS = {
+    str(spec): spec
+    for metric in TABLE
+    for average in metric.averages or (None,)
+    for k in CUTOFFS[metric.cutoff]
+    for spec in [Spec(metric, average, tuple((n, p.example) for n, p in metric.params.items()), k)]
+}
+TRUTH = np.array([[1, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]])
+SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], np.float32)
+NOTHING = sp.csr_array((3, 6), dtype=np.float32)
+PROPENSITY = np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5])
+N_TRUE = (3, 1, 0)
+
+
+def doubled(spec: Spec, times: int, truth: Any, scores: Any, **more: Any) -> Evaluator:
+    """Return the counts of rows that occur 2^times each."""
+    weight = more.pop("sample_weight", None)
+    found = Evaluator([str(spec)], n_labels=truth.shape[1], **more)
+    found.update(truth, scores, sample_weight=weight)
+    for _ in range(times):
+        found.merge(found)
+    return found
+
+
+def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
+    more: dict[str, Any] = {"inverse_propensity": PROPENSITY}
+    if "sets" in spec.needs and spec.k is None:
+        more["decision"] = "top2"
+    if weighted:
+        more["sample_weight"] = np.array([0.25, 3.0, 2.0])
+    return more
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("name", SPECS)
+def test_rows_that_repeat_change_no_value(name: str, weighted: bool) -> None:
+    spec = SPECS[name]
+    if weighted and "equal weights" in spec.needs:
+        pytest.skip("takes no weights")
+    more = options(spec, weighted)
+    n_distinct = 3.0 if name == "proportional_diversity" else 1.0
+    pooled = spec.state in ("score_runs", "key_counts")
+    for scores, level, times in ((SCORES, "below", 9 if pooled else 40), (NOTHING, 0.0, 40)):
+        once = evaluate(TRUTH, scores, metrics=[name], unlisted=level, n_labels=6, **more)[name]
+        many = doubled(spec, times, TRUTH, scores, unlisted=level, **more)
+        assert many.n_rows == 3 << times
+        expected = n_distinct / many.n_rows if n_distinct > 1 else once
+        assert many.compute()[name] == pytest.approx(expected, rel=1e-13, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_too_many_rows_are_refused_and_nothing_is_counted(name: str) -> None:
+    found = doubled(SPECS[name], 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[name]))
+    while found.n_rows <= 2**45:
+        found.merge(found)
+    while 2 * found.n_rows <= found._counting.settings.plan(found._counted.given).most_rows[1]:
+        found.merge(found)
+    before, value = found.n_rows, found.compute()[name]
+    with pytest.raises(InputError, match=r"^merge: \d+ rows of 6 labels in total; .* for at most \d+$"):
+        found.merge(found)
+    assert found.n_rows == before <= 2**52
+    assert found.compute()[name] == pytest.approx(value, nan_ok=True)
+
+
+def wide(n_rows: int) -> tuple[Any, Any]:
+    """Return rows of as many labels as can be, the sixth relevant and none listed."""
+    shape, ptr = (n_rows, MOST_LABELS), np.arange(n_rows + 1)
+    truth = sp.csr_array((np.ones(n_rows, np.uint8), np.full(n_rows, 5), ptr), shape=shape)
+    nothing = np.empty(0, np.float32), np.empty(0, np.int64), np.zeros(n_rows + 1, np.int64)
+    return truth, sp.csr_array(nothing, shape=shape)
+
+
+LAST = MOST_LABELS - 1
+WIDE: dict[str, Fraction | int] = {
+    "coverage": LAST, "coverage_error": MOST_LABELS, "error_set_size": LAST, "ranking_loss": 1,
+    "auc.samples": Fraction(1, 2), "lrap": Fraction(1, MOST_LABELS), "mrr@all": Fraction(1, 6),
+    "peak_f1.samples": Fraction(2, MOST_LABELS + 1), "auc.micro": Fraction(1, 2),
+    "ap.micro": Fraction(1, MOST_LABELS), "peak_f1.micro": Fraction(2, MOST_LABELS + 1),
+    "auc.micro(bits=16)": Fraction(1, 2), "label_density": Fraction(1, MOST_LABELS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("times", [0, 19, 20, 21, 22, 40])
+@pytest.mark.parametrize("name", WIDE)
+def test_rows_of_a_trillion_labels(name: str, times: int) -> None:
+    truth, nothing = wide(3)
+    spec = Evaluator([name], n_labels=MOST_LABELS).asked[0]
+    if spec.average == "micro" and (3 << times) * MOST_LABELS >= 2**62:
+        with pytest.raises(InputError, match=r"^merge: "):
+            doubled(spec, times, truth, nothing)
+    else:
+        found = doubled(spec, times, truth, nothing).compute()[name]
+        assert found == pytest.approx(float(WIDE[name]), rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["ap.micro", "auc.micro(bits=16)", "coverage"])
+def test_one_update_of_many_rows(name: str) -> None:
+    rows = wide((1 << 22) + 1)
+    if name == "coverage":
+        assert evaluate(*rows, metrics=[name])[name] == LAST
+        return
+    with pytest.raises(InputError, match=r"^y_true: 4194305 rows of 1099511627776 labels in total"):
+        evaluate(*rows, metrics=[name])
+
+
+def test_pairs_of_one_row() -> None:
+    n_relevant = (1 << 23) + (1 << 10)
+    labels, ptr = np.arange(n_relevant), np.array([0, n_relevant])
+    truth = sp.csr_array((np.ones(n_relevant, np.uint8), labels, ptr), shape=(1, MOST_LABELS))
+    names = ["error_set_size", "ranking_loss", "auc.samples"]
+    found = evaluate(truth, wide(1)[1], metrics=names)
+    assert found["error_set_size"] == float(n_relevant * (MOST_LABELS - n_relevant)) > 2**63
+    assert (found["ranking_loss"], found["auc.samples"]) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("name", [name for name in SPECS if SPECS[name].state])
+def test_counts_of_a_saved_state_are_in_range(name: str, tmp_path: Path) -> None:
+    found = doubled(SPECS[name], 0, TRUTH, SCORES, **options(SPECS[name]))
+    saved = found.as_saved()
+    for key, array in saved.arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype != np.int64 or not array.size:
+            continue
+        for value in (-1, 2**62 + 1):
+            if key.rpartition("/")[2] in ("fingerprints", "exact") or ".held" in key:
+                continue
+            crafted = array.copy()
+            crafted.reshape(-1)[0] = value
+            with pytest.raises(ValueError):
+                Evaluator.from_saved(saved._replace(arrays={**saved.arrays, key: crafted}))
+    for n_rows in (-1, 2**60):
+        with pytest.raises(ValueError, match=r"^n_rows: "):
+            Evaluator.from_saved(saved._replace(meta={**saved.meta, "n_rows": n_rows}))

@@ -1,0 +1,84 @@
+"""Values and constants are the same to the last bit, whichever vector instructions NumPy and Numba use."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VALUES = """
+import json, sys
+import numpy as np, scipy.sparse as sp, xmleval
+from xmleval.discounts import discount_sums, discounts, discounts_at
+
+rng, m, l = np.random.default_rng(0), 24, 66_000
+
+def matrix(per_row, values):
+    few = np.argsort(rng.random((m, 4 * per_row)), axis=1)[:, :per_row]
+    ids = np.sort(few, axis=1) * (l // (4 * per_row))
+    return sp.csr_array((values((m, per_row)).ravel(), ids.ravel(), np.arange(m + 1) * per_row), shape=(m, l))
+
+truth = matrix(25, lambda shape: np.ones(shape, np.uint8))
+scores = matrix(1800, lambda shape: rng.integers(1, 4000, shape).astype(np.float32) / 512)
+ranked = np.arange(m)[:, None] + np.arange(2000) * 30
+counts, weight = rng.integers(0, 70_000, l), rng.integers(1, 99, m) / 16
+q = xmleval.inverse_propensity(label_counts=counts, n_instances=1_717_899, dataset="amazon")
+found = {"q": q.tobytes().hex()}
+far = np.concatenate([rng.integers(1, 2**52, 999), 2 ** np.arange(1, 52)])
+for name, array in (("first", discounts(70_000)), ("far", discounts_at(far)), ("sums", discount_sums(far))):
+    found[name] = array.tobytes().hex()
+ties, level = {"ndcg_ties": "average"}, {"unlisted": 0.0}
+cases = [
+    ("all", scores, {}, None), ("all", scores, {}, weight), ("ranking", (ranked, None), {}, None),
+    ("ranking", (ranked, None), {}, weight), (["ndcg@2000", "ndcg@all"], scores, ties, None),
+    (["ndcg@all", "margin.samples", "margin.macro", "auc.micro"], scores, ties | level, None),
+]
+for number, (metrics, given, conventions, w) in enumerate(cases):
+    report = xmleval.evaluate(
+        truth, given, metrics=metrics, k=(1, 1900), conventions=conventions, inverse_propensity=q,
+        decision="top7", sample_weight=w, n_labels=l,
+    )
+    found |= {f"{name} {number}": float(report[name]).hex() for name in report}
+json.dump(found, sys.stdout)
+"""
+
+
+def features() -> list[str]:
+    """Return the sets of instructions beyond the baseline that NumPy would use here."""
+    umath = importlib.import_module("numpy._core._multiarray_umath")
+    return [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
+
+
+def values(**settings: str) -> dict[str, Any]:
+    env = {**os.environ, **settings}
+    done = subprocess.run([sys.executable, "-c", VALUES], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def here() -> dict[str, Any]:
+    return values()
+
+
+def test_all_kinds_of_measures_are_compared(here: dict[str, Any]) -> None:
+    names = {name.split()[0].partition("@")[0] for name in here}
+    assert {"psndcg", "ndcg", "dcg", "mcc.macro", "auc.micro", "ap.macro", "margin.macro", "lrap"} <= names
+
+
+@pytest.mark.skipif(not features(), reason="NumPy has nothing to disable")
+def test_vector_instructions_of_numpy_change_no_bit(here: dict[str, Any]) -> None:
+    assert values(NPY_DISABLE_CPU_FEATURES=" ".join(features())) == here
+
+
+@pytest.mark.slow
+def test_the_processor_that_numba_compiles_for_changes_no_bit(here: dict[str, Any]) -> None:
+    assert values(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == here

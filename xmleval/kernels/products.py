@@ -1,0 +1,50 @@
+"""Exact sums of products, such as numbers of pairs.
+
+A sum is an int64 array of two limbs, high first: high * 2^62 + low, 0 <= low < 2^62.
+"""
+
+from __future__ import annotations
+
+from xmleval.kernels.jit import kernel
+from xmleval.records import Ints
+
+LIMB_BITS = 62
+LOW = (1 << LIMB_BITS) - 1
+HALF = LIMB_BITS // 2
+LOW_HALF = (1 << HALF) - 1
+SCALE = 2.0**LIMB_BITS
+
+
+@kernel
+def add_product(limbs: Ints, a: int, b: int) -> None:
+    """Add a * b, both from 0 to 2^62 - 1, to a sum, int64 (2,)."""
+    a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF
+    low = limbs[1] + a_low * b_low
+    middle = a_high * b_low + a_low * b_high
+    carried = low >> LIMB_BITS
+    low = (low & LOW) + ((middle & LOW_HALF) << HALF)
+    limbs[1] = low & LOW
+    limbs[0] += a_high * b_high + (middle >> HALF) + carried + (low >> LIMB_BITS)
+
+
+@kernel
+def sum_products(one: Ints, other: Ints, limbs: Ints) -> None:
+    """Add the products of numbers from 0 to 2^62 - 1 to a sum; int64 (n,), int64 (n,), int64 (2,)."""
+    for p in range(one.size):
+        add_product(limbs, one[p], other[p])
+
+
+@kernel
+def product_sum(limbs: Ints) -> float:
+    """Return a sum, int64 (2,), or a difference of two, rounded once; at least 0."""
+    high, low = limbs[0] + (limbs[1] >> LIMB_BITS), limbs[1] & LOW
+    rounded: float = high * SCALE + float(low)
+    if high <= 0:
+        return rounded
+    shift = 0  # bits of the low limb beyond the leading 62
+    while high <= LOW >> 1:
+        high = 2 * high + ((low >> (LIMB_BITS - 1)) & 1)
+        low = (2 * low) & LOW
+        shift += 1
+    sticky = 1 if low else 0  # enough to round as the whole number does
+    return float(high | sticky) * (SCALE / float(1 << shift))
