@@ -44,7 +44,8 @@ GRAPH = {
     # measures
     "view": "records message conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
-    "spec": "conventions input.errors metrics",
+    "spellings": "metrics",
+    "spec": "conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted

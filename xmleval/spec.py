@@ -11,6 +11,7 @@ from typing import Any
 from xmleval.conventions import Conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.spellings import canonical, nearest
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
@@ -100,7 +101,7 @@ def parse_spec(text: str) -> Spec:
     ValueError
         If the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
-    found = GRAMMAR.fullmatch(_canonical(text))
+    found = GRAMMAR.fullmatch(canonical(text))
     if found is None:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
@@ -111,7 +112,7 @@ def parse_spec(text: str) -> Spec:
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
     if not rows and not averages:
-        raise ValueError(f"{text!r}: unknown measure {name!r}; `xmleval metrics` lists all")
+        raise ValueError(f"{text!r}: unknown measure {name!r}; {nearest(name)}")
     rows = [metric for metric in rows if average in (metric.averages or (None,))]
     if not rows:
         known = ", ".join(averages)
@@ -127,14 +128,6 @@ def parse_spec(text: str) -> Spec:
     named = {item.partition("=")[0] for item in (found["params"] or "").split(",") if item}
     rows = [m for m in rows if named <= {*m.params} and (named or not m.params)] or rows
     return Spec(rows[0], average, _parse_params(text, rows[0], average, found["params"]), k)
-
-
-def _canonical(text: str) -> str:
-    text = text.strip().lower().replace(" ", "")
-    for alias, name in ALIASES.items():
-        if text == alias or text.startswith(alias + "@") or (alias.endswith("@") and text.startswith(alias)):
-            return name + text[len(alias) :]
-    return text
 
 
 def _parse_params(
@@ -205,13 +198,13 @@ def expand_metrics(
 
 @lru_cache(maxsize=256)
 def _named(text: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
-    if "@" in text:
+    name = canonical(text)
+    if "@" in name:
         return (parse_spec(text),)
-    name = _canonical(text)
     cutoffs = {m.cutoff for m in TABLE if m.name == name} - {"all"}
-    only_at_k = not cutoffs and _canonical(f"{text}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
-    if cutoffs == {"required"} or only_at_k:
-        return tuple(parse_spec(f"{text}@{k}") for k in ks)
+    only_at_k = not cutoffs and canonical(f"{name}@") in {f"{m.name}@" for m in TABLE}  # prec, success ...
+    if cutoffs == {"required"} or only_at_k or text.strip().lower().endswith("@k"):
+        return tuple(parse_spec(f"{name}@{k}") for k in ks)
     return (parse_spec(text),)
 
 

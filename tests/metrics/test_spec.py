@@ -48,7 +48,7 @@ def test_spelling_parses(text: str, canonical: str | None) -> None:
         ("p@", "'p@' is not a measure name"),
         ("p@5@3", "'p@5@3' is not a measure name"),
         ("p@5.0", "'p@5.0' is not a measure name"),
-        ("p@k", "'p@k' is not a measure name"),
+        ("p@x", "'p@x' is not a measure name"), ("p@k", "'p@k': p needs a cutoff, as in @5"),
         ("fbeta(beta=2).samples", "'fbeta(beta=2).samples' is not a measure name"),
         ("nothing", "'nothing': unknown measure 'nothing'; `xmleval metrics` lists all"),
         ("precisions@5", "'precisions@5': unknown measure 'precisions'"),
@@ -272,3 +272,40 @@ def test_threshold_is_strict_in_the_type_of_the_scores(dtype: str) -> None:
         chosen = (scores > threshold).astype(int)
         found = evaluate(chosen, scores, decision=f"threshold{threshold}", metrics=["subset_accuracy"])
         assert found["subset_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(("typed", "meant"), [
+    ("macro_f1", "f1.macro"), ("f1_macro", "f1.macro"), ("macro-F1", "f1.macro"),
+    ("f1-macro@5", "f1.macro@5"),
+    ("p5", "p@5"), ("prec5", "p@5"), ("nDCG10", "ndcg@10"), ("prec@1", "p@1"), ("hit5", "hit@5"),
+    ("roc_auc.micro", "auc.micro"), ("roc_auc_micro", "auc.micro"), ("micro_roc_auc", "auc.micro"),
+    ("average_precision.micro", "ap.micro"), ("subset-accuracy", "subset_accuracy"),
+    ("fbeta_samples(beta=2)", "fbeta.samples(beta=2)"),
+])  # fmt: skip
+def test_what_people_type_is_understood(typed: str, meant: str) -> None:
+    assert parse_spec(typed) == parse_spec(meant)
+    assert names(typed) == [meant]
+
+
+@pytest.mark.parametrize("name", ["p", "P@k", "p@K", "precision@k"])
+def test_measures_at_every_cutoff(name: str) -> None:
+    assert names(name, (2, 7)) == ["p@2", "p@7"]
+    assert names("macro_f1@k", (2, 7)) == ["f1.macro@2", "f1.macro@7"]
+
+
+def test_every_average_may_stand_on_either_side() -> None:
+    for metric in TABLE:
+        for average in metric.averages if not metric.params else ():
+            joined = parse_spec(f"{metric.name}.{average}{'@5' if metric.cutoff == 'required' else ''}")
+            for typed in (f"{metric.name}_{average}", f"{average}_{metric.name}", f"{average}-{metric.name}"):
+                assert parse_spec(f"{typed}{'@5' if metric.cutoff == 'required' else ''}") == joined
+
+
+@pytest.mark.parametrize(("typed", "hint"), [
+    ("f1_marco", "did you mean f1.macro"), ("hamming", "did you mean hamming_loss?"),
+    ("rankingloss", "did you mean ranking_loss"), ("wu2016", "did you mean wu2017"),
+    ("zzz", "`xmleval metrics` lists all"),
+])  # fmt: skip
+def test_near_names_are_suggested(typed: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(hint)):
+        expand_metrics(typed)

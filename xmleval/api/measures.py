@@ -6,6 +6,11 @@ from typing import Any
 
 from xmleval.api.docstrings import documented
 from xmleval.api.evaluate import evaluate
+from xmleval.input.errors import positive_integer
+
+
+def _at(name: str, k: int) -> str:
+    return f"{name}@{positive_integer('k', k)}"
 
 
 def _value(name: str, *rows: Any, **more: Any) -> float:
@@ -15,43 +20,43 @@ def _value(name: str, *rows: Any, **more: Any) -> float:
 @documented("p@5")
 def p_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     """Compute precision at k: hits in the first k labels, divided by k."""
-    return _value(f"p@{k}", y_true, y_score)
+    return _value(_at("p", k), y_true, y_score)
 
 
 @documented("r@5")
 def r_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     """Compute recall at k: hits in the first k labels, divided by the number of relevant labels."""
-    return _value(f"r@{k}", y_true, y_score)
+    return _value(_at("r", k), y_true, y_score)
 
 
 @documented("ndcg@5")
 def ndcg_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     """Compute normalised discounted cumulative gain at k."""
-    return _value(f"ndcg@{k}", y_true, y_score)
+    return _value(_at("ndcg", k), y_true, y_score)
 
 
 @documented("psp@5")
 def psp_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
     """Compute propensity-scored precision at k."""
-    return _value(f"psp@{k}", y_true, y_score, inverse_propensity=inverse_propensity)
+    return _value(_at("psp", k), y_true, y_score, inverse_propensity=inverse_propensity)
 
 
 @documented("psndcg@5")
 def psndcg_at_k(y_true: Any, y_score: Any, k: int = 5, *, inverse_propensity: Any) -> float:
     """Compute propensity-scored nDCG at k."""
-    return _value(f"psndcg@{k}", y_true, y_score, inverse_propensity=inverse_propensity)
+    return _value(_at("psndcg", k), y_true, y_score, inverse_propensity=inverse_propensity)
 
 
 @documented("hit@5")
 def hit_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     """Compute hit rate at k: share of instances with a hit in the first k labels."""
-    return _value(f"hit@{k}", y_true, y_score)
+    return _value(_at("hit", k), y_true, y_score)
 
 
 @documented("mrr@5")
 def mrr_at_k(y_true: Any, y_score: Any, k: int = 5) -> float:
     """Compute mean reciprocal rank at k: 1 / rank of the first hit, averaged."""
-    return _value(f"mrr@{k}", y_true, y_score)
+    return _value(_at("mrr", k), y_true, y_score)
 
 
 @documented("one_error")
