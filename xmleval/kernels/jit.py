@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from numba import njit
@@ -24,8 +27,36 @@ def kernel(function: F) -> F:
         compiled._cache = _Cache(function)
     except (OSError, RuntimeError):
         _tell("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
+    compiled._compile_for_args = partial(_compile_undisturbed, compiled._compile_for_args)
     result: F = compiled
     return result
+
+
+def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    """Compile in another thread, where no signal handler runs: one that raises would leave Numba broken."""
+    if threading.current_thread() is not threading.main_thread():
+        return compile_it(*args, **more)
+    found: list[Any] = []
+    failed: list[BaseException] = []
+    running = _thread.allocate_lock()
+    running.acquire()
+
+    def compile_there() -> None:
+        try:
+            found.append(compile_it(*args, **more))
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            running.release()
+
+    try:
+        _thread.start_new_thread(compile_there, ())  # a `Thread` whose start is interrupted may not run
+    except RuntimeError:  # no more threads
+        return compile_it(*args, **more)
+    running.acquire()
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 class _Cache(caching.FunctionCache):  # type: ignore[misc]
