@@ -23,7 +23,8 @@ GRAPH = {
     "version": "",
     "records": "",
     "message": "",
-    "conventions": "message",
+    "numerals": "",
+    "conventions": "message numerals",
     "cached": "",
     "discounts": "records",
     "kernels": "records",
@@ -40,11 +41,11 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
-    "input": "records message kernels files input.errors input.csr input.scores input.sets",
+    "input": "records message numerals kernels files input.errors input.csr input.scores input.sets",
     # measures
-    "view": "records message conventions cached discounts kernels input.errors",
+    "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
-    "spec": "conventions input.errors metrics",
+    "spec": "numerals conventions input.errors metrics",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted
@@ -52,7 +53,7 @@ GRAPH = {
     "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
-    "thresholds.rule": "records kernels files input.errors input.csr input.scores view thresholds.linear",
+    "thresholds.rule": "records numerals kernels files input.errors input.csr input.scores view thresholds.linear",
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
         " input.weights view spec plan states thresholds.rule"
@@ -69,7 +70,7 @@ GRAPH = {
     "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "version records message conventions files input.errors budget input.csr input.sets"
+        "version records message numerals conventions files input.errors budget input.csr input.sets"
         " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),

@@ -11,12 +11,15 @@ from typing import Any
 from xmleval.conventions import Conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.numerals import decimal_number, whole_number
 
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
 )
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
+MOST_DIGITS = 400
+BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,12 @@ def parse_spec(text: str) -> Spec:
         If the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
     found = GRAMMAR.fullmatch(_canonical(text))
-    if found is None:
+    if found is None or len(found["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
     name, average = found["name"], found["average"]
     whole = found["k"] == "all"
-    k = int(found["k"]) if found["k"] and not whole else None
+    k = None if whole else whole_number(found["k"])
     rows = [metric for metric in TABLE if metric.name == name]
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
@@ -130,7 +133,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def _canonical(text: str) -> str:
-    text = text.strip().lower().replace(" ", "")
+    text = BLANKS.sub("", text.strip().lower())
     for alias, name in ALIASES.items():
         if text == alias or text.startswith(alias + "@") or (alias.endswith("@") and text.startswith(alias)):
             return name + text[len(alias) :]
@@ -147,12 +150,12 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name} is given twice")
         if name not in metric.params:
             raise ValueError(f"{text!r}: {metric.name} has no parameter {name!r}")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise ValueError(f"{text!r}: {name}={value!r} is not a number") from None
-        if not 0 <= found[name] < 1e150:
+        number = decimal_number(value)
+        if number is None:
+            raise ValueError(f"{text!r}: {name}={value!r} is not a number")
+        if not 0 <= number < 1e150:
             raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
+        found[name] = number
         allowed = metric.params[name].allowed
         if allowed and found[name] not in allowed:
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")

@@ -32,8 +32,8 @@ from xmleval.files.saved import (
 from xmleval.records import Chunks
 
 MANIFEST = "checkpoint.json"
-PART = re.compile(r"checkpoint-(\d+)-\d+\.np[yz]")
-UNFINISHED = re.compile(r"\.(checkpoint\.json|checkpoint-\d+-\d+\.np[yz])\.[^.]+")
+PART = re.compile("checkpoint-([0-9]{1,18})-[0-9]+[.]np[yz]")
+UNFINISHED = re.compile("[.](checkpoint[.]json|checkpoint-[0-9]+-[0-9]+[.]np[yz])[.][^.]+")
 LEAST_SECONDS, SHARE = 1.0, 20  # saving takes at most one part in so many of the time
 
 

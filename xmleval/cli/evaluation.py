@@ -78,7 +78,13 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["keep_labels"] = options["per_label"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
-        with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
+        with naming_files(
+            {
+                "inverse_propensity": options["inverse_propensity"],
+                "bounds": "--bounds",
+                "threads": "--threads",
+            }
+        ):
             evaluator = Evaluator(
                 options["metrics"],
                 n_labels=n_labels,

@@ -16,7 +16,7 @@ from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rule_for
-from xmleval.cli.options import FILE, LABEL_NAMES, file_option
+from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
 from xmleval.cli.output import check_outputs, write_binary, write_result
 from xmleval.evaluator import MEMORY
 from xmleval.input.names import read_names
@@ -51,9 +51,9 @@ def threshold() -> None:
     "of every row; one for each row, linear in its best scores or in features; the best k of every row.",
 )
 @click.option(
-    "--k", "k", type=int, help="For top, how many labels; for row, how many scores it is linear in."
+    "--k", "k", type=WHOLE, help="For top, how many labels; for row, how many scores it is linear in."
 )
-@click.option("--fbr", type=float, help="For label: labels whose best F1 is below it take the fallback.")
+@click.option("--fbr", type=NUMBER, help="For label: labels whose best F1 is below it take the fallback.")
 @click.option(
     "--fallback", type=click.Choice(FALLBACKS), help="Predict them never, or above their highest score."
 )

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
@@ -99,7 +100,7 @@ class Settings:
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
-        n_labels = positive_integer("n_labels", n_labels)
+        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
         inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")
