@@ -31,7 +31,7 @@ GRAPH = {
     "files": "records",
     "exact": "records kernels",
     # arrays, checked
-    "input.errors": "message",
+    "input.errors": "records message",
     "budget": "input.errors",
     "threads": "budget",
     "input.csr": "records kernels input.errors",
@@ -50,10 +50,12 @@ GRAPH = {
     "results": "records",
     # what is counted
     "pooled": "records kernels threads",
-    "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
+    "states": "records cached kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
-    "thresholds.rule": "records numerals kernels files input.errors input.csr input.scores view thresholds.linear",
+    "thresholds.rule": (
+        "records numerals kernels files input.errors input.csr input.scores view thresholds.linear"
+    ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
         " input.weights view spec plan states thresholds.rule"
@@ -63,7 +65,7 @@ GRAPH = {
         " thresholds.linear thresholds.rule"
     ),
     "report": "version records conventions spec results",
-    "evaluator": "files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": "files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",

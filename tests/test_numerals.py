@@ -16,8 +16,8 @@ from xmleval.input.exclusion import read_pairs
 from xmleval.io import read_inverse_propensity, read_qrels, read_run
 from xmleval.numerals import decimal_number, whole_number
 from xmleval.spec import parse_spec
-from xmleval.thresholds import fit
 from xmleval.threads import MOST_THREADS
+from xmleval.thresholds import fit
 from xmleval.view.decision import parse_decision
 
 # what `int` or `float` reads, beside what neither does

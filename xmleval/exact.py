@@ -1,10 +1,9 @@
-"""Conversion of fixed-point and exact sums to floats, and checks of saved arrays."""
+"""Conversion of fixed-point and exact sums to floats."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -13,15 +12,6 @@ from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.records import Floats, Ints
 
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
-
-
-def saved(arrays: dict[str, Any], name: str, *shape: int | None, dtype: type = np.int64) -> Any:
-    """Return a saved array after checking its dtype and shape (None for any length)."""
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype != dtype:
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
-    return array.astype(dtype, order="C")
 
 
 def as_floats(limbs: Ints) -> Floats:

@@ -146,7 +146,8 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
         Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], memory=memory)
         for memory in (100, "1GiB")
     )
-    saved = checkpoint.Checkpoint(tmp_path / "kept", {})
+    settings = {"evaluator": spilling.settings, "number of SCORES": 1}
+    saved = checkpoint.Checkpoint(tmp_path / "kept", settings)
     saved.begin()
     for start in range(0, 400, 25):
         rows = slice(start, start + 25)
@@ -154,7 +155,7 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
             evaluator.update(truth[rows], scores[rows])
         if start in (25, 100, 125, 300):
             saved.save(start + 25, [spilling])
-            n_rows, (resumed,) = checkpoint.Checkpoint(tmp_path / "kept", {}).load()
+            n_rows, (resumed,) = checkpoint.Checkpoint(tmp_path / "kept", settings).load()
             assert n_rows == resumed.n_rows == start + 25
             assert resumed.compute() == whole.compute()
 

@@ -329,7 +329,7 @@ def test_damaged_sparse_features_are_refused() -> None:
         ({"measure": 5}, "measure: 5 is not a name"),
         ({"measure": "f1.micro", "rule": ["top"]}, r"rule: \['top'\] is not one of constant"),
         ({"measure": "f1.micro", "rule": None}, "rule: None is not one of constant"),
-        ({**LABEL, "fbr": "x"}, r"fbr: 'x' is not within 0\.\.1"),
+        ({**LABEL, "fbr": "x"}, r"fbr: 'x' is not a number"),
         ({**LABEL, "fbr": math.nan}, r"fbr: nan is not within 0\.\.1"),
         ({**LABEL, "fbr": 0.1, "fallback": ["never"]}, r"fallback: \['never'\] is"),
         ({**ROW, "features": [["a"]] * 40}, "features: dtype <U1 does not hold"),

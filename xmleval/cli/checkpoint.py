@@ -28,6 +28,7 @@ from xmleval.files.saved import (
     naming_damage,
     replacing,
     save_state,
+    whole,
 )
 from xmleval.records import Chunks
 
@@ -82,26 +83,30 @@ class Checkpoint:
             manifest = held["manifest"]
             if held["sum"] != _sum_of(manifest):
                 raise ValueError("checksum mismatch")
-        differs = first_difference(
-            manifest["settings"], self.settings, "settings", ("in the checkpoint", "now")
-        )
+            rows, states, sums = _checked(manifest)
+            settings = manifest["settings"]
+        differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
         if differs:
             raise ValueError(f"{self.folder}: holds a checkpoint of another run; {differs}")
-        sums = manifest["sums"]
         for name, wanted in sums.items():
             self._check(name, wanted)
         evaluators = []
         with naming_damage(path, CHECKPOINT):
-            for name, runs in manifest["states"]:
+            for name, runs in states:
                 saved = load_state(self.folder / name)
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
                 evaluators.append(Evaluator.from_saved(saved, **more))
+                own = json.loads(json.dumps(evaluators[-1].settings))
+                if (evaluators[-1].n_rows, own) != (rows, self.settings["evaluator"]):
+                    raise ValueError(f"{name} is of another evaluator, or of other rows")
                 arrays = evaluators[-1].as_saved().arrays
                 self._written |= {arrays[key].of: file for key, file in runs.items()}
+            if len(evaluators) != max(1, self.settings["number of SCORES"]):
+                raise ValueError(f"{len(evaluators)} states")
         self._sums = dict(sums)
         self._remove_all_but(self._sums)
-        return int(manifest["rows"]), evaluators
+        return rows, evaluators
 
     def save_sometimes(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
         """Save if the last time is long enough ago."""
@@ -160,8 +165,6 @@ class Checkpoint:
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
-        if not PART.fullmatch(name):
-            raise ValueError(f"{self.folder / MANIFEST}: names {name!r}, which is no file of a checkpoint")
         with open(path, "rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                 raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
@@ -172,6 +175,15 @@ class Checkpoint:
             left = PART.fullmatch(path.name) and path.name not in kept
             if left or UNFINISHED.fullmatch(path.name):
                 path.unlink(missing_ok=True)
+
+
+def _checked(manifest: dict[str, Any]) -> tuple[int, list[tuple[str, dict[str, str]]], dict[str, str]]:
+    """Return the rows, the states with their files of sorted scores, and the sums of all files."""
+    sums, states = manifest["sums"], [(name, runs) for name, runs in manifest["states"]]
+    named = [file for name, runs in states for file in (name, *runs.values())]
+    if not isinstance(sums, dict) or sorted(named) != sorted(sums) or not all(map(PART.fullmatch, named)):
+        raise ValueError("its files are not those that it has sums of")
+    return whole(manifest["rows"], "rows"), states, sums
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:
