@@ -64,7 +64,7 @@ GRAPH = {
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
-    "report": "version records conventions spec results",
+    "report": "version records message numerals conventions spec results",
     "evaluator": "files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -18,6 +17,8 @@ from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.saved import replacing
+from xmleval.message import printable
+from xmleval.report.tables import csv_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,22 +87,19 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 
 def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    yield ",".join(columns) + "\n"
+    yield ",".join(map(csv_text, columns)) + "\n"
     n_rows = min(column.size for column in columns.values())
     for start in range(0, n_rows, ROWS_AT_A_TIME):
         rows = zip(
             *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
         )
-        yield "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+        yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
 
 
-def _cell(value: float | str) -> str:
-    if isinstance(value, str):
-        doubled = value.replace('"', '""')
-        return f'"{doubled}"' if re.search(r'[",\r\n]', value) else value
-    if value != value:
-        return ""
-    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+def _field(value: float | str) -> str:
+    """Return a field of CSV, counts without a point."""
+    whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
+    return csv_text(int(value) if whole else value)
 
 
 def _write(parts: Iterator[str], path: Path) -> None:
@@ -119,8 +117,11 @@ def _write(parts: Iterator[str], path: Path) -> None:
 def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
     width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
-    console = Console(width=width, highlight=False, markup=False)
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     with naming_stdout(), console.capture() as captured:  # capturing still flushes stdout
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
+            if isinstance(part, str):  # a command must stay one line
+                console.print(*map(printable, part.split("\n")), sep="\n", soft_wrap=True)
+            else:
+                console.print(part)
     write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
