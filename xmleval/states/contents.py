@@ -55,14 +55,14 @@ class Contents:
         fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == len(shape)
         if not fits or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             raise ValueError(f"{name} is {array.dtype} of shape {getattr(array, 'shape', array.size)}")
-        expect(least is None or bool(((array >= least) & (array <= most)).all()), f"{name} is out of range")
+        expect(least is None or _within(array, least, most), f"{name} is out of range")
         return array.astype(dtype, order="C")
 
     def take_sums(self, name: str, *shape: int | None, least: int = 0, most: int = MOST_WHOLE) -> Ints:
         """Take fixed-point sums, the limbs last, with whole parts within ``least`` to ``most``."""
         sums: Ints = self.take(name, *shape, LIMBS, least=None)
         whole, fractions = sums[..., 0], sums[..., 1:]
-        fits = not (fractions >> BITS).any() and bool(((whole >= least) & (whole <= most)).all())
+        fits = not (fractions >> BITS).any() and _within(whole, least, most)
         expect(fits, f"{name} has invalid fixed-point sums")
         return sums
 
@@ -101,4 +101,11 @@ def at_least_zero(difference: Ints, sums: bool = False) -> bool:
     if sums:
         carry(difference.reshape(-1, LIMBS))
         difference = difference[..., 0]
-    return not (difference < 0).any()
+    return bool(difference.min(initial=0) >= 0)
+
+
+def _within(array: Any, least: Any, most: Any) -> bool:
+    """Return whether all values are within a range; False for NaN."""
+    if np.ndim(least) or np.ndim(most):
+        return bool(((array >= least) & (array <= most)).all())
+    return not array.size or bool(least <= array.min() and array.max() <= most)

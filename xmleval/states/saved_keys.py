@@ -29,9 +29,10 @@ def checked_keys(
     for part in keys.read():
         fits = not np.isnan(score_of(part)).any()
         if n_labels is not None:
-            labels = part.real if part.dtype.kind == "c" else label_of(part)
-            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < n_labels  # False for NaN
-            fits &= inside and bool((labels == np.floor(labels)).all())
+            wide = part.dtype.kind == "c"
+            labels = part.real if wide else label_of(part)
+            fits &= bool(0 <= labels.min(initial=0) <= labels.max(initial=0) < n_labels)  # False for NaN
+            fits &= not wide or bool((labels == np.floor(labels)).all())
         expect(fits, f"{name} scores are out of range")
         if n_labels is None:
             counts += part.size
