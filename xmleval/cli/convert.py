@@ -46,8 +46,8 @@ def convert(
     writer = _writer(target)
     given = find_input(source, kind, input_format)
     other = None if like is None else find_input(like, "truth", input_format)
-    check_outputs([target], [given, other])
-    check_outputs(writer.beside(target), [given, other])  # a list is a pair of files
+    check_outputs([], [given, other], [target])
+    check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
     reader: RowReader | None = None
     if other is not None or given.named:
         data = _numbered(given, other)

@@ -65,8 +65,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options[name] for name in ("output", "per_label", "state")],
+        [options["output"], options["per_label"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
+        [options["state"]],
     )
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, budget)

@@ -29,12 +29,25 @@ ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
 
 
-def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | None] = ()) -> None:
-    """Refuse output files that cannot be written, or would replace an input, before anything is computed."""
-    given = [path for path in paths if path is not None]
+def check_outputs(
+    paths: Sequence[Path | None],
+    inputs: Iterable[Input | Path | None] = (),
+    files: Sequence[Path | None] = (),
+) -> None:
+    """Refuse outputs that cannot be written, or would replace an input, before anything is computed.
+
+    ``paths`` may be pipes and devices, ``files`` may not.
+    """
+    given = [path for path in (*paths, *files) if path is not None]
     for path in given:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if path.exists() and not path.is_file():
+            if path in files:
+                raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            continue
         folder = path.resolve().parent
         if not folder.is_dir():
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))

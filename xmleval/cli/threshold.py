@@ -78,7 +78,7 @@ def fit(
     by name.
     """
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
-    check_outputs([output], [given[0], *given[1], features, labels])
+    check_outputs([], [given[0], *given[1], features, labels], [output])
     budget = Budget(memory_bytes("memory", MEMORY))
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
@@ -118,7 +118,7 @@ def apply(
     --labels, or else of the labels that the rule was fitted to.
     """
     given = find_input(scores, "scores", input_format)
-    check_outputs([output], [given, saved, features, labels])
+    check_outputs([], [given, saved, features, labels], [output])
     rule = Rule.load(saved)
     rule, pieces = _by_name(rule, saved, given, labels)
     looked_at = None if features is None else _features_by_number(features, scores, given.named)

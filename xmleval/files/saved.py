@@ -52,7 +52,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is not a regular file")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)  # a name has a limit
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
