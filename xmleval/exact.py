@@ -39,7 +39,7 @@ def exact_quotient(total: Ints, divisor: Fraction) -> float:
     try:
         return float(Fraction(whole, 1 << LEAST) / divisor)
     except OverflowError:  # rounded weighted terms can exceed the exact mean
-        return math.copysign(math.inf, whole)
+        return math.inf if whole > 0 else -math.inf
 
 
 def exact_mean(values: Floats) -> float:
