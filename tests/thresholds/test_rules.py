@@ -265,6 +265,8 @@ TOP = {"rule": "top", "measure": None}
         ({"decision": ["pred", None, ""]}, []),
         ({"decision": ["threshold", "nan", ""]}, []),
         ({"decision": ["threshold", "0.5", ""]}, [1.0]),
+        ({"decision": ["threshold", "1_0", ""]}, []),
+        ({"decision": ["threshold", 0.5, ""]}, []),
         ({**TOP, "decision": ["listed", "2.5", ""]}, []),
         ({**TOP, "decision": ["listed", "inf", ""]}, []),
         ({**TOP, "decision": ["listed", "0", ""]}, []),
@@ -301,6 +303,9 @@ def test_files_that_hold_no_rule_are_refused(
     assert Rule.load(path).decision == Decision("threshold", 0.5)
     save_state(path, Saved({**GOOD, **meta}, {"numbers": np.array(numbers, np.float64)}), RULE)
     with pytest.raises(ValueError, match=r"^[^\n]*rule\.npz: not a saved rule, or damaged \([^\n]*\)$"):
+        Rule.load(path)
+    save_state(path, Saved(GOOD, {"numbers": np.empty(0), "more": np.empty(0)}), RULE)
+    with pytest.raises(ValueError, match=r"rule\.npz: not a saved rule, or damaged"):
         Rule.load(path)
 
 

@@ -241,6 +241,8 @@ class Rule:
         """
         meta, arrays = load_state(Path(path), RULE)
         with naming_damage(Path(path), RULE):
+            if [*arrays] != ["numbers"]:
+                raise ValueError(f"arrays {[*arrays]}")
             decision = from_parts(meta["decision"], arrays["numbers"])
             names = meta["label_names"]
             if not (names is None or isinstance(names, list)):
