@@ -23,14 +23,15 @@ GRAPH = {
     "version": "",
     "records": "",
     "message": "",
-    "conventions": "message",
+    "numerals": "",
+    "conventions": "message numerals",
     "cached": "",
     "kernels": "records",
     "discounts": "records kernels",
     "files": "records",
     "exact": "records kernels",
     # arrays, checked
-    "input.errors": "message",
+    "input.errors": "records message",
     "budget": "input.errors",
     "threads": "budget",
     "input.csr": "records kernels input.errors",
@@ -40,20 +41,22 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
-    "input": "records message kernels files threads input.errors input.csr input.scores input.sets",
+    "input": "records message numerals kernels files threads input.errors input.csr input.scores input.sets",
     # measures
-    "view": "records message conventions cached discounts kernels input.errors",
+    "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
     "spellings": "metrics",
-    "spec": "conventions input.errors metrics spellings",
+    "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
     # what is counted
     "pooled": "records message kernels threads",
-    "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
+    "states": "records cached kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
-    "thresholds.rule": "records kernels files input.errors input.csr input.scores view thresholds.linear",
+    "thresholds.rule": (
+        "records numerals kernels files input.errors input.csr input.scores view thresholds.linear"
+    ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
         " input.weights view spec plan states thresholds.rule"
@@ -62,15 +65,15 @@ GRAPH = {
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
-    "report": "version records conventions spec results",
-    "evaluator": "files input.errors spec plan states thresholds.rule engine report",
+    "report": "version records message numerals conventions spec results",
+    "evaluator": "files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
     "demo": "records files propensity report api",
     # what people call
     "cli": (
-        "version records message conventions files input.errors budget threads input.csr input.sets"
+        "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import exact
-from xmleval.exact import as_floats, as_integer
+from xmleval.exact import as_floats, as_integer, exact_quotient
+from xmleval.kernels.exact import N_LIMBS, SIZE
 from xmleval.kernels.fixed import BITS, LIMBS, ONE
 
 limbs = st.tuples(
@@ -33,3 +34,10 @@ def test_every_limb_counts() -> None:
         row = np.zeros(LIMBS, np.int64)
         row[place] = 3
         assert as_floats(row) == 3 * 2.0 ** (-BITS * place)
+
+
+def test_sums_beyond_all_floats_are_infinite() -> None:
+    total = np.zeros(SIZE, np.int64)
+    for sign in (1, -1):
+        total[N_LIMBS - 1] = sign << 40
+        assert exact_quotient(total, Fraction(3)) == sign * math.inf

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from xmleval.message import Keyword, Message
+from xmleval.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {
     "auc_ties": ("half", "full", "none"),
@@ -112,9 +113,11 @@ class Conventions:
 
 
 def _number(value: object) -> float | None:
+    if isinstance(value, str | bytes | bytearray):
+        return decimal_number(value)
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable
@@ -13,15 +13,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from xmleval.engine.blocks import check_rows
-from xmleval.engine.counted import Counted, Counting
+from xmleval.engine.counted import Counted, Counting, with_spans
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings
-from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.engine.settings import INPUTS, KEPT, SCORED, Options, Settings
+from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state, whole
 from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
 from xmleval.report.report import Report
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents
 from xmleval.states.state import States
+from xmleval.threads import Work
 from xmleval.thresholds.rule import as_parts, from_parts
 
 MEMORY = "1GiB"
@@ -251,34 +253,28 @@ class Evaluator:
         meta, arrays = saved.meta, dict(saved.arrays)
         settings = meta["settings"]
         decision: Any = settings["decision"]
-        if meta.get("rule"):
+        if meta["rule"] is not None:
             decision = from_parts(meta["rule"], arrays.pop("decision"))
+        q = arrays.pop("propensity", None)
+        if q is not None and q.dtype != np.float64:
+            raise ValueError(f"propensity is {q.dtype}")
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
-            inverse_propensity=arrays.pop("propensity", None),
+            inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
             **{name: settings[name] for name in KEPT},
             **more,
         )
         by_name = dict(settings["metrics"])
-        asked = [(spec, by_name[spec.name]) for spec, _ in found._counting.settings.asked]
-        found._counting.settings = replace(found._counting.settings, asked=asked, constants=meta["constants"])
-        plan, states, given = None, None, frozenset(meta["given"])
-        if meta["updated"]:
-            plan = found._counting.settings.plan(given)
-            check_rows("n_rows", plan, operator.index(meta["n_rows"]))
-            states = States(plan, found._counting.work)
-            states.from_arrays(arrays)
-        found._counted = Counted(
-            n_rows=operator.index(meta["n_rows"]),
-            plan=plan,
-            given=given,
-            states=states,
-            score_dtype=meta["score_dtype"],
-            spans=tuple((int(start), int(stop)) for start, stop in meta["spans"]),
-        )
+        asked = [(spec, bool(by_name[spec.name])) for spec, _ in found._counting.settings.asked]
+        own = replace(found._counting.settings, asked=asked, constants=known_constants(meta["constants"]))
+        differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
+        if differs:
+            raise ValueError(differs)
+        found._counting.settings = own
+        found._counted = restored(own, found._counting.work, meta, arrays)
         return found
 
     def leave_out(self, names: Collection[str]) -> None:
@@ -310,6 +306,41 @@ class Evaluator:
             if self._counted is before:
                 self._counted = after
                 return after
+
+
+def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
+    """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
+    n_rows, given, score_dtype = (
+        whole(meta["n_rows"], "n_rows"),
+        frozenset(meta["given"]),
+        meta["score_dtype"],
+    )
+    if not given <= {*INPUTS, SCORED} or score_dtype not in (None, "float32", "float64"):
+        raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
+    spans = [(whole(start, "spans"), whole(stop, "spans", start)) for start, stop in meta["spans"]]
+    if sum(stop - start for start, stop in spans) != (n_rows if settings.keep_rows else 0):
+        raise ValueError(f"the kept rows are not the {n_rows} counted ones")
+    contents, plan, states = Contents(arrays, n_rows), None, None
+    if meta["updated"] is True:
+        plan = settings.plan(given)
+        check_rows("n_rows", plan, n_rows)
+        try:
+            states = States(plan, work)
+        except MemoryError:
+            raise ValueError(f"tables of {plan.n_labels} labels do not fit in memory") from None
+        states.from_contents(contents)
+    elif meta["updated"] is not False or n_rows or given:
+        raise ValueError("rows of no input")
+    contents.done()
+    return Counted(n_rows, plan, given, states, (), score_dtype, with_spans((), tuple(spans)))
+
+
+def known_constants(constants: dict[str, float]) -> dict[str, float]:
+    """Return the constants of the propensity model, or refuse others."""
+    fits = all(type(value) is float and math.isfinite(value) for value in constants.values())
+    if list(constants) not in ([], ["a", "b", "n"]) or not fits:
+        raise ValueError(f"constants are {constants}")
+    return constants
 
 
 def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:

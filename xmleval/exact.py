@@ -1,38 +1,17 @@
-"""Conversion of fixed-point and exact sums to floats, and checks of saved arrays."""
+"""Conversion of fixed-point and exact sums to floats."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
 from xmleval.kernels.fixed import BITS, LIMBS
-from xmleval.records import MOST_ROWS, Floats, Ints
+from xmleval.records import Floats, Ints
 
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
-
-
-def saved(
-    arrays: dict[str, Any],
-    name: str,
-    *shape: int | None,
-    dtype: type = np.int64,
-    most: int | None = MOST_ROWS,
-) -> Any:
-    """Return a saved array after checking its dtype and shape (None for any length).
-
-    Integers, counts or limbs of fixed-point sums, must be within 0..most (None: any).
-    """
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype != dtype:
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
-    if dtype is np.int64 and most is not None and array.size and not 0 <= array.min() <= array.max() <= most:
-        raise ValueError(f"{name} has counts outside 0..{most}")
-    return array.astype(dtype, order="C")
 
 
 def as_floats(limbs: Ints) -> Floats:
@@ -60,7 +39,7 @@ def exact_quotient(total: Ints, divisor: Fraction) -> float:
     try:
         return float(Fraction(whole, 1 << LEAST) / divisor)
     except OverflowError:  # rounded weighted terms can exceed the exact mean
-        return math.copysign(math.inf, whole)
+        return math.inf if whole > 0 else -math.inf
 
 
 def exact_mean(values: Floats) -> float:

@@ -1,9 +1,20 @@
-"""Messages that mark the keyword arguments they mention, so that the command line can show its options."""
+"""Text of messages: on one line, with the keywords that it mentions marked, to be shown as options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+
+def printable(text: str) -> str:
+    r"""Return text on one line, with escapes for what could control a terminal or cannot be encoded.
+
+    Examples
+    --------
+    >>> print(printable("two\nlines"), printable("\x1b[31mred"), printable("caf\u00e9"))
+    two\nlines \x1b[31mred café
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Keyword(NamedTuple):

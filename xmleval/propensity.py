@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.input.csr import Source, as_array
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Truth
 
@@ -101,8 +101,8 @@ def inverse_propensity(
     """
     if dataset not in PUBLISHED:
         raise InputError("dataset", f"{dataset!r} is not one of {', '.join(PUBLISHED)}")
-    a = PUBLISHED[dataset][0] if a is None else float(a)
-    b = PUBLISHED[dataset][1] if b is None else float(b)
+    a = PUBLISHED[dataset][0] if a is None else real_number("a", a)
+    b = PUBLISHED[dataset][1] if b is None else real_number("b", b)
     if (y_train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
     if y_train is not None:

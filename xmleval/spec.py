@@ -11,6 +11,7 @@ from typing import Any
 from xmleval.conventions import Conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
+from xmleval.numerals import decimal_number, whole_number
 from xmleval.spellings import canonical, nearest
 
 GRAMMAR = re.compile(
@@ -18,6 +19,7 @@ GRAMMAR = re.compile(
 )
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
+MOST_DIGITS = 400
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,12 @@ def parse_spec(text: str) -> Spec:
         If the name is unknown, or its average, parameter or cutoff is missing or invalid.
     """
     found = GRAMMAR.fullmatch(canonical(text))
-    if found is None:
+    if found is None or len(found["k"] or "") > MOST_DIGITS:
         hint = "; give several names as a list" if "," in text else ""
         raise ValueError(f"{text!r} is not a measure name: name[.average][(param=value)][@k]{hint}")
     name, average = found["name"], found["average"]
     whole = found["k"] == "all"
-    k = int(found["k"]) if found["k"] and not whole else None
+    k = None if whole else whole_number(found["k"])
     rows = [metric for metric in TABLE if metric.name == name]
     averages = list(dict.fromkeys(f"{name}.{a}" for metric in rows for a in metric.averages))
     averages += [alias for alias in ALIASES if alias.startswith(f"{name}.")]
@@ -140,12 +142,12 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name} is given twice")
         if name not in metric.params:
             raise ValueError(f"{text!r}: {metric.name} has no parameter {name!r}")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise ValueError(f"{text!r}: {name}={value!r} is not a number") from None
-        if not 0 <= found[name] < 1e150:
+        number = decimal_number(value)
+        if number is None:
+            raise ValueError(f"{text!r}: {name}={value!r} is not a number")
+        if not 0 <= number < 1e150:
             raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
+        found[name] = number
         allowed = metric.params[name].allowed
         if allowed and found[name] not in allowed:
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")

@@ -8,6 +8,7 @@ import re
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 
 WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn
+BLANKS = re.compile(r"(?<![0-9.]) +| +(?![0-9.])")  # but not those that cut a number in two
 NAMES = {metric.name for metric in TABLE}
 AT_K = {metric.name for metric in TABLE if metric.cutoff in ("required", "optional")}
 JOINED = {  # f1_macro, macro_f1
@@ -25,7 +26,7 @@ def canonical(text: str) -> str:
     Known are the names in `ALIASES`, an average before or after the name (``macro_f1``, ``f1-macro``), a
     cutoff without ``@`` (``p5``), and ``p@k`` for a measure at each cutoff.
     """
-    text = text.strip().lower().replace(" ", "")
+    text = BLANKS.sub("", text.strip().lower())
     if text.endswith("@k"):
         return _aliased(text[:-1]).removesuffix("@")
     head, *tail = re.split(r"(?=[(@])", text, maxsplit=1)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from xmleval.budget import Budget
 
 T = TypeVar("T")
+MOST_THREADS = 1024  # more would only wait for one another
 
 
 class Work(NamedTuple):

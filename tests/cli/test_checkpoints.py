@@ -241,7 +241,8 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
         Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], memory=memory)
         for memory in (100, "1GiB")
     )
-    saved = checkpoint.Checkpoint(tmp_path / "kept", {})
+    settings = {"evaluator": spilling.settings, "number of SCORES": 1}
+    saved = checkpoint.Checkpoint(tmp_path / "kept", settings)
     for start in range(0, 400, 25):
         rows = slice(start, start + 25)
         for evaluator in (spilling, whole):
@@ -249,7 +250,7 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
         if start in (25, 100, 125, 300):
             saved.save(start + 25, [spilling])
             shutil.copytree(tmp_path / "kept", tmp_path / str(start))
-            again = checkpoint.Checkpoint(tmp_path / str(start), {})
+            again = checkpoint.Checkpoint(tmp_path / str(start), settings)
             manifest = again.read()
             assert manifest is not None
             n_rows, (resumed,) = again.load(manifest)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.made_files import make_scores, make_truth, mulan, npy, npz, qrels, trec_run
+from xmleval import Evaluator
+from xmleval.input.reader import RowReader
 
 
 @pytest.fixture
@@ -90,6 +92,55 @@ def test_old_scores_do_not_join_a_list_without(folder: Path, refused: Any) -> No
     said = refused("convert bare_indices.npy other_indices.npy --kind scores")
     assert said == "other_scores.npy: would be taken for scores of the list, which has none"
     assert Path("other_indices.npy").read_bytes() == before
+
+
+OUTPUTS = """
+evaluate Y.npz m --output {}
+evaluate Y.npz m --metrics f1.macro@1 --decision top1 --per-label {}
+evaluate Y.npz m --save {}
+convert m {}.npz --kind scores
+stats Y.npz --output {}
+bench Y.npz m --output {}
+threshold fit Y.npz m --measure f1.micro --output {}
+threshold apply m --rule rule.npz --output {}
+merge s0.npz --output {}
+merge s0.npz --save {}
+"""
+every_output = pytest.mark.parametrize("line", OUTPUTS.strip().splitlines())
+
+
+def counting(*given: Any, **more: Any) -> None:
+    raise AssertionError("rows were read")
+
+
+@every_output
+def test_outputs_without_a_folder_are_refused_first(
+    folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(RowReader, "take", counting)
+    monkeypatch.setattr(Evaluator, "load", counting)
+    assert refused(line.format("none/out")).endswith(": its folder does not exist")
+    Path("name").touch()
+    assert refused(line.format("name/out")).endswith(": its folder does not exist")
+
+
+@every_output
+def test_files_that_cannot_be_pipes_are_refused_first(
+    folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    if "--save" in line or "threshold" in line or "convert" in line:
+        os.mkfifo("pipe")
+        os.symlink("pipe", "pipe.npz")
+        monkeypatch.setattr(RowReader, "take", counting)
+        monkeypatch.setattr(Evaluator, "load", counting)
+        assert refused(line.format("pipe")).endswith(": exists and is not a regular file")
+
+
+@every_output
+def test_the_longest_names_can_be_written(folder: Path, run: Any, line: str) -> None:
+    name = "é" * 124  # 248 of 255 bytes
+    run(line.format(name))
+    assert [path.stem for path in folder.iterdir() if path.name[:2] in ("éé", ".é")] == [name]
 
 
 def test_outputs_have_different_names(folder: Path, refused: Any) -> None:

@@ -41,8 +41,8 @@ from xmleval.states.state import States
 class Alarm:
     """A handler that raises what handlers of a signal raise, but only while some method runs.
 
-    It does not in callbacks of weak references, where Python drops what is raised, nor where coverage
-    traces, which would keep its lock for ever.
+    It does not in callbacks of weak references and of the collector of garbage (Hypothesis has one), where
+    Python drops what is raised, nor where coverage traces, which would keep its lock for ever.
     """
 
     def __init__(self, number: int, method: Callable[..., Any]) -> None:
@@ -53,7 +53,7 @@ class Alarm:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None and frame.f_code is not self.code:
             path = Path(frame.f_code.co_filename)
-            if path.name in ("weakref.py", "_weakrefset.py") or path.parent.name == "coverage":
+            if path.name in ("weakref.py", "_weakrefset.py") or {"coverage", "hypothesis"} & {*path.parts}:
                 return
             frame = frame.f_back
         if frame is not None:

@@ -18,6 +18,7 @@ from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
 from xmleval.records import Block, Chunks, Floats, Ranking, Truth
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
 from xmleval.threads import Work
@@ -133,7 +134,7 @@ def merged(*states: Any) -> Any:
     return found
 
 
-def restored(state: Any, name: str) -> Any:
+def restored(state: Any, name: str, n_rows: int) -> Any:
     """Return the state that one of this name is after a way through a file."""
     found = type(state)(state.plan, state.specs, state.work)
     with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +142,7 @@ def restored(state: Any, name: str) -> Any:
         with path.open("wb") as file:
             write_archive(file, {f"{name}/{key}": array for key, array in state.arrays().items()})
         arrays = read_archive(path, in_pieces=LARGE)
-        found.from_arrays({key.removeprefix(f"{name}/"): array for key, array in arrays.items()})
+        found.from_contents(Contents(arrays, n_rows).part(f"{name}/"))
     return found
 
 

@@ -33,6 +33,7 @@ from xmleval.kernels.labels import FULL, N_TALLIES, SMALL
 from xmleval.records import Counts, Ints
 from xmleval.states import label_sets as label_sets_module
 from xmleval.states import label_table as label_table_module
+from xmleval.states.contents import Contents
 from xmleval.states.label_sets import LabelSets
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import States
@@ -228,7 +229,7 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
         counts = many.counts(work)
         assert all_tables(many, work) == Counter(zip(*(cell.tolist() for cell in counts), strict=True))
         again = LabelTable(TOP, N_LABELS, False)
-        again.from_arrays(many.arrays())
+        again.from_contents(Contents(many.arrays(), 12 * (2**doublings + 3)))
         again.merge(few)
     assert many.totals.tolist() == want.tolist()
     tp, n_pred, n_true = want
@@ -256,7 +257,7 @@ def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
     want = [[total * (2**doublings + 1) for total in kind] for kind in fractions(few)]
     assert fractions(many) == want
     again = LabelTable(TOP, N_LABELS, True)
-    again.from_arrays(many.arrays())
+    again.from_contents(Contents(many.arrays(), 12 * (2**doublings + 1)))
     for found in (many, again):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(label_table_module, "FEW_LABELS", 5)
@@ -278,7 +279,7 @@ def test_sums_that_no_state_has_are_refused(limb: int, value: int) -> None:
     arrays = LabelTable(TOP, 2, True).arrays()
     arrays["totals"][2, 1, limb] = value
     with pytest.raises(ValueError, match=r"^totals has (invalid fixed-point sums|counts outside)"):
-        LabelTable(TOP, 2, True).from_arrays(arrays)
+        LabelTable(TOP, 2, True).from_contents(Contents(arrays, 0))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -287,7 +288,7 @@ def test_totals_that_another_writer_saved_go_on(weighted: bool) -> None:
     want, found = (LabelTable(TOP, N_LABELS, weighted) for _ in range(2))
     counted(want, rows, 10)
     arrays: dict[str, Any] = {name: np.asfortranarray(array) for name, array in want.arrays().items()}
-    found.from_arrays(arrays)
+    found.from_contents(Contents(arrays, 10))
     assert counted(found, rows, 20).totals.tolist() == counted(want, rows, 20).totals.tolist()
 
 

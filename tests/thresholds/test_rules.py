@@ -265,6 +265,8 @@ TOP = {"rule": "top", "measure": None}
         ({"decision": ["pred", None, ""]}, []),
         ({"decision": ["threshold", "nan", ""]}, []),
         ({"decision": ["threshold", "0.5", ""]}, [1.0]),
+        ({"decision": ["threshold", "1_0", ""]}, []),
+        ({"decision": ["threshold", 0.5, ""]}, []),
         ({**TOP, "decision": ["listed", "2.5", ""]}, []),
         ({**TOP, "decision": ["listed", "inf", ""]}, []),
         ({**TOP, "decision": ["listed", "0", ""]}, []),
@@ -302,6 +304,9 @@ def test_files_that_hold_no_rule_are_refused(
     save_state(path, Saved({**GOOD, **meta}, {"numbers": np.array(numbers, np.float64)}), RULE)
     with pytest.raises(ValueError, match=r"^[^\n]*rule\.npz: not a saved rule, or damaged \([^\n]*\)$"):
         Rule.load(path)
+    save_state(path, Saved(GOOD, {"numbers": np.empty(0), "more": np.empty(0)}), RULE)
+    with pytest.raises(ValueError, match=r"rule\.npz: not a saved rule, or damaged"):
+        Rule.load(path)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array])
@@ -329,7 +334,7 @@ def test_damaged_sparse_features_are_refused() -> None:
         ({"measure": 5}, "measure: 5 is not a name"),
         ({"measure": "f1.micro", "rule": ["top"]}, r"rule: \['top'\] is not one of constant"),
         ({"measure": "f1.micro", "rule": None}, "rule: None is not one of constant"),
-        ({**LABEL, "fbr": "x"}, r"fbr: 'x' is not within 0\.\.1"),
+        ({**LABEL, "fbr": "x"}, r"fbr: 'x' is not a number"),
         ({**LABEL, "fbr": math.nan}, r"fbr: nan is not within 0\.\.1"),
         ({**LABEL, "fbr": 0.1, "fallback": ["never"]}, r"fallback: \['never'\] is"),
         ({**ROW, "features": [["a"]] * 40}, "features: dtype <U1 does not hold"),

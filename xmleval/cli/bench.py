@@ -21,7 +21,7 @@ from xmleval.cli.evaluate import split_names
 from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
-from xmleval.cli.options import FILE, OUTPUT, format_option
+from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.evaluator import Evaluator
 from xmleval.input.sets import set_rows
@@ -67,21 +67,17 @@ class Timing(NamedTuple):
     metavar="NAMES",
     help="Measures and groups, as for `xmleval evaluate`.",
 )
-@click.option(
-    "--rows", type=click.IntRange(min=1), default=100_000, show_default=True, help="Rows, without files."
-)
+@click.option("--rows", type=COUNT, default=100_000, show_default=True, help="Rows, without files.")
 @click.option(
     "--labels",
-    type=click.IntRange(min=2 * N_RELEVANT),
+    type=Whole(min=2 * N_RELEVANT),
     default=10_000,
     show_default=True,
     help="Labels, without files.",
 )
-@click.option(
-    "--k", type=click.IntRange(min=1), default=5, show_default=True, help="Scores a row, without files."
-)
+@click.option("--k", type=COUNT, default=5, show_default=True, help="Scores a row, without files.")
 @INPUT_FORMAT
-@click.option("--threads", type=click.IntRange(min=1), help="Most threads to use.")
+@click.option("--threads", type=COUNT, help="Most threads to use.")
 @format_option()
 @OUTPUT
 def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
@@ -109,7 +105,7 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
     else:
         given = read_files(*inputs)
         read = time.perf_counter() - start
-    names = {"y_true": truth or "TRUTH", "y_score": scores or "SCORES"}
+    names = {"y_true": truth or "TRUTH", "y_score": scores or "SCORES", "threads": "--threads"}
     with naming_files(names):
         timing = run(given, options["metrics"], options["threads"])
     found = summary(given, timing, read) | {"metrics": options["metrics"]}

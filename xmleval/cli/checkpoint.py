@@ -30,6 +30,7 @@ from xmleval.files.saved import (
     load_state,
     naming_damage,
     save_state,
+    whole,
 )
 from xmleval.records import Chunks
 
@@ -88,26 +89,31 @@ class Checkpoint:
         A checkpoint that is damaged, or of a run with other settings, is refused.
         """
         path = self.folder / MANIFEST
-        differs = first_difference(
-            manifest["settings"], self.settings, "settings", ("in the checkpoint", "now")
-        )
+        with naming_damage(path, CHECKPOINT):
+            rows, states, sums = _checked(manifest)
+            settings = manifest["settings"]
+        differs = first_difference(settings, self.settings, "settings", ("in the checkpoint", "now"))
         if differs:
             raise ValueError(f"{self.folder}: holds a checkpoint of another run; {differs}")
-        sums = manifest["sums"]
         for name, wanted in sums.items():
             self._check(name, wanted)
         evaluators = []
         with naming_damage(path, CHECKPOINT):
-            for name, runs in manifest["states"]:
+            for name, runs in states:
                 saved = load_state(self.folder / name)
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
                 evaluators.append(Evaluator.from_saved(saved, **more))
+                own = json.loads(json.dumps(evaluators[-1].settings))
+                if (evaluators[-1].n_rows, own) != (rows, self.settings["evaluator"]):
+                    raise ValueError(f"{name} is of another evaluator, or of other rows")
                 arrays = evaluators[-1].as_saved().arrays
                 self._written |= {arrays[key].of: file for key, file in runs.items()}
+            if len(evaluators) != max(1, self.settings["number of SCORES"]):
+                raise ValueError(f"{len(evaluators)} states")
         self._sums = dict(sums)
         self._remove_all_but(self._sums)
-        return int(manifest["rows"]), evaluators
+        return rows, evaluators
 
     def save_sometimes(self, rows: int, evaluators: Sequence[Evaluator]) -> None:
         """Save if the last time is long enough ago."""
@@ -175,8 +181,6 @@ class Checkpoint:
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
-        if not PART.fullmatch(name):
-            raise ValueError(f"{self.folder / MANIFEST}: names {name!r}, which is no file of a checkpoint")
         with open(path, "rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                 raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
@@ -191,6 +195,15 @@ class Checkpoint:
         """Remove files of checkpoints, but not those of the one that counts."""
         for name in {*self._own_files(), *self._sums}.difference(kept):
             (self.folder / name).unlink(missing_ok=True)
+
+
+def _checked(manifest: dict[str, Any]) -> tuple[int, list[tuple[str, dict[str, str]]], dict[str, str]]:
+    """Return the rows, the states with their files of sorted scores, and the sums of all files."""
+    sums, states = manifest["sums"], [(name, runs) for name, runs in manifest["states"]]
+    named = [file for name, runs in states for file in (name, *runs.values())]
+    if not isinstance(sums, dict) or sorted(named) != sorted(sums) or not all(map(PART.fullmatch, named)):
+        raise ValueError("its files are not those that it has sums of")
+    return whole(manifest["rows"], "rows"), states, sums
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named_inputs import read_named, read_numbered_truth
-from xmleval.cli.options import FILE, file_option
+from xmleval.cli.options import COUNT, FILE, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
@@ -28,7 +28,7 @@ from xmleval.input.stack import all_cells, stack, stack_filled
 @click.option(
     "--kind", type=click.Choice(["truth", "scores"]), help="What IN holds, where its format may hold either."
 )
-@click.option("--n-labels", type=click.IntRange(min=1), help="Number of labels, where IN does not tell it.")
+@click.option("--n-labels", type=COUNT, help="Number of labels, where IN does not tell it.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
 @INPUT_FORMAT
 def convert(
@@ -46,8 +46,8 @@ def convert(
     writer = _writer(target)
     given = find_input(source, kind, input_format)
     other = None if like is None else find_input(like, "truth", input_format)
-    check_outputs([target], [given, other])
-    check_outputs(writer.beside(target), [given, other])  # a list is a pair of files
+    check_outputs([], [given, other], [target])
+    check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
     reader: RowReader | None = None
     if other is not None or given.named:
         data = _numbered(given, other)

@@ -10,12 +10,22 @@ import click
 
 from xmleval.cli.evaluation import WRITERS, count, prepare, write_labels, written
 from xmleval.cli.files import FORMAT_HELP
-from xmleval.cli.options import FILE, LABEL_NAMES, OUTPUT, PER_LABEL, file_option, format_option
+from xmleval.cli.options import (
+    COUNT,
+    FILE,
+    LABEL_NAMES,
+    NUMBER,
+    OUTPUT,
+    PER_LABEL,
+    file_option,
+    format_option,
+)
 from xmleval.cli.output import write_result
 from xmleval.conventions import PRESETS
 from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
+from xmleval.numerals import whole_number
 from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K
 
@@ -38,11 +48,12 @@ def split_names(context: click.Context, parameter: click.Parameter, text: str) -
 
 def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
     """Cut a list of cutoffs at its commas."""
-    if not re.fullmatch(r"\s*0*[1-9]\d*\s*(,\s*0*[1-9]\d*\s*)*", text, re.ASCII):
+    cutoffs = [whole_number(k.strip(" ")) or 0 for k in text.split(",")]
+    if min(cutoffs) < 1:
         raise click.BadParameter(
             f"{text!r} is not a list of positive integers, as in 1,3,5.", context, parameter
         )
-    return [int(k) for k in text.split(",")]
+    return cutoffs
 
 
 @click.command()
@@ -71,8 +82,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
 @file_option("--inverse-propensity", help="Inverse propensities: an .npy vector, or one number a line.")
-@click.option("--a", "a", type=float, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
-@click.option("--b", "b", type=float, help="Constant B of the propensity model.")
+@click.option("--a", "a", type=NUMBER, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
+@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model.")
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
@@ -124,7 +135,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @file_option("--save", "state", help="File for the state, for `xmleval merge`.")
 @click.option(
-    "--threads", type=click.IntRange(min=1), help="Most threads to use; no value depends on it."
+    "--threads", type=COUNT, help="Most threads to use; no value depends on it."
 )  # fmt: skip
 def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     """Compute measures of the predictions in SCORES against the relevant labels in TRUTH.

@@ -18,7 +18,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input
-from xmleval.cli.messages import naming_files, spelled
+from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.engine.settings import Options
@@ -65,8 +65,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options[name] for name in ("output", "per_label", "state")],
+        [options["output"], options["per_label"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
+        [options["state"]],
     )
     rows = open_rows(*given, pred, options)
     n_labels = width_of(rows, budget)
@@ -78,7 +79,13 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["keep_labels"] = options["per_label"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
-        with naming_files({"inverse_propensity": options["inverse_propensity"], "bounds": "--bounds"}):
+        with naming_files(
+            {
+                "inverse_propensity": options["inverse_propensity"],
+                "bounds": "--bounds",
+                "threads": "--threads",
+            }
+        ):
             evaluator = Evaluator(
                 options["metrics"],
                 n_labels=n_labels,
@@ -147,7 +154,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             _say_unmatched(given.name, named)
         if len(read) > 1 and any(named.n_new_labels for named in read):
             told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
-            click.echo(f"xmleval: {truth.name}: {told}", err=True)
+            tell(truth.name, told)
         rows = Inputs(
             (truth.name, whole(found.matrix)),
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
@@ -173,7 +180,7 @@ def _say_unmatched(name: str, named: Any) -> None:
     ]
     for n, what in told:
         if n:
-            click.echo(f"xmleval: {name}: {n} {what}", err=True)
+            tell(name, f"{n} {what}")
 
 
 def _propensity(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from xmleval.cli.counting import Inputs
+from xmleval.cli.messages import tell
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
 from xmleval.input.exclusion import read_pairs, without_pairs
@@ -39,7 +38,7 @@ def without(rows: Inputs, options: dict[str, Any]) -> Inputs:
             f"{names}: all count all labels of a row; --exclude is for measures at k and of sets"
         )
     if left_out:
-        click.echo(f"xmleval: not computed with --exclude: {', '.join(left_out)}", err=True)
+        tell("not computed with --exclude", ", ".join(left_out))
     pairs = read_pairs(options["exclude"])
 
     def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:

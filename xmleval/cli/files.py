@@ -20,6 +20,7 @@ from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
+from xmleval.numerals import whole_number
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 INPUT_FORMAT = click.option(
@@ -128,8 +129,8 @@ def _only_kind(shard: Shard) -> str:
 
 def in_order(path: Path) -> list[tuple[bool, int, str]]:
     """Sort by the numbers in a name: part_10 comes after part_9."""
-    parts = re.split(r"(\d+)", str(path))
-    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+    parts = [(whole_number(part), part) for part in re.split("([0-9]+)", str(path))]
+    return [(number is not None, number or 0, part) for number, part in parts]
 
 
 def _has_labels_beside(file: Path, found: list[Path]) -> bool:

@@ -32,7 +32,7 @@ def merge(
 
     The result is that of evaluating all rows at once, to the last bit.
     """
-    check_outputs([output, state, per_label], states)
+    check_outputs([output, per_label], states, [state])
     with naming_files({"memory": "--memory"}):
         whole = Evaluator.load(states[0], memory=memory)
     if per_label is not None and not whole.settings["keep_labels"]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from xmleval.input.errors import InputError
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, printable
 
 # What keywords of the Python interface are called here.
 OPTIONS = {
@@ -40,8 +40,16 @@ def one_line(error: BaseException) -> str:
         text = f"not enough memory: {error}"
     else:
         text = spelled(error.args[0]) if len(error.args) == 1 else str(error)
-    text = re.sub(r"\s*[\t\r\n]+\s*", " ", text)
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return _line(text)
+
+
+def tell(name: object, told: str) -> None:
+    """Print a line on stderr about an input, or about what else has a name."""
+    click.echo(f"xmleval: {_line(f'{name}: {told}')}", err=True)
+
+
+def _line(text: str) -> str:
+    text = printable(re.sub(r"\s*[\t\r\n]+\s*", " ", text))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 100]} ... {text[-95:]}"
 
 

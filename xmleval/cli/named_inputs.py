@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import numpy as np
 
 from xmleval.cli.files import Input
+from xmleval.cli.messages import tell
 from xmleval.input.lines import shown
 from xmleval.input.names import Named, NameIndex
 from xmleval.records import Ints
@@ -52,7 +52,7 @@ def read_numbered_truth(given: Input) -> Named:
     """Read relevant labels with names as a numbered matrix, and tell how rows and labels are numbered."""
     found = _truth_alone(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
-    click.echo(f"xmleval: {given.name}: {told}", err=True)
+    tell(given.name, told)
     return found
 
 
@@ -68,7 +68,7 @@ def count_named_training(train: Input, label_names: Sequence[str]) -> tuple[Ints
             counts[place] = count
     if n_other := places.count(None):
         told = f"{n_other} labels are in no other input and do not count"
-        click.echo(f"xmleval: {train.name}: {told}", err=True)
+        tell(train.name, told)
     return counts, len(found.row_names)
 
 
@@ -86,7 +86,7 @@ def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
         n_unknown = len(set(label_names).difference(rule.label_names))
         if n_unknown:
             told = f"{n_unknown} labels were not there in fitting and are never predicted"
-            click.echo(f"xmleval: {path}: {told}", err=True)
+            tell(path, told)
     return found
 
 

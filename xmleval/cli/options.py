@@ -8,7 +8,32 @@ from typing import Any
 
 import click
 
+from xmleval.numerals import decimal_number, whole_number
+
 FILE = click.Path(path_type=Path)
+
+
+class Whole(click.IntRange):
+    """A whole number in plain digits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a number, or refuse what is none."""
+        if isinstance(value, str) and whole_number(value) is None:
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number in plain decimal notation."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a number, or refuse what is none."""
+        if isinstance(value, str) and decimal_number(value) is None:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)
 Decorator = Callable[[Any], Any]
 
 

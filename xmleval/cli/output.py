@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -18,6 +17,8 @@ from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.output import naming_output, replacing
+from xmleval.message import printable
+from xmleval.report.tables import csv_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +29,25 @@ ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
 
 
-def check_outputs(paths: Sequence[Path | None], inputs: Iterable[Input | Path | None] = ()) -> None:
-    """Refuse output files that cannot be written, or would replace an input, before anything is computed."""
-    given = [path for path in paths if path is not None]
+def check_outputs(
+    paths: Sequence[Path | None],
+    inputs: Iterable[Input | Path | None] = (),
+    files: Sequence[Path | None] = (),
+) -> None:
+    """Refuse outputs that cannot be written, or would replace an input, before anything is computed.
+
+    ``paths`` may be pipes and devices, ``files`` may not.
+    """
+    given = [path for path in (*paths, *files) if path is not None]
     for path in given:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if path.exists() and not path.is_file():
+            if path in files:
+                raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            continue
         folder = path.resolve().parent
         if not folder.is_dir():
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
@@ -77,22 +91,19 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 
 def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    yield ",".join(columns) + "\n"
+    yield ",".join(map(csv_text, columns)) + "\n"
     n_rows = min(column.size for column in columns.values())
     for start in range(0, n_rows, ROWS_AT_A_TIME):
         rows = zip(
             *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
         )
-        yield "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+        yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
 
 
-def _cell(value: float | str) -> str:
-    if isinstance(value, str):
-        doubled = value.replace('"', '""')
-        return f'"{doubled}"' if re.search(r'[",\r\n]', value) else value
-    if value != value:
-        return ""
-    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+def _field(value: float | str) -> str:
+    """Return a field of CSV, counts without a point."""
+    whole = not isinstance(value, str) and math.isfinite(value) and value == int(value)
+    return csv_text(int(value) if whole else value)
 
 
 def _write(parts: Iterator[str], path: Path) -> None:
@@ -108,8 +119,11 @@ def _write(parts: Iterator[str], path: Path) -> None:
 def show(*parts: RenderableType) -> None:
     """Print text as it stands, and tables in the width of the terminal."""
     width = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
-    console = Console(width=width, highlight=False, markup=False)
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     with naming_stdout(), console.capture() as captured:  # capturing still flushes stdout
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))  # a command must stay one line
+            if isinstance(part, str):  # a command must stay one line
+                console.print(*map(printable, part.split("\n")), sep="\n", soft_wrap=True)
+            else:
+                console.print(part)
     write_stdout("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))

@@ -16,7 +16,7 @@ from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rule_for
-from xmleval.cli.options import FILE, LABEL_NAMES, file_option
+from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import MEMORY
 from xmleval.files.output import replacing
@@ -52,9 +52,9 @@ def threshold() -> None:
     "of every row; one for each row, linear in its best scores or in features; the best k of every row.",
 )
 @click.option(
-    "--k", "k", type=int, help="For top, how many labels; for row, how many scores it is linear in."
+    "--k", "k", type=WHOLE, help="For top, how many labels; for row, how many scores it is linear in."
 )
-@click.option("--fbr", type=float, help="For label: labels whose best F1 is below it take the fallback.")
+@click.option("--fbr", type=NUMBER, help="For label: labels whose best F1 is below it take the fallback.")
 @click.option(
     "--fallback", type=click.Choice(FALLBACKS), help="Predict them never, or above their highest score."
 )
@@ -79,7 +79,7 @@ def fit(
     by name.
     """
     given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
-    check_outputs([output], [given[0], *given[1], features, labels])
+    check_outputs([], [given[0], *given[1], features, labels], [output])
     budget = Budget(memory_bytes("memory", MEMORY))
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
@@ -119,7 +119,7 @@ def apply(
     --labels, or else of the labels that the rule was fitted to.
     """
     given = find_input(scores, "scores", input_format)
-    check_outputs([output], [given, saved, features, labels])
+    check_outputs([], [given, saved, features, labels], [output])
     rule = Rule.load(saved)
     rule, pieces = _by_name(rule, saved, given, labels)
     looked_at = None if features is None else _features_by_number(features, scores, given.named)

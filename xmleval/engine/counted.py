@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
@@ -87,7 +88,7 @@ class Counting:
             start = positive_integer("first_row", first_row, least=0)
         spans = counted.spans
         if self.settings.keep_rows:
-            spans = _with_spans(spans, ((start, start + truth.n_rows),))
+            spans = with_spans(spans, ((start, start + truth.n_rows),))
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
@@ -134,7 +135,7 @@ class Counting:
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
-        spans = _with_spans(counted.spans, other.spans)
+        spans = with_spans(counted.spans, other.spans)
         mine = self.settled(counted).states if counted.n_rows else None
         return Counted(
             n_rows=counted.n_rows + other.n_rows,
@@ -146,12 +147,14 @@ class Counting:
         )
 
 
-def _with_spans(spans: Spans, more: Spans) -> Spans:
-    """Add spans of kept rows, or refuse those that overlap earlier ones."""
-    for start, stop in more:
-        for lo, hi in spans if start < stop else ():
-            if start < hi and lo < stop:
-                rows = f"rows {max(lo, start)}..{min(hi, stop) - 1}"
-                text = f"{rows} are kept already; give each shard the index of its first row"
-                raise InputError("first_row", text)
-    return spans + more
+def with_spans(spans: Spans, more: Spans) -> Spans:
+    """Add spans of kept rows, or refuse those that overlap; adjacent ones become one."""
+    found = sorted(span for span in spans + more if span[0] < span[1])
+    joined = found[:1]
+    for (_, end), (start, stop) in pairwise(found):
+        if start < end:
+            rows = f"rows {start}..{min(end, stop) - 1}"
+            text = f"{rows} are kept already; give each shard the index of its first row"
+            raise InputError("first_row", text)
+        joined[-1:] = [(joined[-1][0], stop)] if start == end else [joined[-1], (start, stop)]
+    return tuple(joined)

@@ -14,7 +14,7 @@ from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
 from xmleval.records import Block
 from xmleval.states.state import States
-from xmleval.threads import Work, available_processors, in_turns
+from xmleval.threads import MOST_THREADS, Work, available_processors, in_turns
 
 WORKERS_BYTES = 1 << 30
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
@@ -22,7 +22,8 @@ KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 def make_work(memory: Any, threads: Any, last: bool = False) -> Work:
     """Check ``memory`` and ``threads``."""
-    n_threads = available_processors() if threads is None else positive_integer("threads", threads)
+    known = min(available_processors(), MOST_THREADS)
+    n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
     return Work(memory_bytes("memory", memory), n_threads, last)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from xmleval.conventions import Conventions, resolve_conventions
-from xmleval.input.csr import check_shape
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
@@ -20,6 +20,7 @@ from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
+INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
 FLAGS = ("keep_rows", "keep_labels", "bounds")
 KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
@@ -56,8 +57,8 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
 
 def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None) -> frozenset[str]:
     """Return the names of the given inputs, with `SCORED` if the ranking has scores."""
-    kinds = {"y_score": y_score, "y_pred": y_pred, "sample_weight": sample_weight}
-    given = frozenset(name for name, value in kinds.items() if value is not None)
+    kinds = zip(INPUTS, (y_score, y_pred, sample_weight), strict=True)
+    given = frozenset(name for name, value in kinds if value is not None)
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
@@ -100,8 +101,7 @@ class Settings:
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
-        n_labels = positive_integer("n_labels", n_labels)
-        check_shape("n_labels", (0, n_labels), n_labels)
+        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
         inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")

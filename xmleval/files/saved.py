@@ -14,6 +14,7 @@ import numpy as np
 
 from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.output import replacing
+from xmleval.records import MOST
 
 LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
 DAMAGE = (
@@ -79,6 +80,13 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
         raise ValueError(f"{path}: not a {form.name}, or damaged ({error})") from None
 
 
+def whole(value: Any, name: str, least: int = 0) -> int:
+    """Return a whole number of a file that can be a count, or refuse it."""
+    if type(value) is not int or not least <= value <= MOST:
+        raise ValueError(f"{name} is {str(value)[:40]}")
+    return value
+
+
 def first_difference(
     mine: Any, theirs: Any, name: str = "", where: tuple[str, str] = ("here", "there")
 ) -> str | None:
@@ -91,6 +99,8 @@ def first_difference(
     if isinstance(mine, list) and isinstance(theirs, list):
         pairs = list(itertools.zip_longest(mine, theirs))
         mine, theirs = next((a, b) for a, b in pairs if a != b)
-        if isinstance(mine, list) and isinstance(theirs, list):  # [measure, whether requested by name]
+        if (
+            isinstance(mine, list) and isinstance(theirs, list) and mine and theirs
+        ):  # [measure, whether requested by name]
             mine, theirs = (mine[0], theirs[0]) if mine[0] != theirs[0] else (mine, theirs)
     return f"{name} differs: {mine} {where[0]}, {theirs} {where[1]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xmleval.message import Message
+from xmleval.records import MOST
 
 
 class InputError(ValueError):
@@ -36,8 +37,20 @@ class InputError(ValueError):
         return f"{self.argument}: {self.message}"
 
 
-def positive_integer(argument: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of 1 (or ``least``) or more, or refuse it."""
+def positive_integer(argument: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise InputError(argument, f"{value!r} is not a {'positive' if least else 'non-negative'} integer")
+    if value > most:
+        raise InputError(argument, f"{value} is more than {most}, the most there can be")
     return int(value)
+
+
+def real_number(argument: str, value: Any) -> float:
+    """Return a number as a float, or refuse it; text is no number."""
+    try:
+        if isinstance(value, str | bytes | bytearray):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(argument, f"{value!r} is not a number") from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xmleval.input.formats.format import file_size, naming
 from xmleval.input.formats.npy import map_array
 from xmleval.input.lines import numbered_lines, shown
+from xmleval.numerals import decimal_number
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
 
@@ -63,10 +64,10 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
             if not line:
                 blank = blank or number
                 continue
-            try:
-                if blank:
-                    number, line = blank, ""
-                numbers.append(float(line))
-            except ValueError:
-                raise ValueError(f"line {number}: {shown(line)} is not a number") from None
+            if blank:
+                number, line = blank, ""
+            value = decimal_number(line)
+            if value is None:
+                raise ValueError(f"line {number}: {shown(line)} is not a number")
+            numbers.append(value)
     return np.array(numbers)

@@ -333,7 +333,7 @@ def _score_of(argument: str, row: int, pair: Any) -> float:
     try:
         score = float(pair[1])
         lost = score != pair[1] and score == score
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(argument, f"score {pair[1]!r} is not a number", row=row, value=pair[1]) from None
     if lost or isinstance(pair[1], str):
         raise InputError(argument, f"score {pair[1]!r} is not exact in float64", row=row, value=pair[1])

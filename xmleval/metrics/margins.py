@@ -45,7 +45,6 @@ MARGIN = MARGINS(
     symbol="Margin {average}",
     formula="lowest relevant score - highest irrelevant score",
     value=margin,
-    scaled=True,
     range=(-np.inf, np.inf),
 )
 MARGIN_SHARE = MARGINS(

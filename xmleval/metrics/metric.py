@@ -79,8 +79,6 @@ class Metric:
     empty : {"", "zero", "undefined"}
         Value of the formula without relevant labels, for the convention ``empty``: 0 or 0/0; "" if the
         convention does not apply.
-    scaled : bool
-        Whether the value depends on differences of scores, not only on their order.
     whole : bool
         Whether it depends on the whole ranking, not only on the first k labels.
     every_label : bool
@@ -121,7 +119,6 @@ class Metric:
     cutoff: str = "none"
     params: Mapping[str, Param] = field(default_factory=dict, hash=False)
     empty: str = ""
-    scaled: bool = False
     whole: bool = False
     every_label: bool = False
     gapless: bool = False

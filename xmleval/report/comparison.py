@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from xmleval.report.report import Report
-from xmleval.report.tables import ARROWS, LATEX_ARROWS, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
 
 
 class Comparison:
@@ -27,31 +27,27 @@ class Comparison:
         self.notes = [note for note in first.notes() if all(note in own for own in notes.values())]
         self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
 
-    def grid(self, arrows: Mapping[str, str], sep: str = " ", mark: str = "*") -> list[list[str]]:
-        """Return a header and one row per measure; ``mark`` follows the best value."""
-        rows = [["measure", *self.reports]]
+    def grid(self) -> list[list[Cell]]:
+        """Return a header and one row per measure."""
+        rows = [[Cell("measure"), *(Cell(name, "other") for name in self.reports)]]
         for spec in self.specs:
             values = [report[spec.name] for report in self.reports.values()]
             known = [value for value in values if not math.isnan(value)]
             best = {"up": max, "down": min}.get(spec.metric.direction)
             marked = best(known) if best and known and min(known) < max(known) else math.nan
-            arrow = arrows[spec.metric.direction]
-            name = f"{spec.symbol}{sep}{arrow}" if arrow else spec.symbol
-            cells = []
+            row = [Cell(spec.symbol, spec.metric.direction)]
             for value, report in zip(values, self.reports.values(), strict=True):
                 ends = report.intervals.get(spec.name)
                 shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
-                cells.append(f"{shown}{mark if value == marked else ' ' * len(mark)}")
-            rows.append([name, *cells])
+                row.append(Cell(shown, "best" if value == marked else "other"))
+            rows.append(row)
         return rows
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        rows = self.grid(ARROWS, mark=" *")
-        rows[0][1:] = [f"{name}  " for name in rows[0][1:]]
         first = next(iter(self.reports.values()))
         title = f"{first.n_rows} rows x {first.n_labels} labels; * better"
-        return as_text(title, rows, self.notes)
+        return as_text(title, self.grid(), self.notes)
 
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``."""
@@ -71,8 +67,8 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the notes below."""
-        return as_markdown(self.grid(ARROWS, mark=" *"), self.notes)
+        return as_markdown(self.grid(), self.notes)
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), with the notes as comments."""
-        return as_latex(self.grid(LATEX_ARROWS, sep="", mark=r"$^*$"), self.notes)
+        return as_latex(self.grid(), self.notes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.records import Floats
-from xmleval.report.tables import ARROWS, LATEX_ARROWS, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.version import __version__
@@ -220,7 +220,7 @@ class Report(Mapping[str, float]):
     def __str__(self) -> str:
         """Return a table for a terminal."""
         title = f"{self.n_rows} rows x {self.n_labels} labels"
-        return as_text(title, self._grid(ARROWS, sep=" "), self.notes())
+        return as_text(title, self._grid(), self.notes())
 
     def notes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds and what was left out."""
@@ -254,21 +254,20 @@ class Report(Mapping[str, float]):
                 found.setdefault(open_scores, []).append(spec)
         return found
 
-    def _grid(self, arrows: dict[str, str], sep: str = "") -> list[list[str]]:
+    def _grid(self) -> list[list[Cell]]:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff."""
         found = {spec.cutoff for spec in self.specs}
         columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
         header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
         header += ["lower", "upper"] if self.intervals else []
-        rows: dict[str, list[str]] = {}
+        rows: dict[Cell, list[str]] = {}
         for spec in self.specs:
-            arrow = arrows[spec.metric.direction]
-            base = spec.symbol.removesuffix(f"@{spec.cutoff}")
-            row = rows.setdefault(f"{base}{sep if arrow else ''}{arrow}", [""] * (len(header) - 1))
+            name = Cell(spec.symbol.removesuffix(f"@{spec.cutoff}"), spec.metric.direction)
+            row = rows.setdefault(name, [""] * (len(header) - 1))
             row[columns.index(spec.cutoff)] = short(self.results.values[spec.name])
             if spec.name in self.intervals:
                 row[-2:] = map(short, self.intervals[spec.name])
-        return [header, *([name, *cells] for name, cells in rows.items())]
+        return [[*map(Cell, header)], *([name, *map(Cell, texts)] for name, texts in rows.items())]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values; undefined values are None.
@@ -324,7 +323,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        return as_markdown(self._grid(ARROWS, sep=" "), self.notes())
+        return as_markdown(self._grid(), self.notes())
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), with the notes as comments.
@@ -333,7 +332,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        return as_latex(self._grid(LATEX_ARROWS), self.notes())
+        return as_latex(self._grid(), self.notes())
 
 
 def _plain(value: float) -> float | str | None:

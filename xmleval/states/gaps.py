@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.exact import saved
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Ints, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -42,9 +42,10 @@ class Gaps(State):
         """Return the arrays to save."""
         return {"n_short": self.n_short}
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.n_short = saved(arrays, "n_short", 2)
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n_short = contents.take("n_short", 2, most=contents.n_rows)
+        expect(self.n_short[0] <= self.n_short[1], "n_short is falling")
 
 
 STATE = Gaps

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.exact import saved
 from xmleval.kernels.keys import count_leading_bits
 from xmleval.kernels.products import LIMB_BITS, sum_products
 from xmleval.plan import Plan
 from xmleval.records import MOST_ENTRIES, Bracket, Ints, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, expect, total
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -79,13 +79,17 @@ class KeyCounts(State):
         """Return the arrays to save."""
         return {"sizes": self.sizes, **{f"counts{bits}": counts for bits, counts in self.counts.items()}}
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.sizes = saved(arrays, "sizes", 2, most=MOST_ENTRIES)
-        self.counts = {
-            b: saved(arrays, f"counts{b}", *counts.shape, most=MOST_ENTRIES)
-            for b, counts in self.counts.items()
-        }
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        n_rows = contents.n_rows
+        n_entries = n_rows * self.plan.n_labels
+        expect(n_entries < MOST_ENTRIES, f"{n_entries} entries")
+        self.sizes = contents.take("sizes", 2, least=[n_rows, 0], most=[n_rows, n_entries])
+        n_true = int(self.sizes[1])
+        for bits, counts in self.counts.items():
+            self.counts[bits] = found = contents.take(f"counts{bits}", *counts.shape)
+            fits = total(found[0]) <= n_true and total(found[1]) <= n_entries - n_true
+            expect(fits, f"counts{bits} has more entries than there are")
 
 
 def _bits_of(spec: Spec) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT, exact_mean, saved
+from xmleval.cached import cached
+from xmleval.exact import NO_WEIGHT, exact_mean
 from xmleval.kernels.extremes import widen_extremes
 from xmleval.plan import SETS_OF_LABELS, Plan
 from xmleval.records import Extremes, Floats, Ints, as_score
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -25,13 +27,18 @@ class LabelExtremes(State):
         super().__init__(plan, specs, work)
         self.n_rows = 0  # with a positive weight
         self.dtype = np.dtype(np.float32)  # of scores
-        self.ends: Floats = np.repeat([[np.inf], [-np.inf]], plan.n_labels, axis=1)
         self.counts: Ints = np.zeros((3, plan.n_labels), np.int64)  # relevant, irrelevant listed; relevant
+
+    @cached
+    def ends(self) -> Floats:
+        """Lowest relevant and highest irrelevant scores, made when needed: files may claim many labels."""
+        found: Floats = np.repeat([[np.inf], [-np.inf]], self.plan.n_labels, axis=1)
+        return found
 
     @property
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
-        return self.ends.nbytes + self.counts.nbytes
+        return 2 * self.plan.n_labels * np.dtype(np.float64).itemsize + self.counts.nbytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -86,15 +93,18 @@ class LabelExtremes(State):
         sizes = np.array([self.n_rows, self.dtype.itemsize])
         return {"ends": self.ends, "counts": self.counts, "sizes": sizes}
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.counts = saved(arrays, "counts", *self.counts.shape)
-        n_rows, width = saved(arrays, "sizes", 2).tolist()
-        self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")
-        ends = arrays["ends"]
-        if ends.dtype != np.float64 or ends.shape != self.ends.shape or np.isnan(ends).any():
-            raise ValueError(f"ends are {ends.dtype} of shape {ends.shape}")
-        self.ends = ends.astype(np.float64)
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        n_rows = contents.n_rows
+        least = 0 if self.plan.weighted else n_rows  # rows of weight 0 do not count
+        self.n_rows, width = contents.take("sizes", 2, least=[least, 4], most=[n_rows, 8]).tolist()
+        expect(width in (4, 8), f"scores of {width} bytes")
+        self.dtype = np.dtype(f"f{width}")
+        self.counts = contents.take("counts", *self.counts.shape, most=self.n_rows)
+        good, bad, n_true = self.counts
+        expect(at_least_zero(n_true - good), "counts has more relevant entries than there are")
+        expect(at_least_zero(self.n_rows - n_true - bad), "counts has more irrelevant entries than there are")
+        self.ends = contents.take("ends", 2, self.plan.n_labels, dtype=np.float64, least=-np.inf, most=np.inf)
 
 
 STATE = LabelExtremes

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.exact import saved
 from xmleval.kernels.rows import HASH_GROUPS, drop_repeats, group_by_hash, hash_rows
 from xmleval.plan import Plan
 from xmleval.records import Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work, map_in_turns
 from xmleval.view.view import View
@@ -86,11 +86,17 @@ class LabelSets(State):
         found = self.fingerprints()
         return {"fingerprints": found[np.lexsort(found.T)], "n_rows": np.array([self.n_rows])}
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        fingerprints = Grouped.of(saved(arrays, "fingerprints", None, 2, most=None))
-        self._distinct = [_without_repeats([fingerprints])]
-        self.n_rows = int(saved(arrays, "n_rows", 1)[0])
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n_rows = contents.n_rows
+        contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
+        found = contents.take("fingerprints", None, 2, least=None)
+        (low, high), (next_low, next_high) = found[:-1].T, found[1:].T
+        rising = (high < next_high) | ((high == next_high) & (low < next_low))
+        expect(bool(rising.all()), "fingerprints are not rising")
+        n_sets = len(found)
+        expect((self.n_rows > 0) <= n_sets <= self.n_rows, f"{n_sets} label sets of {self.n_rows} rows")
+        self._distinct = [Grouped.of(found)]
 
 
 def _whole(parts: list[Ints]) -> list[Ints]:

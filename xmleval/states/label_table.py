@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.exact import NO_WEIGHT, as_floats, saved
+from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.labels import (
     FULL,
@@ -25,6 +25,7 @@ from xmleval.kernels.labels import (
     tally_labels,
 )
 from xmleval.records import Counts, Floats, Ints
+from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.threads import Work, when_free
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -259,17 +260,24 @@ class LabelTable:
         """Return the arrays to save."""
         return {"totals": self.totals, "rows": self.rows}
 
-    def from_arrays(self, arrays: dict[str, Any]) -> None:
-        """Restore the state from `arrays`."""
-        shape = (3, self.n_labels, LIMBS) if self.weighted else (3, self.n_labels)
-        totals = saved(arrays, "totals", *shape)
-        self.rows = saved(arrays, "rows", *self.rows.shape)
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        n_rows = contents.n_rows
+        self.rows = contents.take_sums("rows", 1, most=n_rows)
+        if self.weighted:
+            totals = contents.take_sums("totals", 3, self.n_labels, most=n_rows)
+            expect(not totals[..., -1].any(), "totals has invalid fixed-point sums")
+        else:
+            expect(self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
+            totals = contents.take("totals", 3, self.n_labels, most=n_rows)
+        tp, n_pred, n_true = totals
+        rows = self.rows if self.weighted else self.rows[0, :1]
+        for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
+            expect(at_least_zero(count, self.weighted), "totals has negative counts")
         if not self.weighted:
             self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
         else:
-            whole, high, low, lowest = np.moveaxis(totals, -1, 0)
-            if lowest.any() or ((high | low) >> BITS).any():
-                raise ValueError("totals has invalid fixed-point sums")
+            whole, high, low, _ = np.moveaxis(totals, -1, 0)
             self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
             more = whole.reshape(-1) // (FULL >> BITS)
         places = np.flatnonzero(more)

@@ -14,6 +14,7 @@ from xmleval.plan import Plan
 from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
@@ -81,12 +82,12 @@ class LabelTotals(State):
         """Return the arrays to save."""
         return {f"{d}/{key}": a for d, table in self.tables.items() for key, a in table.arrays().items()}
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
         for decision, table in self.tables.items():
-            prefix = f"{decision}/"
-            own = {key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)}
-            table.from_arrays(own)
+            own = contents.part(f"{decision}/")
+            table.from_contents(own)
+            own.done()
 
 
 def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT, as_floats, saved
+from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.hit_tables import (
@@ -27,6 +28,7 @@ from xmleval.plan import Plan
 from xmleval.records import Floats, Ints, Profile
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -219,32 +221,41 @@ class RankProfile(State):
                 out[f"kept{number}.{first_row}.gains"] = own.gains
         return out
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.n_relevant = saved(arrays, "n_relevant", None)
-        if (np.diff(self.n_relevant, prepend=-1) <= 0).any():
-            raise ValueError("n_relevant is not strictly increasing")
-        self.tables = {
-            name: saved(arrays, name, self.n_relevant.size, 1 if name == "rows" else None, *table.shape[2:])
-            for name, table in self.tables.items()
-        }
-        self.n_empty = int(saved(arrays, "n_empty", 1)[0])
-        for name in arrays:
-            if name.startswith("kept") and name.endswith(".n_relevant"):
-                stem = name.removesuffix("n_relevant")
-                n_relevant = saved(arrays, name, None)
-                size = n_relevant.size
-                own = Profile(
-                    n_relevant=n_relevant,
-                    weight=np.ones(size),
-                    hits=saved(arrays, stem + "hits", size, None, dtype=np.float64),
-                    gains=None,
-                    ideals=None,
-                )
-                if self.propensity is not None:
-                    shape = own.hits.shape
-                    own = own._replace(gains=saved(arrays, stem + "gains", *shape, dtype=np.float64))
-                self.kept.append((int(stem.split(".")[1]), own))
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        n_rows, n_labels = contents.n_rows, self.plan.n_labels
+        self.n_relevant = contents.take("n_relevant", None, most=n_labels)
+        expect(bool((np.diff(self.n_relevant) > 0).all()), "n_relevant is not rising")
+        n_groups = self.n_relevant.size
+        take: Any = contents.take_sums if self.weighted else contents.take
+        rows, hits = take("rows", n_groups, 1, most=n_rows), take("hits", n_groups, None, most=n_rows)
+        expect(at_least_zero(rows - hits, self.weighted), "hits has more hits than rows")
+        fits = self.weighted or (bool(rows.all()) and total(rows) == n_rows)
+        expect(fits, f"rows does not add up to {n_rows}")
+        expect(hits.shape[1] <= min(self.depth, n_labels), f"hits at {hits.shape[1]} ranks")
+        self.tables = {"rows": rows, "hits": hits}
+        if self.propensity is not None:
+            self.tables["gains"] = contents.take_sums("gains", *hits.shape[:2])
+            self.tables["ideals"] = ideals = contents.take_sums("ideals", n_groups, None)
+            expect(ideals.shape[1] <= min(self.depth, n_labels), f"ideals at {ideals.shape[1]} ranks")
+        self.n_empty = int(contents.take("n_empty", 1, most=n_rows)[0])
+        n_empty = 0 if 0 not in self.n_relevant else None if self.weighted else int(rows[0, 0])
+        expect(n_empty in (None, self.n_empty), f"n_empty is {self.n_empty}")
+        if self.keep:
+            self.kept = [self._kept(contents, *found) for found in contents.kept(".n_relevant")]
+            n_kept = sum(own.n_relevant.size for _, own in self.kept)
+            expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
+
+    def _kept(self, contents: Contents, stem: str, first_row: int) -> tuple[int, Profile]:
+        """Take profiles of single rows."""
+        n_relevant = contents.take(f"{stem}.n_relevant", None, most=self.plan.n_labels)
+        n, real = n_relevant.size, {"dtype": np.float64}
+        hits = contents.take(f"{stem}.hits", n, None, most=1.0, **real)
+        expect(hits.shape[1] <= min(self.depth, self.plan.n_labels), f"{stem}.hits at {hits.shape[1]} ranks")
+        gains = None
+        if self.propensity is not None:
+            gains = contents.take(f"{stem}.gains", *hits.shape, most=self.propensity.highest, **real)
+        return first_row, Profile(n_relevant, np.ones(n), hits, gains, None)
 
 
 def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:

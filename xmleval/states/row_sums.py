@@ -6,14 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient, saved
-from xmleval.kernels.exact import SIZE, add_exact, carry_exact
+from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
+from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import MOST_WHOLE, Contents, expect
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -104,17 +105,25 @@ class RowSums(State):
             out[f"kept{number}.{first_row}"] = values
         return out
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.totals = saved(arrays, "totals", *self.totals.shape)
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n_rows, n_keys = contents.n_rows, len(self.keys)
+        contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
+        self.n_defined = contents.take("n_defined", n_keys, most=self.n_rows)
+        self.totals = contents.take_sums("totals", n_keys, 2, least=-MOST_WHOLE)
+        weights = self.totals[:, 1]
+        expect(self.plan.weighted or not weights.any(), "totals has weights")
+        expect(not ((weights[:, 0] < 0) | (weights[:, 0] > self.n_rows)).any(), "totals has invalid weights")
         if self.unbounded:
-            self.exact = saved(arrays, "exact", *self.exact.shape, most=None)
-        self.n_defined = saved(arrays, "n_defined", *self.n_defined.shape)
-        self.n_rows = int(saved(arrays, "n_rows", 1)[0])
-        for name in arrays:
-            if name.startswith("kept"):
-                values = saved(arrays, name, len(self.keys), None, dtype=np.float64)
-                self.kept.append((int(name.split(".")[1]), values))
+            self.exact = contents.take("exact", len(self.unbounded), SIZE, least=None)
+            fits = not (self.exact[:, : N_LIMBS - 1] >> WIDTH).any()
+            expect(fits and not (self.exact[:, N_LIMBS:] < 0).any(), "exact has invalid sums")
+        if self.keep:
+            for name, first_row in contents.kept():
+                values = contents.take(name, n_keys, None, dtype=np.float64, least=None)
+                self.kept.append((first_row, values))
+            n_kept = sum(own.shape[1] for _, own in self.kept)
+            expect(n_kept == self.n_rows, f"{n_kept} rows are kept, not {self.n_rows}")
 
 
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xmleval.exact import as_floats, saved
+from xmleval.exact import as_floats
 from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
@@ -17,12 +15,22 @@ from xmleval.pooled.bands import Banded
 from xmleval.pooled.cells import count_cells
 from xmleval.pooled.columns import open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_cells
-from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, label_of, make_keys, score_of, spill
+from xmleval.pooled.piles import (
+    SMALL,
+    Grouped,
+    Held,
+    Pile,
+    as_keys,
+    make_keys,
+    spill,
+)
 from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
 from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.curve_values import Needs, curve_values
+from xmleval.states.saved_keys import checked_keys, key_types, rising
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -340,57 +348,55 @@ class ScoreRuns(State):
             out["last"], out["n_left"] = self._joined_bounds()
         return out
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore the state from `arrays`."""
-        self.n_true = saved(arrays, "n_true", *self.n_true.shape, most=MOST_ENTRIES)
-        n_rows, width = saved(arrays, "sizes", 2).tolist()
-        if n_rows < 0 or width not in (4, 8):
-            raise ValueError(f"{n_rows} rows with scores of {width} bytes")
-        self.n_rows, self.dtype = n_rows, np.dtype(f"f{width}")
-        for name, pile in self.piles.items():
-            for key, keys in arrays.items():
-                if key.startswith(f"{name}.held"):
-                    own = np.concatenate(list(self._checked(name, keys)))
-                    held = {other: [own] if other == name else [] for other in self.piles}
-                    self._take(held, self.memory.held)
-                elif key.startswith(f"{name}.run"):
-                    in_order = rising(self._checked(name, keys))
-                    pile.runs.append(self.memory.file.write(in_order, keys.size, keys.dtype))
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n_rows = n_rows = contents.n_rows
+        n_entries = n_rows * self.n_labels
+        expect(n_entries < MOST_ENTRIES, f"{n_entries} entries")
+        _, width = contents.take("sizes", 2, least=[n_rows, 4], most=[n_rows, 8]).tolist()
+        expect(width in (4, 8), f"scores of {width} bytes")
+        self.dtype = np.dtype(f"f{width}")
+        most = n_rows if self.needs.columns else n_entries
+        self.n_true = contents.take("n_true", *self.n_true.shape, most=most)
+        n_true = total(self.n_true)
+        n_bad = 0
+        for by in dict.fromkeys(name.partition(".")[0] for name in self.piles):
+            own = {kind: self._restored(contents, f"{by}.{kind}") for kind in (GOOD, BAD, MISSING, TAKEN)}
+            relevant, every = (n_true, n_entries) if by == CELLS else (self.n_true, n_rows)
+            n_bad = total(own[BAD])
+            fits = at_least_zero(relevant - own[GOOD]) and at_least_zero(every - relevant - own[BAD])
+            if self.needs.bounds:
+                fits &= np.array_equal(own[MISSING], relevant - own[GOOD])
+                fits &= by == CELLS or np.array_equal(own[TAKEN], own[GOOD] + own[BAD])
+            expect(fits, f"{by} scores are not as many as the entries that they are of")
         if self.needs.bounds:
-            self.last, self.n_left = [arrays["last"]], [saved(arrays, "n_left", n_rows)]
-            last = self.last[0]
-            known = last.dtype.char in "fd" and last.dtype.isnative and last.shape == (n_rows,)
-            if not known or np.isnan(last).any():
-                raise ValueError(f"last scores are {last.dtype} of shape {last.shape}, or not numbers")
+            left = contents.take("n_left", n_rows, most=self.n_labels)
+            expect(total(left) == n_entries - n_true - n_bad, "n_left does not add up")
+            last = contents.take_chunks("last")
+            expect(last.dtype in key_types(self.dtype) and last.size == n_rows, f"last is {last.dtype}")
+            scores = np.concatenate([np.empty(0, last.dtype), *last.read()])
+            expect(not np.isnan(scores).any(), "last has scores that are not numbers")
+            self.last, self.n_left = [scores], [left]
 
-    def _checked(self, pile: str, keys: Chunks) -> Iterator[Keys]:
-        """Yield saved keys after validation, since kernels do not check them."""
-        if keys.dtype.char not in ("fd" if pile.startswith(CELLS) else "lqD") or not keys.dtype.isnative:
-            raise ValueError(f"{pile} scores are {keys.dtype}")
-        yield np.empty(0, keys.dtype)
-        for part in keys.read():
-            labels: NDArray[Any] = np.zeros(1)
-            if pile.startswith(COLUMNS):
-                labels = part.real if part.dtype.kind == "c" else label_of(part)
-            inside = 0 <= labels.min(initial=0) <= labels.max(initial=0) < self.n_labels  # False for NaN
-            if not inside or np.isnan(score_of(part)).any():
-                raise ValueError(f"{pile} scores are out of range")
-            yield part
+    def _restored(self, contents: Contents, name: str) -> Ints:
+        """Take the keys of a pile, and return how many there are: of all entries, or of each label."""
+        n_labels = self.n_labels if name.startswith(COLUMNS) else None
+        counts: Ints = np.zeros(n_labels or 1, np.int64)
+        if name in self.piles:
+            for key in contents.numbered(f"{name}.held"):
+                keys = contents.take_chunks(key)
+                own = [np.concatenate(list(checked_keys(name, keys, self.dtype, n_labels, counts)))]
+                self._take({other: own if other == name else [] for other in self.piles}, self.memory.held)
+            for key in contents.numbered(f"{name}.run"):
+                keys = contents.take_chunks(key)
+                in_order = rising(checked_keys(name, keys, self.dtype, n_labels, counts))
+                run = self.memory.file.write(in_order, keys.size, keys.dtype)
+                self.piles[name].runs += [run] if run.size else []
+        return counts
 
 
 def _as_chunks(part: Grouped | Banded) -> Chunks:
     return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
-
-
-def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
-    """Yield keys, or raise ValueError unless they are ascending."""
-    last = np.empty(0)
-    for keys in chunks:
-        whole = np.concatenate([last.astype(keys.dtype), keys])
-        if (whole[1:] < whole[:-1]).any():
-            raise ValueError("a run of scores is not sorted")
-        last = keys[-1:] if keys.size else last
-        yield keys
 
 
 STATE = ScoreRuns

@@ -10,6 +10,7 @@ from xmleval.plan import Plan
 from xmleval.records import Block
 from xmleval.results import Results
 from xmleval.spec import Spec
+from xmleval.states.contents import Contents
 from xmleval.threads import Work
 from xmleval.view.view import View
 
@@ -61,8 +62,11 @@ class State:
         """Return the arrays to save."""
         raise NotImplementedError
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore an empty state from `arrays`; raise an error if they are invalid."""
+    def from_contents(self, contents: Contents) -> None:
+        """Restore an empty state from what `arrays` returned; raise ValueError if any is invalid.
+
+        What is accepted can be merged and finished.
+        """
         raise NotImplementedError
 
     def empty(self) -> Self:
@@ -164,11 +168,16 @@ class States:
             f"{name}/{key}": a for name, state in self._states.items() for key, a in state.arrays().items()
         }
 
-    def from_arrays(self, arrays: Arrays) -> None:
-        """Restore empty states from `arrays`."""
+    def from_contents(self, contents: Contents) -> None:
+        """Restore empty states from what `arrays` returned."""
         for name, state in self._states.items():
-            prefix = f"{name}/"
-            state.from_arrays({k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)})
+            own = contents.part(f"{name}/")
+            try:
+                state.from_contents(own)
+                own.done()
+            except ValueError as error:
+                raise ValueError(f"{name}/{error}") from None
+        contents.done()
 
 
 def state_class(name: str) -> type[State]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.kernels.ranking import rank_rows
 from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
 from xmleval.records import Floats, Ints, Scores
-from xmleval.spec import parse_spec
+from xmleval.spec import MOST_K, parse_spec
 from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.linear import check_features, least_squares
 from xmleval.thresholds.rule import MEASURES, Rule
@@ -155,10 +154,10 @@ class Fitting:
                 raise InputError(name, f"not for rule={rule!r}{'' if measure is None else f' and {measure}'}")
         if rule == "top" and k is None:
             raise InputError("k", "rule='top' needs it: the number of labels to predict")
-        self.k = LEADING if k is None else positive_integer("k", k)
-        if fbr is not None and not (isinstance(fbr, Real) and 0 <= fbr <= 1):
+        self.k = LEADING if k is None else positive_integer("k", k, most=MOST_K)
+        self.fbr = 0.0 if fbr is None else real_number("fbr", fbr)
+        if not 0 <= self.fbr <= 1:
             raise InputError("fbr", f"{fbr!r} is not within 0..1")
-        self.fbr = 0.0 if fbr is None else float(fbr)
         self.fallback = FALLBACKS[0] if fallback is None else fallback
         if self.fallback not in FALLBACKS:
             raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")

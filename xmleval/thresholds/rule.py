@@ -16,6 +16,7 @@ from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.kernels.ranking import copy_heads
+from xmleval.numerals import decimal_number
 from xmleval.records import Floats
 from xmleval.thresholds.linear import check_features, linear_values
 from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_infinite
@@ -240,6 +241,8 @@ class Rule:
         """
         meta, arrays = load_state(Path(path), RULE)
         with naming_damage(Path(path), RULE):
+            if [*arrays] != ["numbers"]:
+                raise ValueError(f"arrays {[*arrays]}")
             decision = from_parts(meta["decision"], arrays["numbers"])
             names = meta["label_names"]
             if not (names is None or isinstance(names, list)):
@@ -281,7 +284,9 @@ def as_parts(decision: Decision) -> tuple[list[Any], Floats]:
 def from_parts(parts: list[Any], numbers: Any) -> Decision:
     """Return a decision from saved values; refuse invalid ones."""
     kind, value, text = parts
-    number = math.nan if value is None else float(value)
+    number = math.nan if value is None else decimal_number(value)
+    if number is None:
+        raise ValueError("invalid decision")
     fits = numbers.dtype == np.float64 and numbers.ndim == 1 and not np.isnan(numbers).any()
     if kind in ("listed", "threshold"):
         fits &= not numbers.size and text == ""

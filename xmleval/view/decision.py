@@ -17,7 +17,8 @@ from xmleval.input.errors import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 from xmleval.message import Keyword, Message
-from xmleval.records import Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
+from xmleval.numerals import decimal_number
+from xmleval.records import MOST, Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
 
@@ -190,15 +191,10 @@ def parse_decision(rule: str | Decision | None) -> Decision | None:
         return rule
     text = rule.strip().lower() if isinstance(rule, str) else ""
     found = re.fullmatch(r"(top(?=[0-9]+$)|threshold)(.+)", text)
-    try:
-        if found is None:
-            raise ValueError
-        value = float(int(found[2])) if found[1] == "top" else float(found[2])
-        if value != value or (found[1] == "top" and value <= 0):
-            raise ValueError
-    except ValueError:
+    value = None if found is None else decimal_number(found[2])
+    if found is None or value is None or value != value or (found[1] == "top" and not 0 < value <= MOST):
         neither = " is neither topK (top3) nor thresholdT (threshold0.5)"
-        raise ValueError(Message(Keyword("decision", repr(rule)), neither)) from None
+        raise ValueError(Message(Keyword("decision", repr(rule)), neither))
     return Decision(found[1], value)
 
 

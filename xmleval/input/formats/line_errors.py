@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.lines import shown
+from xmleval.numerals import decimal_number
 
 UP_TO_BLANK = re.compile(rb"[^ \t\n]+?(?=[ \t\n]|\r\n)")
 TOKEN = re.compile(rb"[^ \t]+")
-NUMBER = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 LABEL = re.compile(rb"(\d+)(?:\.0*)?")
 FIRST_FEATURE = re.compile(rb"\d+:[\d.+a-z-]+", re.IGNORECASE)  # what tells it from a label
 FEATURE = re.compile(rb"\d[\d.+a-z-]*(?<=\d):[\d.+a-z-]+", re.IGNORECASE)
@@ -21,14 +21,14 @@ MOST_DIGITS = 15  # of a label id, which leaves it far within an int64
 def number_at(text: NDArray[np.uint8], start: int) -> float | None:
     """Return the number that a token is, None if it is none."""
     token = UP_TO_BLANK.match(text.data, start)
-    return float(token[0]) if token and NUMBER.fullmatch(token[0]) else None
+    return decimal_number(token[0]) if token else None
 
 
 def explain_entries(line: bytes, n_labels: int) -> str:
     """Say what keeps a line from being ``label:score`` tokens."""
     for token in TOKEN.finditer(line):
         label, colon, score = token[0].partition(b":")
-        if not (label.isdigit() and colon and NUMBER.fullmatch(score)):
+        if not (label.isdigit() and colon and decimal_number(score) is not None):
             return f"{shown(token[0])} is not label:score"
         if wrong := _out_of_range(label, n_labels):
             return wrong

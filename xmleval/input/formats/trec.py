@@ -17,6 +17,7 @@ from xmleval.input.names import Gathering, Named
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.writing import canonical, replacing_text
+from xmleval.numerals import decimal_number, whole_number
 
 JUDGEMENTS = "TREC qrels, lines of: instance, 0, label, relevance"
 SCORES = "a TREC run, lines of: instance, Q0, label, rank, score, tag"
@@ -128,20 +129,17 @@ def _refuse_other_than(wanted: int, fields: list[str]) -> None:
 def _judgement(fields: list[str]) -> tuple[str, str, float]:
     _refuse_other_than(4, fields)
     row, _, label, relevance = fields
-    digits = relevance.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
+    number = whole_number(relevance)
+    if number is None or abs(number) >= 10**MOST_DIGITS:
         raise ValueError(f"relevance {shown(relevance)} is not an integer")
-    return row, label, int(relevance)
+    return row, label, number
 
 
 def _scoring(fields: list[str]) -> tuple[str, str, float]:
     _refuse_other_than(6, fields)
     row, _, label, _, text, _ = fields
-    try:
-        score = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        score = math.nan
-    if math.isnan(score):
+    score = decimal_number(text)
+    if score is None or math.isnan(score):
         raise ValueError(f"score {shown(text)} is not a number")
     return row, label, score
 
