@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
+from xmleval.effectiveness import hamming_bound, threshold_error
 from xmleval.input.errors import InputError
 from xmleval.metrics import TABLE
 from xmleval.spec import Spec
@@ -149,3 +150,11 @@ def test_counts_of_a_saved_state_are_in_range(name: str, tmp_path: Path) -> None
     for n_rows in (-1, 2**60):
         with pytest.raises(ValueError, match=r"^n_rows: "):
             Evaluator.from_saved(saved._replace(meta={**saved.meta, "n_rows": n_rows}))
+
+
+def test_counts_that_would_wrap_are_refused() -> None:
+    huge = np.array([2**63], np.uint64)
+    for bound in (lambda: hamming_bound(huge, 2**70), lambda: threshold_error(huge, [1])):
+        with pytest.raises(InputError, match=r"count 9223372036854775808 is more than 2\^52$"):
+            bound()
+    assert hamming_bound(np.full(4096, 2**52), n_cells=2**65) == 0.5
