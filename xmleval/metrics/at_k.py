@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.discounts import discount_sums, discounts
 from xmleval.metrics.metric import Best, Metric, Setting, one
 from xmleval.records import Counts, Floats, Ints, Profile
 
@@ -53,6 +52,8 @@ def capped_recall(table: Floats, profile: Profile, setting: Setting) -> Floats:
 def dcg(table: Floats, profile: Profile, setting: Setting) -> Floats:
     """Gains in the first k, each divided by log2(1 + rank)."""
     assert setting.k
+    from xmleval.discounts import discounts  # only here: it imports Numba, which no list of measures needs
+
     depth = min(setting.k, table.shape[1])
     return within(table[:, :depth] * discounts(depth), depth)
 
@@ -137,11 +138,13 @@ def ideal_precision(n_relevant: Ints, setting: Setting) -> Floats:
 def ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """DCG of the ideal first k."""
     assert setting.k
-    return discount_sums(np.minimum(n_relevant, setting.k))
+    return full_ideal_dcg(np.minimum(n_relevant, setting.k), setting)
 
 
 def full_ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     """DCG of the ideal ranking."""
+    from xmleval.discounts import discount_sums  # imports Numba, too
+
     return discount_sums(n_relevant)
 
 

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.kernels.fixed import BITS, LIMBS, carry
-from xmleval.records import MOST, Chunks, Ints
-
-MOST_WHOLE = (1 << 63) - 1
+from xmleval.records import MOST, MOST_ROWS, Chunks, Ints
 
 
 class Contents:
@@ -58,7 +56,7 @@ class Contents:
         expect(least is None or _within(array, least, most), f"{name} is out of range")
         return array.astype(dtype, order="C")
 
-    def take_sums(self, name: str, *shape: int | None, least: int = 0, most: int = MOST_WHOLE) -> Ints:
+    def take_sums(self, name: str, *shape: int | None, least: int = 0, most: int = MOST_ROWS) -> Ints:
         """Take fixed-point sums, the limbs last, with whole parts within ``least`` to ``most``."""
         sums: Ints = self.take(name, *shape, LIMBS, least=None)
         whole, fractions = sums[..., 0], sums[..., 1:]
