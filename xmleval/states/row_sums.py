@@ -11,7 +11,7 @@ from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
-from xmleval.records import Floats, Ints
+from xmleval.records import MOST_ROWS, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
