@@ -23,6 +23,7 @@ from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
+from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import read_inverse_propensity
 from xmleval.input.names import read_names
 from xmleval.input.reader import count_columns, whole
@@ -57,7 +58,11 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        budget = Budget(max(memory_bytes("memory", options["memory"]), LEAST_MEMORY))
+        memory = memory_bytes("memory", options["memory"])
+        if memory < LEAST_MEMORY:
+            least = f"{LEAST_MEMORY >> 20} MiB"
+            raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
+        budget = Budget(memory)
     find = functools.partial(find_input, input_format=options["input_format"])
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
