@@ -27,11 +27,11 @@ GRAPH = {
     "cached": "",
     "discounts": "records",
     "kernels": "records",
-    "files": "records",
+    "files": "records message budget",
     "exact": "records kernels",
     # arrays, checked
     "input.errors": "message",
-    "budget": "input.errors",
+    "budget": "message input.errors",
     "threads": "budget",
     "input.csr": "records kernels input.errors",
     "input.scores": "records message kernels input.errors input.csr",
@@ -40,7 +40,7 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors",
     # files
-    "input": "records message kernels files input.errors input.csr input.scores input.sets",
+    "input": "records message kernels budget files input.errors input.csr input.scores input.sets",
     # measures
     "view": "records message conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
@@ -52,7 +52,9 @@ GRAPH = {
     "states": "records kernels exact threads input.weights view metrics spec plan results pooled",
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
-    "thresholds.rule": "records kernels files input.errors input.csr input.scores view thresholds.linear",
+    "thresholds.rule": (
+        "records kernels budget files input.errors input.csr input.scores view thresholds.linear"
+    ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
         " input.weights view spec plan states thresholds.rule"
@@ -62,7 +64,7 @@ GRAPH = {
         " thresholds.linear thresholds.rule"
     ),
     "report": "version records conventions spec results",
-    "evaluator": "files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": "budget files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from xmleval.budget import Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
@@ -239,9 +240,13 @@ class Evaluator:
         ValueError
             If the file is of another kind or version, or damaged.
         """
-        make_work(memory, None)  # checks `memory` before the file is read
-        saved = load_state(Path(path))
-        with naming_damage(Path(path)):
+        return cls.within(Path(path), Budget(make_work(memory, None).memory).allowance(), memory)
+
+    @classmethod
+    def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:
+        """Load a saved evaluator within an allowance of memory, beside that for pooled scores."""
+        saved = load_state(path, allowance=allowance)
+        with naming_damage(path):
             return cls.from_saved(saved, memory=memory)
 
     @classmethod

@@ -18,6 +18,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
 from xmleval.files.saved import (
@@ -65,7 +66,7 @@ class Checkpoint:
         """Remove what a run that was killed before its first checkpoint may have left."""
         self._remove_all_but([])
 
-    def load(self, **more: Any) -> tuple[int, list[Evaluator]]:
+    def load(self, allowance: Allowance = UNLIMITED, **more: Any) -> tuple[int, list[Evaluator]]:
         """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
 
         A checkpoint that is damaged, or of a run with other settings, is refused.
@@ -93,7 +94,7 @@ class Checkpoint:
         evaluators = []
         with naming_damage(path, CHECKPOINT):
             for name, runs in manifest["states"]:
-                saved = load_state(self.folder / name)
+                saved = load_state(self.folder / name, allowance=allowance)
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
                 evaluators.append(Evaluator.from_saved(saved, **more))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
@@ -22,7 +23,7 @@ EXPECTED = "lines of 'label,label feature:value ...'"
 MOST_LABELS = 10**MOST_DIGITS
 
 
-def svmlight_pieces(path: Path, kind: str) -> Pieces:
+def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
 
     Comments, blank lines and ``qid:`` tokens are passed over. Pieces are CSR arrays of uint8 with rising ids,
@@ -35,7 +36,7 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED), open_text(path) as file:
             width = n_read = 0
-            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1)):
+            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
                 width = max(width, piece.shape[1])
                 n_read += piece.shape[0]
                 if piece.shape[0]:

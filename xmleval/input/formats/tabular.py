@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from xmleval.budget import Allowance
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -25,7 +26,7 @@ from xmleval.input.formats.arrow_columns import (
     refuse_null,
     stored_labels,
 )
-from xmleval.input.formats.arrow_names import has_names, read_arrow_scores, read_arrow_truth
+from xmleval.input.formats.arrow_names import has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
@@ -251,7 +252,11 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)
 
 
-def _by_number(path: Path, kind: str) -> Pieces | None:
+def _pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+    return arrow_pieces(path, kind)
+
+
+def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
     return None if has_names(path, kind) else arrow_pieces(path, kind)
 
 
@@ -267,8 +272,8 @@ ARROW = Format(
     extensions=(".parquet", ".arrow", ".feather"),
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
-    pieces=arrow_pieces,
-    named=NamedReaders(_by_number, read_arrow_truth, read_arrow_scores),
+    pieces=_pieces,
+    named=NamedReaders(_by_number, truth_within, scores_within),
     written=(".parquet",),
     write=_write,
 )
