@@ -50,7 +50,7 @@ class Allowance:
         """Refuse a need for ``n_bytes`` beside what is taken already, before they are allocated."""
         if self.limit is None or n_bytes <= self.left:
             return
-        beside = f" beside the {size_text(self.taken)} of other files" if self.taken else ""
+        beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
         raise OverLimitError(
             Message(
                 f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import xmleval
 from tests.conftest import DATA, NO_DATA, seeds
 from tests.oracles.text import plain_svmlight, plain_xmc
+from xmleval.budget import UNLIMITED
 from xmleval.cli import main
 from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import FORMATS, find_format, read_scores, read_truth
@@ -179,7 +180,7 @@ def test_pieces_make_the_whole(folder: Path, seed: int, n_bytes: int) -> None:
     ]:  # fmt: skip
         pieces_of = find_format(folder / path)[0].pieces
         assert pieces_of is not None
-        pieces = pieces_of(folder / path, kind)
+        pieces = pieces_of(folder / path, kind, UNLIMITED)
         found = list(pieces.read(n_bytes))
         assert all(piece.shape[0] for piece in found)
         for piece in found:

@@ -17,7 +17,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_input
+from xmleval.cli.files import Input, find_input, refuse_many_labels
 from xmleval.cli.messages import naming_files, spelled
 from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
@@ -39,6 +39,8 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
+LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
+TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
@@ -91,6 +93,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
+    refuse_many_labels(rows.truth[0], n_labels, allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
         names = [Path(name).name for name in names]  # folders say nothing new
@@ -108,6 +111,14 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         else:
             checkpoint.begin()
     return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
+
+
+def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
+    """Return the memory that counts of a label take."""
+    asked = evaluators[0].asked
+    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
+    n_kept = len(asked) if evaluators[0].settings["keep_labels"] else 0
+    return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
 def width_of(rows: Inputs, budget: Budget) -> int:

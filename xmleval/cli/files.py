@@ -30,10 +30,12 @@ COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
-def refuse_many_labels(name: str, n_labels: int, allowance: Allowance) -> None:
+def refuse_many_labels(
+    name: str, n_labels: int, allowance: Allowance, label_bytes: int = COUNT_BYTES
+) -> None:
     """Refuse labels whose counts alone would take more memory than there is."""
     try:
-        allowance.check(COUNT_BYTES * n_labels)
+        allowance.check(label_bytes * n_labels)
     except OverLimitError as error:
         raise ValueError(Message(f"{name}: counting {n_labels} labels ", error.args[0])) from None
 

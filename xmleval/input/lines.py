@@ -26,6 +26,7 @@ LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line
 READ_BYTES = 1 << 20
 SPLIT_BYTES = 1 << 16  # of a text that are split into lines at a time
 LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
+ROW_BYTES = 10  # of text that take as much memory as a row without entries does when parsed
 PARSED_BYTES = 16  # likewise of a line that is parsed into the entries of an array
 WORKERS = 2  # threads that parse, beside one that reads and inflates
 SHOWN = 40  # characters of a file that a message quotes
@@ -86,7 +87,7 @@ def whole_lines(
         stop = find_last(buffer[:filled], NEWLINE) + 1
         if stop:
             n_lines = count_byte(buffer[:stop], NEWLINE)
-            yield Lines(buffer[: stop + SPARE], n_lines, first)
+            yield from _split(Lines(buffer[: stop + SPARE], n_lines, first), max(1, n_bytes // ROW_BYTES))
             first += n_lines
         if ended:
             return
@@ -97,6 +98,20 @@ def whole_lines(
                 raise ValueError(f"line {first} is longer than {LONGEST_LINE} bytes")
             allowance.check(PARSED_BYTES * 2 * held, f"line {first}: ")
             room = min(2 * held, LONGEST_LINE)
+
+
+def _split(lines: Lines, most: int) -> Iterator[Lines]:
+    """Yield lines, at most so many at a time: very short ones take far more memory as rows than as text."""
+    if lines.n_lines <= most:
+        yield lines
+        return
+    text = lines.text[:-SPARE]
+    middle = find_last(text[: text.size // 2], NEWLINE) + 1
+    middle = middle or text.size // 2 + int(np.argmax(text[text.size // 2 :] == NEWLINE)) + 1
+    n_lines = count_byte(text[:middle], NEWLINE)
+    yield from _split(Lines(lines.text[: middle + SPARE], n_lines, lines.first), most)
+    rest = Lines(lines.text[middle:], lines.n_lines - n_lines, lines.first + n_lines)
+    yield from _split(rest, most)
 
 
 def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
@@ -141,9 +156,12 @@ def numbered_lines(
 
 
 def _filled_lines(file: IO[bytes], allowance: Allowance) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not empty, with their numbers: a packed file may hold many that are."""
+    """Yield the lines that are not empty, with their numbers: a packed file may hold very many that are."""
     number, parts, length = 1, list[bytes](), 0  # of the line that is not whole yet
     while block := file.read(SPLIT_BYTES):
+        if not length and block.isspace():
+            number += block.count(b"\n")
+            continue
         first, *lines = block.split(b"\n")
         parts.append(first)
         length += len(first)
@@ -160,6 +178,7 @@ def _filled_lines(file: IO[bytes], allowance: Allowance) -> Iterator[tuple[int, 
             for place, line in enumerate(whole, number + 1):
                 if line:
                     yield place, line
+        last = b"" if last.isspace() else last
         number, parts, length = number + len(lines), [last], len(last)
     if length:
         yield number, b"".join(parts)

@@ -350,9 +350,9 @@ class ScoreRuns(State):
         for name, pile in self.piles.items():
             for key, keys in arrays.items():
                 if key.startswith(f"{name}.held"):
-                    own = np.concatenate(list(self._checked(name, keys)))
-                    held = {other: [own] if other == name else [] for other in self.piles}
-                    self._take(held, self.memory.held)
+                    for own in joined(self._checked(name, keys), self.work.budget.copied):
+                        held = {other: [own] if other == name else [] for other in self.piles}
+                        self._take(held, self.memory.held)
                 elif key.startswith(f"{name}.run"):
                     in_order = rising(self._checked(name, keys))
                     pile.runs.append(self.memory.file.write(in_order, keys.size, keys.dtype))
@@ -380,6 +380,18 @@ class ScoreRuns(State):
 
 def _as_chunks(part: Grouped | Banded) -> Chunks:
     return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
+
+
+def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
+    """Yield keys in larger arrays, of ``n_bytes`` or one chunk more."""
+    held: list[Keys] = []
+    for keys in chunks:
+        held.append(keys)
+        if sum(part.nbytes for part in held) >= n_bytes:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
 
 
 def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:

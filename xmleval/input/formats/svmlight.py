@@ -16,6 +16,7 @@ from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import canonical_csr, make_csr, stack
+from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
 from xmleval.records import label_dtype
 
@@ -57,7 +58,7 @@ def _parse(lines: Lines) -> Any:
     """Return the rows of some lines, as wide as they need."""
     text, n_lines = lines.text, lines.n_lines
     if count_byte(text, HASH):
-        blank_comments(text)
+        blank_comments(text[:-SPARE])
     ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
     labels = np.empty(n_lines + count_byte(text, COMMA), np.int64)
     n_rows, n_fine = parse_lists(text, n_lines, MOST_LABELS, True, ptr, labels, row_lines)
