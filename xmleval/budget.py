@@ -94,7 +94,7 @@ def machine_allowance() -> Allowance:
 def size_text(n_bytes: float) -> str:
     """Return an amount of memory as messages give it."""
     power = max(0, min(4, (int(n_bytes).bit_length() - 1) // 10))
-    return f"{n_bytes / 1024**power:.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    return f"{n_bytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 class Budget(NamedTuple):

@@ -227,7 +227,7 @@ class Evaluator:
         path : path
             File written by `save`.
         memory : int or str, default "1GiB"
-            See `evaluate`.
+            See `evaluate`; arrays of the file beside its scores may take seven eighths of it.
 
         Returns
         -------
@@ -238,7 +238,7 @@ class Evaluator:
         OSError
             If the file cannot be read.
         ValueError
-            If the file is of another kind or version, or damaged.
+            If the file is of another kind or version, damaged, or needs more memory.
         """
         return cls.within(Path(path), Budget(make_work(memory, None).memory).allowance(), memory)
 

@@ -143,7 +143,7 @@ empty.npz m
 cut.npz m
     cut.npz: the zip archive is cut short; {ZIP}
 objects.npz m
-    objects.npz: no array 'format' in it; {ZIP}
+    objects.npz: data.npy: Python objects are not supported; {ZIP}
 m_indices.npy m
     m_indices.npy: a top-k list holds no truth; expected a {TRUTHS}
 twos.npz m

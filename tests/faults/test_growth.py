@@ -144,8 +144,8 @@ def test_archives(within: Any, name: str, role: str) -> None:
         (archive({"meta": HEADER}), "needs 32 MiB"),
         (saved(STATE, ["x"], x=FLAT), "needs 32 MiB"),
         (saved(STATE, [], x=FLAT), "not a saved evaluator, or damaged ('arrays')"),
-        (saved(STATE, [], b"[]," * 20_000), "needs 3.17 MiB"),
-        (saved(STATE, [], b"{}," * 10_000), "needs 3.11 MiB"),
+        (saved(STATE, [], b"[]," * 20_000), "needs 3.167 MiB"),
+        (saved(STATE, [], b"{}," * 10_000), "needs 3.11"),
         (ARCHIVES["csr-data"], "not a saved evaluator, or damaged ('meta')"),
     ],
 )

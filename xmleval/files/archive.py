@@ -102,6 +102,15 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
+def check_headers(path: Path) -> None:
+    """Refuse an archive of which any array cannot be read, by their headers."""
+    with open_archive(path) as archive:
+        for name in array_names(archive):
+            info = archive.getinfo(f"{name}.npy")
+            with _naming_member(info), archive.open(info) as file:
+                _checked_header(file, info)
+
+
 def _header_bytes(file: IO[bytes], n_length: int) -> bytes:
     """Return a header and the ``n_length`` bytes of its length; NumPy would read any length at once."""
     length = file.read(n_length)

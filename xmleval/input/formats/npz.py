@@ -12,7 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive
+from xmleval.files.archive import StoredArray, array_names, check_headers, open_archive, read_archive
 from xmleval.files.saved import replacing
 from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
@@ -67,16 +67,20 @@ def read_npz(path: Path, allowance: Allowance = UNLIMITED) -> Any:
     """
     with naming(path, EXPECTED):
         file_size(path)
-        layout = _find_layout(path)
-        names = [part.name for part in (layout.data, *layout.indices)]
-        arrays = read_archive(path, names.__contains__, allowance=allowance)
-        if "coords" in names:
-            arrays["row"], arrays["col"] = arrays["coords"]
-        return _assemble(layout, arrays["data"], [arrays[name] for name in INDICES[layout.scheme]])
+        return _read_matrix(path, _find_layout(path), allowance)
+
+
+def _read_matrix(path: Path, layout: Layout, allowance: Allowance) -> Any:
+    names = [part.name for part in (layout.data, *layout.indices)]
+    arrays = read_archive(path, names.__contains__, allowance=allowance)
+    if "coords" in names:
+        arrays["row"], arrays["col"] = arrays["coords"]
+    return _assemble(layout, arrays["data"], [arrays[name] for name in INDICES[layout.scheme]])
 
 
 def _find_layout(path: Path) -> Layout:
     """Return the layout of a matrix, or refuse parts that do not fit one another."""
+    check_headers(path)
     scheme = _word(path)
     if scheme not in INDICES:
         raise ValueError(f"format {scheme!r} is not one of {', '.join(INDICES)}")
@@ -84,9 +88,7 @@ def _find_layout(path: Path) -> Layout:
     data = StoredArray(path, "data")
     if data.dtype.kind not in "biuf" or len(data.shape) != DATA_NDIM[scheme]:
         raise ValueError(f"data of {scheme} is {data.dtype} of shape {data.shape}")
-    with open_archive(path) as archive:
-        paired = scheme == "coo" and "coords" in array_names(archive)
-    if paired:
+    if scheme == "coo" and "coords" in _names(path):
         indices = [StoredArray(path, "coords")]
         if indices[0].shape[:1] != (2,) or len(indices[0].shape) != 2 or indices[0].dtype.kind not in "iu":
             raise ValueError(f"coords has shape {indices[0].shape}")
@@ -108,6 +110,11 @@ def _find_layout(path: Path) -> Layout:
     return Layout(scheme, shape, data, indices)
 
 
+def _names(path: Path) -> list[str]:
+    with open_archive(path) as archive:
+        return array_names(archive)
+
+
 def _word(path: Path) -> str:
     """Return the storage scheme of a matrix."""
     found = StoredArray(path, "format")
@@ -120,10 +127,10 @@ def _word(path: Path) -> str:
 def _shape(path: Path) -> tuple[int, int]:
     """Return the shape of a matrix."""
     found = StoredArray(path, "shape")
-    if found.shape != (2,) or found.dtype.kind not in "iu":
+    if found.n_bytes > MOST_WORD_BYTES:
         raise ValueError(f"shape is {found.dtype} of shape {found.shape}, not (instances, labels)")
     shape = read_archive(path, "shape".__eq__)["shape"].tolist()
-    if not all(0 <= n < 2**62 for n in shape):
+    if found.shape != (2,) or found.dtype.kind not in "iu" or not all(0 <= n < 2**62 for n in shape):
         raise ValueError(f"shape {shape} is not (instances, labels)")
     return shape[0], shape[1]
 
@@ -166,6 +173,8 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         return list_pieces(path, allowance)
     with naming(path, EXPECTED):
         file_size(path)
+        if "format" not in _names(path):
+            check_headers(path)
         is_csr = _word(path) == "csr"
     if not is_csr:
         return _converted(path, kind, allowance)
@@ -234,8 +243,9 @@ def _converted(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Return a matrix of another storage scheme as one piece in CSR."""
     with naming(path, EXPECTED):
         file_size(path)
-        with allowance.lent(_find_layout(path).converting_bytes):
-            matrix = read_npz(path)
+        layout = _find_layout(path)
+        with allowance.lent(layout.converting_bytes):
+            matrix = _read_matrix(path, layout, UNLIMITED)
             try:
                 if kind == "scores":
                     refuse_padding("scores", matrix)
