@@ -35,7 +35,7 @@ def test_an_allowance_is_taken_once() -> None:
     with allowance.lent(40), pytest.raises(OverLimitError, match="needs 1 B of memory or more beside 100 B "):
         allowance.take(1)
     assert (allowance.taken, allowance.left) == (60, 40)
-    with pytest.raises(OverLimitError, match="^line 3: needs 41 B .* at most 100 B, .* of something"):
+    with pytest.raises(OverLimitError, match=r"^line 3: needs 41 B .* at most 100 B, .* of something"):
         allowance.check(41, "line 3: ")
     UNLIMITED.check(1 << 80)
 
