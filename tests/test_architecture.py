@@ -28,11 +28,11 @@ GRAPH = {
     "cached": "",
     "kernels": "records",
     "discounts": "records kernels",
-    "files": "records",
+    "files": "records message budget",
     "exact": "records kernels",
     # arrays, checked
     "input.errors": "records message",
-    "budget": "input.errors",
+    "budget": "message input.errors",
     "threads": "budget",
     "input.csr": "records kernels input.errors",
     "input.scores": "records message kernels input.errors input.csr",
@@ -41,7 +41,9 @@ GRAPH = {
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
-    "input": "records message numerals kernels files threads input.errors input.csr input.scores input.sets",
+    "input": (
+        "records message numerals kernels budget files threads input.errors input.csr input.scores input.sets"
+    ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
@@ -55,7 +57,7 @@ GRAPH = {
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": (
-        "records numerals kernels files input.errors input.csr input.scores view thresholds.linear"
+        "records numerals kernels budget files input.errors input.csr input.scores view thresholds.linear"
     ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
@@ -66,7 +68,7 @@ GRAPH = {
         " thresholds.linear thresholds.rule"
     ),
     "report": "version records message numerals conventions spec results",
-    "evaluator": "files input.errors threads spec plan states thresholds.rule engine report",
+    "evaluator": "budget files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",

@@ -1,11 +1,16 @@
-"""Memory sizes: parsing, and the shares given to each use."""
+"""Memory sizes: parsing, the shares given to each use, and the refusal of files that need more."""
 
 from __future__ import annotations
 
+import contextlib
+import math
+import os
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.message import Keyword, Message
 
 UNITS = {
     "b": 1,
@@ -13,6 +18,83 @@ UNITS = {
     **{f"{letter}ib": 1024 ** (i + 1) for i, letter in enumerate("kmgt")},
 }
 PIECE_BYTES = 1 << 26  # rows of a file read at a time if no memory limit is given
+LEAST_WHOLE = 16 << 20  # files that need less are read in any case
+
+
+class OverLimitError(ValueError):
+    """A file needs more memory than it may take; `naming_file` of it says which file."""
+
+
+class Allowance:
+    """Memory for what files hold that cannot be read in pieces, shared by the files of a command.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes; None for no limit.
+    source : str
+        What sets the limit; a `Message` where it is a keyword.
+    """
+
+    def __init__(self, limit: int | None = None, source: str = "") -> None:
+        self.limit = limit
+        self.taken = 0
+        self._source = source
+
+    @property
+    def left(self) -> float:
+        """Bytes that are not taken."""
+        return math.inf if self.limit is None else max(self.limit - self.taken, 0)
+
+    def check(self, n_bytes: float, where: str = "") -> None:
+        """Refuse a need for ``n_bytes`` beside what is taken already, before they are allocated."""
+        if self.limit is None or n_bytes <= self.left:
+            return
+        beside = f" beside {size_text(self.taken)} that is taken already" if self.taken else ""
+        raise OverLimitError(
+            Message(
+                f"{where}needs {size_text(n_bytes)} of memory or more{beside}; expected at most "
+                f"{size_text(self.limit)}, the share of ",
+                self._source,
+                " for what is not read in pieces",
+            )
+        )
+
+    def take(self, n_bytes: int) -> None:
+        """Count memory that is about to be held, or refuse it."""
+        self.check(n_bytes)
+        self.taken += n_bytes
+
+    @contextlib.contextmanager
+    def lent(self, n_bytes: int) -> Iterator[None]:
+        """Count memory that is held for a while, or refuse it."""
+        self.take(n_bytes)
+        try:
+            yield
+        finally:
+            self.taken -= n_bytes
+
+
+UNLIMITED = Allowance()
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine, infinity where it does not tell."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def machine_allowance() -> Allowance:
+    """Return the allowance of a command without a memory limit."""
+    memory = machine_memory()
+    return Allowance(None if math.isinf(memory) else int(memory), "the memory of this machine")
+
+
+def size_text(n_bytes: float) -> str:
+    """Return an amount of memory as messages give it."""
+    power = max(0, min(4, (int(n_bytes).bit_length() - 1) // 10))
+    return f"{n_bytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 class Budget(NamedTuple):
@@ -23,6 +105,15 @@ class Budget(NamedTuple):
     """
 
     memory: int
+
+    def allowance(self) -> Allowance:
+        """Return the memory for what cannot be read in pieces."""
+        memory = max(self.memory, LEAST_WHOLE)
+        return Allowance(memory - memory // 8, Message(Keyword("memory", size_text(memory))))
+
+    def rest(self, allowance: Allowance) -> Budget:
+        """Return what files read whole leave of the memory."""
+        return Budget(max(self.memory - allowance.taken, self.memory // 8, 1))
 
     def piece(self, n_inputs: int) -> int:
         """Return the piece size of each of several inputs; each has one piece in use and one read ahead."""

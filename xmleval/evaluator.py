@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from xmleval.budget import Allowance, Budget
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted, Counting, with_spans
 from xmleval.engine.run import make_work
@@ -243,7 +244,7 @@ class Evaluator:
         path : path
             File written by `save`.
         memory : int or str, default "1GiB"
-            See `evaluate`.
+            See `evaluate`; arrays of the file beside its scores may take seven eighths of it.
 
         Returns
         -------
@@ -254,11 +255,15 @@ class Evaluator:
         OSError
             If the file cannot be read.
         ValueError
-            If the file is of another kind or version, or damaged.
+            If the file is of another kind or version, damaged, or needs more memory.
         """
-        make_work(memory, None)  # checks `memory` before the file is read
-        saved = load_state(Path(path))
-        with naming_damage(Path(path)):
+        return cls.within(Path(path), Budget(make_work(memory, None).memory).allowance(), memory)
+
+    @classmethod
+    def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:
+        """Load a saved evaluator within an allowance of memory, beside that for pooled scores."""
+        saved = load_state(path, allowance=allowance)
+        with naming_damage(path):
             return cls.from_saved(saved, memory=memory)
 
     @classmethod

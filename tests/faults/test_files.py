@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults import arrays, arrow, texts
 from tests.faults.fault import Fault, message_of
+from xmleval.budget import UNLIMITED
 from xmleval.input.formats.registry import find_format, read_scores, read_truth
 
 READERS: dict[str, Callable[[Path], Any]] = {"truth": read_truth, "scores": read_scores}
@@ -20,7 +21,7 @@ PIECES = (1, 40, 1 << 20)
 
 def read_in_pieces(path: Path, kind: str, n_bytes: int) -> Any:
     pieces = find_format(path)[0].pieces
-    return READERS[kind](path) if pieces is None else list(pieces(path, kind).read(n_bytes))
+    return READERS[kind](path) if pieces is None else list(pieces(path, kind, UNLIMITED).read(n_bytes))
 
 
 def check_readers(fault: Fault, path: Path) -> None:

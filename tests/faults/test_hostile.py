@@ -65,6 +65,7 @@ def test_texts_that_unpack_to_very_much(
         file.write(heads[name])
         for _ in range(32):
             file.write(filling * (1 << 20))
+    refused(f"evaluate {name} m --memory 1MB")  # loads kernels
     tracemalloc.start()
     try:
         assert refused(f"evaluate {name} m --memory 1MB").startswith((f"{name}: ", "m: "))

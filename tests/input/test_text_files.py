@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
+import tempfile
 import threading
 import tracemalloc
 from pathlib import Path
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 import xmleval
 from tests.conftest import DATA, NO_DATA, seeds
 from tests.oracles.text import plain_svmlight, plain_xmc
+from xmleval.budget import UNLIMITED
 from xmleval.cli import main
+from xmleval.input import lines
 from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import FORMATS, find_format, read_scores, read_truth
 from xmleval.input.formats.svmlight import svmlight_pieces
@@ -179,7 +182,7 @@ def test_pieces_make_the_whole(folder: Path, seed: int, n_bytes: int) -> None:
     ]:  # fmt: skip
         pieces_of = find_format(folder / path)[0].pieces
         assert pieces_of is not None
-        pieces = pieces_of(folder / path, kind)
+        pieces = pieces_of(folder / path, kind, UNLIMITED)
         found = list(pieces.read(n_bytes))
         assert all(piece.shape[0] for piece in found)
         for piece in found:
@@ -323,3 +326,17 @@ def test_text_formats_can_be_read_in_pieces() -> None:
     assert by_name["xmc"].pieces is xmc_pieces
     assert by_name["svmlight"].pieces is svmlight_pieces
     assert by_name["svmlight"].scores is None
+
+
+@given(
+    st.lists(st.sampled_from([b"", b" ", b"\t \r", b"ab", b" c ", b"d" * 9, "\u00e9".encode()]), max_size=40),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_lines_are_numbered_however_they_are_read(held: list[bytes], size: int, ended: bool) -> None:
+    text = b"\n".join([b"first", *held]) + b"\n" * ended
+    expected = [(i, line.decode().strip()) for i, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "SPLIT_BYTES", size)
+        (Path(folder) / "lines.txt").write_bytes(text)
+        assert list(lines.numbered_lines(Path(folder) / "lines.txt")) == expected

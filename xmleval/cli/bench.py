@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
-from xmleval.budget import Budget
+from xmleval.budget import Budget, machine_allowance
 from xmleval.cli.counting import count_rows
 from xmleval.cli.evaluate import split_names
 from xmleval.cli.evaluation import open_rows, width_of
@@ -119,7 +119,11 @@ def bench(truth: Path | None, scores: Path | None, **options: Any) -> None:
 def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -> list[Input]:
     if truth is None or scores is None:
         return []
-    return [find_input(truth, "truth", input_format), find_input(scores, "scores", input_format)]
+    allowance = machine_allowance()
+    return [
+        find_input(truth, "truth", input_format, allowance),
+        find_input(scores, "scores", input_format, allowance),
+    ]
 
 
 def read_files(truth: Input, scores: Input) -> Kept:

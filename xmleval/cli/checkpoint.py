@@ -19,6 +19,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
@@ -83,7 +84,9 @@ class Checkpoint:
                 raise ValueError("checksum mismatch")
         return manifest
 
-    def load(self, manifest: dict[str, Any], **more: Any) -> tuple[int, list[Evaluator]]:
+    def load(
+        self, manifest: dict[str, Any], allowance: Allowance = UNLIMITED, **more: Any
+    ) -> tuple[int, list[Evaluator]]:
         """Return how many rows were counted, and the evaluators; ``more`` are arguments of `Evaluator`.
 
         A checkpoint that is damaged, or of a run with other settings, is refused.
@@ -100,7 +103,7 @@ class Checkpoint:
         evaluators = []
         with naming_damage(path, CHECKPOINT):
             for name, runs in states:
-                saved = load_state(self.folder / name)
+                saved = load_state(self.folder / name, allowance=allowance)
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(self.folder / file)
                 evaluators.append(Evaluator.from_saved(saved, **more))

@@ -10,7 +10,7 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import PIECE_BYTES
+from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.named_inputs import read_named, read_numbered_truth
@@ -44,8 +44,9 @@ def convert(
     The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
     """
     writer = _writer(target)
-    given = find_input(source, kind, input_format)
-    other = None if like is None else find_input(like, "truth", input_format)
+    allowance = machine_allowance()
+    given = find_input(source, kind, input_format, allowance)
+    other = None if like is None else find_input(like, "truth", input_format, allowance)
     check_outputs([], [given, other], [target])
     check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
     reader: RowReader | None = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Budget
+from xmleval.budget import Allowance, Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.input.csr import Source
@@ -163,9 +163,11 @@ def read_sets(
     return reader.n_taken
 
 
-def count_training(name: str, pieces: Pieces, n_labels: int, n_bytes: int) -> tuple[Ints, int]:
+def count_training(
+    name: str, pieces: Pieces, n_labels: int, n_bytes: int, allowance: Allowance
+) -> tuple[Ints, int]:
     """Return how many rows have each label, and how many rows there are."""
-    refuse_many_labels(name, n_labels)
+    refuse_many_labels(name, n_labels, allowance)
     counts = np.zeros(n_labels, np.int64)
 
     def take(rows: Source[Truth]) -> None:

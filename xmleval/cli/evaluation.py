@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from xmleval.budget import Budget, memory_bytes
+from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_input
+from xmleval.cli.files import Input, find_input, refuse_many_labels
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.input.errors import InputError
-from xmleval.input.inverse_propensity import read_inverse_propensity
-from xmleval.input.names import read_names
+from xmleval.input.inverse_propensity import load_inverse_propensity
+from xmleval.input.names import load_names
 from xmleval.input.reader import count_columns, whole
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
@@ -40,6 +40,8 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
+LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
+TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
@@ -63,7 +65,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             least = f"{LEAST_MEMORY >> 20} MiB"
             raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
         budget = Budget(memory)
-    find = functools.partial(find_input, input_format=options["input_format"])
+    allowance = budget.allowance()
+    find = functools.partial(find_input, input_format=options["input_format"], allowance=allowance)
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
@@ -79,8 +82,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
     arguments = {name: options[name] for name in Options.__annotations__ if name in options}
-    arguments["decision"] = find_decision(options["decision"], rows.label_names)
-    arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget)
+    arguments["decision"] = find_decision(options["decision"], rows.label_names, allowance)
+    arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
+    budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
@@ -101,6 +105,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
+    refuse_many_labels(rows.truth[0], n_labels, allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
         names = [Path(name).name for name in names]  # folders say nothing new
@@ -116,8 +121,16 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise ValueError(f"{checkpoint.folder}: holds a checkpoint; go on with --resume, or remove it")
         if found is not None:
             more = {"threads": options["threads"], "memory": evaluators[0].memory}
-            n_counted, evaluators = checkpoint.load(found, **more)
+            n_counted, evaluators = checkpoint.load(found, allowance, **more)
     return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
+
+
+def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
+    """Return the memory that counts of a label take."""
+    asked = evaluators[0].asked
+    tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
+    n_kept = len(asked) if evaluators[0].settings["keep_labels"] else 0
+    return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
 def width_of(rows: Inputs, budget: Budget) -> int:
@@ -135,7 +148,7 @@ def width_of(rows: Inputs, budget: Budget) -> int:
     return n_labels
 
 
-def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule | None:
+def find_decision(text: str | None, label_names: list[str] | None, allowance: Allowance) -> str | Rule | None:
     """Return a rule by name as it is, or the rule that was saved in a file, for the labels of the inputs."""
     with contextlib.suppress(ValueError):
         parse_decision(text)
@@ -145,7 +158,7 @@ def find_decision(text: str | None, label_names: list[str] | None) -> str | Rule
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return rule_for(Rule.load(text), Path(text), label_names)
+    return rule_for(Rule.within(Path(text), allowance), Path(text), label_names)
 
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Inputs:
@@ -153,7 +166,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
     if any(given.named for given in (*scores, truth)):
         if pred is not None:
             raise ValueError(f"{truth.name}: has names; --pred is by number")
-        labels = None if options["labels"] is None else read_names(options["labels"])
+        labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
         found, read = read_named(truth, scores, labels)
         for given, named in zip(scores, read, strict=True):
             _say_unmatched(given.name, named)
@@ -174,7 +187,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
         )
-    return rows if options["exclude"] is None else without(rows, options)
+    return rows if options["exclude"] is None else without(rows, options, truth.allowance)
 
 
 def _say_unmatched(name: str, named: Any) -> None:
@@ -189,21 +202,26 @@ def _say_unmatched(name: str, named: Any) -> None:
 
 
 def _propensity(
-    options: dict[str, Any], train: Input | None, rows: Inputs, n_labels: int, budget: Budget
+    options: dict[str, Any],
+    train: Input | None,
+    rows: Inputs,
+    n_labels: int,
+    budget: Budget,
+    allowance: Allowance,
 ) -> Any:
     """Estimate inverse propensities from training labels, or read them."""
     if train is None:
         return (
             None
             if options["inverse_propensity"] is None
-            else read_inverse_propensity(options["inverse_propensity"])
+            else load_inverse_propensity(options["inverse_propensity"], allowance)
         )
     if rows.label_names is not None:
         counts, n_rows = count_named_training(train, rows.label_names)
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece)
+        counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece, allowance)
     with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
         return inverse_propensity(
             a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels

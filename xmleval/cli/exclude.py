@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from xmleval.budget import Allowance
 from xmleval.cli.counting import Inputs
 from xmleval.cli.messages import tell
 from xmleval.conventions import resolve_conventions
@@ -13,7 +14,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.spec import Spec, expand_metrics
 
 
-def without(rows: Inputs, options: dict[str, Any]) -> Inputs:
+def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inputs:
     """Take pairs out of all inputs, or refuse what would still see them."""
     unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
     if unlisted is not None:
@@ -39,7 +40,7 @@ def without(rows: Inputs, options: dict[str, Any]) -> Inputs:
         )
     if left_out:
         tell("not computed with --exclude", ", ".join(left_out))
-    pairs = read_pairs(options["exclude"])
+    pairs = read_pairs(options["exclude"], allowance)
 
     def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
         return given[0], without_pairs(given[1], pairs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import glob
-import math
 import os
 import re
 from dataclasses import dataclass
@@ -14,12 +13,14 @@ from typing import Any, NamedTuple
 
 import click
 
+from xmleval.budget import Allowance, OverLimitError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, map_array
 from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
+from xmleval.message import Message
 from xmleval.numerals import whole_number
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
@@ -30,11 +31,14 @@ COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
-def refuse_many_labels(name: str, n_labels: int) -> None:
-    """Refuse labels whose counts alone would take more than the machine's memory."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
-    if COUNT_BYTES * n_labels > memory:
-        raise ValueError(f"{name}: {n_labels} labels; counting them takes more than the memory there is")
+def refuse_many_labels(
+    name: str, n_labels: int, allowance: Allowance, label_bytes: int = COUNT_BYTES
+) -> None:
+    """Refuse labels whose counts alone would take more memory than there is."""
+    try:
+        allowance.check(label_bytes * n_labels)
+    except OverLimitError as error:
+        raise ValueError(Message(f"{name}: counting {n_labels} labels ", error.args[0])) from None
 
 
 class Shard(NamedTuple):
@@ -51,6 +55,7 @@ class Input:
     name: str
     kind: str
     shards: list[Shard]
+    allowance: Allowance
 
     @property
     def named(self) -> bool:
@@ -61,7 +66,9 @@ class Input:
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
         named = ((shard.path, shard.format.named) for shard in self.shards)
-        return {path: readers.by_number(path, self.kind) for path, readers in named if readers}
+        return {
+            path: readers.by_number(path, self.kind, self.allowance) for path, readers in named if readers
+        }
 
     @property
     def files(self) -> list[Path]:
@@ -71,10 +78,12 @@ class Input:
     def pieces(self) -> Pieces:
         """Return its rows."""
         known = self._by_number
-        return joined([(str(s.path), _pieces(s, self.kind, known.get(s.path))) for s in self.shards])
+        return joined(
+            [(str(s.path), _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
+        )
 
 
-def _pieces(shard: Shard, kind: str, by_number: Pieces | None) -> Pieces:
+def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
     known = shard.format
     if getattr(known, kind) is None and known.named is not None and kind == "scores":
         raise ValueError(
@@ -83,13 +92,13 @@ def _pieces(shard: Shard, kind: str, by_number: Pieces | None) -> Pieces:
     reader = reader_of(known, shard.path, kind)
     if by_number is not None:
         return by_number
-    return known.pieces(shard.path, kind) if known.pieces else whole(reader(shard.path))
+    return known.pieces(shard.path, kind, allowance) if known.pieces else whole(reader(shard.path))
 
 
-def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
+def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
     """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
 
-    Without a kind, it is what their format holds.
+    Without a kind, it is what their format holds. What is read whole of them is taken from the allowance.
     """
     name = str(path)
     if path.is_dir():
@@ -99,20 +108,22 @@ def find_input(path: Path, kind: str | None, input_format: str | None) -> Input:
         found = [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:
-        return _as_input(name, kind, [path], input_format)
+        return _as_input(name, kind, [path], input_format, allowance)
     # the two files of a top-k list are one shard
     files = [file for file in found if not _has_labels_beside(file, found)]
     if not files:
         raise ValueError(missing)
     if len(files) == 1:
         name = str(files[0])
-    return _as_input(name, kind, sorted(files, key=in_order), input_format)
+    return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
 
 
-def _as_input(name: str, kind: str | None, files: list[Path], input_format: str | None) -> Input:
+def _as_input(
+    name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
+) -> Input:
     found = [find_input_format(path, kind, input_format) for path in files]
     shards = [Shard(completed, known) for known, completed in found]
-    return Input(name, kind or _only_kind(shards[0]), shards)
+    return Input(name, kind or _only_kind(shards[0]), shards, allowance)
 
 
 def _only_kind(shard: Shard) -> str:
@@ -141,10 +152,10 @@ def _known(path: Path) -> bool:
     return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
 
 
-def read_features(path: Path) -> Any:
+def read_features(path: Path, allowance: Allowance) -> Any:
     """Return features of rows: a sparse matrix, or an array that is mapped into memory."""
     if not path.name.endswith(".npy"):
-        return read_npz(path)
+        return read_npz(path, allowance)
     features = map_array(path, FEATURES)
     with naming(path, FEATURES):
         if features.ndim != 2:

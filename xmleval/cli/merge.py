@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluation import WRITERS, write_labels, written
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, file_option, format_option
@@ -34,12 +35,16 @@ def merge(
     """
     check_outputs([output, per_label], states, [state])
     with naming_files({"memory": "--memory"}):
-        whole = Evaluator.load(states[0], memory=memory)
+        budget = Budget(memory_bytes("memory", memory))
+    allowance = budget.allowance()
+    whole = Evaluator.within(states[0], allowance, budget.memory)
     if per_label is not None and not whole.settings["keep_labels"]:
         raise ValueError(f"{states[0]}: labels were not kept; --save it together with --per-label")
     for path in states[1:]:
         try:
-            whole.merge(Evaluator.load(path, memory=memory))
+            taken = allowance.taken
+            whole.merge(Evaluator.within(path, allowance, budget.memory))
+            allowance.taken = taken
         except ValueError as error:
             text = str(error).removeprefix("merge: ")
             raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None

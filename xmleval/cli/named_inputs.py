@@ -25,7 +25,7 @@ def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> t
         own = given.shards[0].format.named
         if len(given.shards) > 1 or own is None or own.scores is None:
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        read.append(own.scores(given.shards[0].path, found))
+        read.append(own.scores(given.shards[0].path, found, given.allowance))
         if read[-1].other_row is not None and found.row_names:
             raise ValueError(
                 f"{given.name}: no row is one of {truth.name}, as {shown(read[-1].other_row)} is not; "
@@ -39,7 +39,7 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     reader = truth.shards[0].format.named
     if len(truth.shards) > 1 or reader is None or reader.truth is None:
         raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names")
-    return reader.truth(truth.shards[0].path, labels)
+    return reader.truth(truth.shards[0].path, labels, truth.allowance)
 
 
 def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
@@ -95,7 +95,7 @@ def read_scores_alone(given: Input, label_names: list[str], named_by: Path) -> N
     readers = given.shards[0].format.named
     if len(given.shards) > 1 or readers is None or readers.scores is None:
         raise ValueError(f"{given.name}: expected one file of scores with names")
-    found = readers.scores(given.shards[0].path, label_names)
+    found = readers.scores(given.shards[0].path, label_names, given.allowance)
     if found.n_new_labels:
         name = shown(found.label_names[len(label_names)])
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from rich.table import Table
 
-from xmleval.budget import PIECE_BYTES
+from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import count_training, read_sets
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels
 from xmleval.cli.named_inputs import count_named_training, read_numbered_truth
@@ -35,8 +35,9 @@ def stats(
 
     A folder, or a pattern in quotes, stands for files that follow one another.
     """
-    given = find_input(truth, "truth", input_format)
-    beside = None if train is None else find_input(train, "truth", input_format)
+    allowance = machine_allowance()
+    given = find_input(truth, "truth", input_format, allowance)
+    beside = None if train is None else find_input(train, "truth", input_format, allowance)
     check_outputs([output], [given, beside])
     values = _named_values(given, beside) if given.named else _values(given, beside)
     if output_format == "json" or output is not None:
@@ -62,7 +63,7 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
 def _values(given: Input, train: Input | None) -> dict[str, float]:
     pieces = given.pieces()
     n_labels = count_columns(pieces, PIECE_BYTES)
-    refuse_many_labels(given.name, n_labels)
+    refuse_many_labels(given.name, n_labels, given.allowance)
     found = LabelStatistics(n_labels)
     if not read_sets("y_true", given.name, pieces, n_labels, PIECE_BYTES, found.update):
         found.update(set_rows("y_true", scipy.sparse.csr_array((0, n_labels), dtype=np.uint8), None))
@@ -70,4 +71,4 @@ def _values(given: Input, train: Input | None) -> dict[str, float]:
         return found.values()
     if train.named:
         raise ValueError(f"{train.name}: has names, which {given.name} has not")
-    return found.values(count_training(train.name, train.pieces(), n_labels, PIECE_BYTES)[0])
+    return found.values(count_training(train.name, train.pieces(), n_labels, PIECE_BYTES, train.allowance)[0])

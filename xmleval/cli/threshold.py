@@ -10,7 +10,7 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Budget, memory_bytes
+from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
 from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
@@ -20,7 +20,7 @@ from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import MEMORY
 from xmleval.files.output import replacing
-from xmleval.input.names import read_names
+from xmleval.input.names import load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, whole
 from xmleval.thresholds import Rule
@@ -78,14 +78,18 @@ def fit(
     good. `xmleval evaluate --decision RULE` measures the rule on other scores. Labels with names are matched
     by name.
     """
-    given = find_input(truth, "truth", input_format), [find_input(scores, "scores", input_format)]
+    allowance = machine_allowance()
+    given = (
+        find_input(truth, "truth", input_format, allowance),
+        [find_input(scores, "scores", input_format, allowance)],
+    )
     check_outputs([], [given[0], *given[1], features, labels], [output])
     budget = Budget(memory_bytes("memory", MEMORY))
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
     named = rows.label_names is not None
-    looked_at = None if features is None else _features_by_number(features, truth, named)
+    looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
     entries = fitting.entries(width_of(rows, budget))
     with progress(rows.truth[1].n_rows, 0) as show:
         count_rows([entries], rows, budget, 0, show)
@@ -118,11 +122,12 @@ def apply(
     Where SCORES has names, rows are in the order in which it names them first, and columns in that of
     --labels, or else of the labels that the rule was fitted to.
     """
-    given = find_input(scores, "scores", input_format)
+    allowance = machine_allowance()
+    given = find_input(scores, "scores", input_format, allowance)
     check_outputs([], [given, saved, features, labels], [output])
-    rule = Rule.load(saved)
+    rule = Rule.within(saved, allowance)
     rule, pieces = _by_name(rule, saved, given, labels)
-    looked_at = None if features is None else _features_by_number(features, scores, given.named)
+    looked_at = None if features is None else _features_by_number(features, scores, given.named, allowance)
     reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece, rule.n_labels)
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
     names = {"features": features or "--features"}
@@ -155,16 +160,16 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
         return rule_for(rule, saved, None), given.pieces()
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
-    names = list(rule.label_names or ()) if labels is None else read_names(labels)
+    names = list(rule.label_names or ()) if labels is None else load_names(labels, given.allowance)
     found = read_scores_alone(given, names, labels or saved)
     return rule_for(rule, saved, names), whole(found.matrix)
 
 
-def _features_by_number(path: Path, other: Path, named: bool) -> Any:
+def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:
     """Return the features of rows, which have no names; a sparse matrix is checked whole."""
     if named:
         raise ValueError(f"{other}: has names; --features is by number")
-    features = read_features(path)
+    features = read_features(path, allowance)
     if scipy.sparse.issparse(features):
         with naming_files({"features": path}):
             return check_features(features, features.shape[0])

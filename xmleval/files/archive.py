@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import struct
@@ -18,10 +19,12 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.records import Chunks
 
 DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
+HEADER_BYTES = 10_000  # the longest header that NumPy parses
 
 
 @contextlib.contextmanager
@@ -54,18 +57,26 @@ def array_names(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_archive(
-    path: Path, wanted: Callable[[str], bool] = lambda name: True, *, in_pieces: str | None = None
+    path: Path,
+    wanted: Callable[[str], bool] = lambda name: True,
+    *,
+    in_pieces: str | None = None,
+    allowance: Allowance = UNLIMITED,
 ) -> dict[str, Any]:
     """Read the wanted arrays of an .npz archive; those named ``in_pieces...`` as `Chunks`.
 
-    Raise ValueError or zipfile.BadZipFile if it is damaged, contains objects or declares impossible sizes.
+    Raise ValueError or zipfile.BadZipFile if it is damaged, contains objects or declares impossible sizes;
+    OverLimitError, before anything is unpacked, if the others need more than the allowance.
     """
     arrays: dict[str, Any] = {}
     with open_archive(path) as archive:
-        for name in filter(wanted, array_names(archive)):
-            info = archive.getinfo(f"{name}.npy")
-            large = in_pieces is not None and name.startswith(in_pieces)
-            arrays[name] = _chunks_of(path, archive, info) if large else _read_member(archive, info)
+        members = {name: archive.getinfo(f"{name}.npy") for name in filter(wanted, array_names(archive))}
+        whole = {
+            name: info for name, info in members.items() if not (in_pieces and name.startswith(in_pieces))
+        }
+        allowance.take(sum(info.file_size for info in whole.values()))
+        for name, info in members.items():
+            arrays[name] = _read_member(archive, info) if name in whole else _chunks_of(path, archive, info)
     return arrays
 
 
@@ -79,7 +90,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             warnings.simplefilter("ignore")  # headers written by Python 2
             major, _ = npy.read_magic(file)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-            shape, fortran, dtype = read(file)
+            shape, fortran, dtype = read(io.BytesIO(_header_bytes(file, 2 if major == 1 else 4)))
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError, tokenize.TokenError) as error:
         raise ValueError(f"not a NumPy array ({error})") from None
     except (RecursionError, MemoryError):  # deeply nested brackets
@@ -91,6 +102,24 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
+def check_headers(path: Path) -> None:
+    """Refuse an archive of which any array cannot be read, by their headers."""
+    with open_archive(path) as archive:
+        for name in array_names(archive):
+            info = archive.getinfo(f"{name}.npy")
+            with _naming_member(info), archive.open(info) as file:
+                _checked_header(file, info)
+
+
+def _header_bytes(file: IO[bytes], n_length: int) -> bytes:
+    """Return a header and the ``n_length`` bytes of its length; NumPy would read any length at once."""
+    length = file.read(n_length)
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > HEADER_BYTES:
+        raise ValueError(f"its header is of {n_bytes} bytes")
+    return length + file.read(n_bytes)
+
+
 class StoredArray:
     """An array of an archive, read row by row: memory-mapped, or decompressed as it is read.
 
@@ -99,6 +128,7 @@ class StoredArray:
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
+        self.name = name
         with open_archive(path) as archive:
             if name not in array_names(archive):
                 raise ValueError(f"no array {name!r} in it")
@@ -107,12 +137,19 @@ class StoredArray:
                 self.shape, fortran, self.dtype = _checked_header(file, self._info)
                 self.fortran = fortran and len(self.shape) > 1
                 self._header = file.tell()
+        self.row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
+        self.n_bytes = math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def mapped(self) -> bool:
+        """Whether it is stored as it is, so that it can be mapped into memory."""
+        return self._info.compress_type == zipfile.ZIP_STORED
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Yield a function that returns the next n rows."""
-        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
-        if self._info.compress_type == zipfile.ZIP_STORED:
+        row_bytes = self.row_bytes
+        if self.mapped:
             yield self._mapped(row_bytes)
             return
         with zipfile.ZipFile(self.path) as archive, archive.open(self._info) as file:

@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xmleval.files.archive import read_archive, write_archive
+from xmleval.budget import UNLIMITED, Allowance, OverLimitError
+from xmleval.files.archive import array_names, open_archive, read_archive, write_archive
 from xmleval.files.output import replacing
+from xmleval.message import Message
 from xmleval.records import MOST
 
 LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
+JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -52,19 +55,30 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
         write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
 
 
-def load_state(path: Path, form: Form = STATE) -> Saved:
-    """Read a saved file; raise ValueError if it is of another kind or version, or damaged."""
+def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED) -> Saved:
+    """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
-        arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
-        meta = json.loads(arrays.pop("meta").tobytes())
+        held = read_archive(path, "meta".__eq__, allowance=allowance)
+        meta = parse_json(held["meta"].tobytes(), allowance)
         if meta["format"] != form.mark:
             raise KeyError("format")
         version = meta["version"]
-        if version == form.version and sorted(arrays) != meta["arrays"]:
-            raise KeyError("arrays")
     if version != form.version:
         raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
+    with naming_damage(path, form):
+        with open_archive(path) as archive:
+            if sorted({*array_names(archive)} - {"meta"}) != meta["arrays"]:
+                raise KeyError("arrays")
+        arrays = read_archive(path, lambda name: name != "meta", in_pieces=LARGE, allowance=allowance)
     return Saved(meta, arrays)
+
+
+def parse_json(text: bytes, allowance: Allowance) -> Any:
+    """Parse JSON after checking what its values need in memory: many times the text, if they are small."""
+    n_characters = len(text) * (1 if text.isascii() else 4)
+    n_values = text.count(b",") + text.count(b":") + text.count(b"[") + 3 * text.count(b"{")
+    allowance.check(2 * n_characters + JSON_VALUE_BYTES * n_values)
+    return json.loads(text)
 
 
 @contextlib.contextmanager
@@ -72,6 +86,8 @@ def naming_damage(path: Path, form: Form = STATE) -> Iterator[None]:
     """Convert errors of a foreign or damaged file to a ValueError that names it."""
     try:
         yield
+    except OverLimitError as error:
+        raise ValueError(Message(f"{path}: ", error.args[0])) from None
     except OSError as error:
         if error.filename is not None:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, shown
@@ -17,6 +19,8 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.stack import all_cells
 from xmleval.records import Ints
 
+PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
+PAIRS_BETWEEN = 1 << 12  # checks of the memory
 EXPECTED = "pairs of a row and a label, one a line, both counted from 0"
 
 
@@ -41,19 +45,20 @@ class Pairs(NamedTuple):
             raise ValueError(f"{self.path}: line {line}: {said}")
 
 
-def read_pairs(path: Path) -> Pairs:
+def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
-    pairs: list[tuple[int, int, int]] = []
+    pairs = array("q")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path):
-            words = line.split()
-            if not words:
-                continue
+        for number, line in numbered_lines(path, "strict", allowance):
+            words = line.split(maxsplit=2)
             plain = len(words) == 2 and all(w.isascii() and w.isdecimal() and len(w) < 19 for w in words)
             if not plain:
                 raise ValueError(f"line {number}: {shown(line)} is no pair")
-            pairs.append((int(words[0]), int(words[1]), number))
-    found = np.array(pairs, np.int64).reshape(-1, 3)
+            pairs.extend((int(words[0]), int(words[1]), number))
+            if not len(pairs) % (3 * PAIRS_BETWEEN):
+                allowance.check(PAIR_BYTES * (len(pairs) // 3))
+        allowance.take(KEPT_BYTES * (len(pairs) // 3))
+    found = np.asarray(pairs).reshape(-1, 3)
     rows, labels, lines = found[np.lexsort((found[:, 1], found[:, 0]))].T
     return Pairs(path, rows, labels, lines)
 

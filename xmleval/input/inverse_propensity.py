@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from array import array
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.format import file_size, naming
 from xmleval.input.formats.npy import map_array
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.numerals import decimal_number
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
+
+NUMBER_BYTES = 24  # of memory for a number, with the copies that are made of it
+NUMBERS_BETWEEN = 1 << 12  # checks of the memory
 
 
 def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -48,7 +53,11 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     ...     read_inverse_propensity(path).tolist()
     [12.46, 9.65]
     """
-    path = Path(path)
+    return load_inverse_propensity(Path(path), UNLIMITED)
+
+
+def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
+    """Read inverse propensities within an allowance of memory."""
     with naming(path, EXPECTED):
         file_size(path)
     if path.name.lower().endswith(".npy"):
@@ -57,17 +66,16 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
             if vector.ndim != 1:
                 raise ValueError(f"an array of shape {vector.shape}")
         return vector
-    numbers = []
-    blank = 0  # first of the blank lines that nothing may follow
+    numbers = array("d")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace"):
-            if not line:
-                blank = blank or number
-                continue
-            if blank:
-                number, line = blank, ""
+        for number, line in numbered_lines(path, "replace", allowance):
+            if number > len(numbers) + 1:  # a blank line, which nothing may follow
+                number, line = len(numbers) + 1, ""
             value = decimal_number(line)
             if value is None:
                 raise ValueError(f"line {number}: {shown(line)} is not a number")
             numbers.append(value)
-    return np.array(numbers)
+            if not number % NUMBERS_BETWEEN:
+                allowance.check(NUMBER_BYTES * number)
+        allowance.take(NUMBER_BYTES * len(numbers))
+    return np.asarray(numbers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import itertools
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.format import file_size
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
@@ -25,6 +25,10 @@ U = TypeVar("U")
 GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line that fills the memory
 READ_BYTES = 1 << 20
+SPLIT_BYTES = 1 << 16  # of a text that are split into lines at a time
+LINE_BYTES = 32  # of memory for each byte of a line that is split into fields
+ROW_BYTES = 10  # of text that take as much memory as a row without entries does when parsed
+PARSED_BYTES = 16  # likewise of a line that is parsed into the entries of an array
 WORKERS = 2  # threads that parse, beside one that reads and inflates
 SHOWN = 40  # characters of a file that a message quotes
 
@@ -64,7 +68,9 @@ def open_text(path: Path) -> Iterator[IO[bytes]]:
         raise ValueError(f"the gzip stream is damaged ({error})") from None
 
 
-def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
+def whole_lines(
+    file: IO[bytes], n_bytes: int, first: int, allowance: Allowance = UNLIMITED
+) -> Iterator[Lines]:
     """Yield the rest of a file, about ``n_bytes`` of whole lines at a time, each in memory of its own.
 
     The file is at the start of line ``first``. A longer line comes with whatever follows it in twice the
@@ -82,7 +88,7 @@ def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
         stop = find_last(buffer[:filled], NEWLINE) + 1
         if stop:
             n_lines = count_byte(buffer[:stop], NEWLINE)
-            yield Lines(buffer[: stop + SPARE], n_lines, first)
+            yield from _split(Lines(buffer[: stop + SPARE], n_lines, first), max(1, n_bytes // ROW_BYTES))
             first += n_lines
         if ended:
             return
@@ -91,7 +97,22 @@ def whole_lines(file: IO[bytes], n_bytes: int, first: int) -> Iterator[Lines]:
         if held >= room:
             if held >= LONGEST_LINE:
                 raise ValueError(f"line {first} is longer than {LONGEST_LINE} bytes")
+            allowance.check(PARSED_BYTES * 2 * held, f"line {first}: ")
             room = min(2 * held, LONGEST_LINE)
+
+
+def _split(lines: Lines, most: int) -> Iterator[Lines]:
+    """Yield lines, at most so many at a time: very short ones take far more memory as rows than as text."""
+    if lines.n_lines <= most:
+        yield lines
+        return
+    text = lines.text[:-SPARE]
+    middle = find_last(text[: text.size // 2], NEWLINE) + 1
+    middle = middle or text.size // 2 + int(np.argmax(text[text.size // 2 :] == NEWLINE)) + 1
+    n_lines = count_byte(text[:middle], NEWLINE)
+    yield from _split(Lines(lines.text[: middle + SPARE], n_lines, lines.first), most)
+    rest = Lines(lines.text[middle:], lines.n_lines - n_lines, lines.first + n_lines)
+    yield from _split(rest, most)
 
 
 def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
@@ -121,20 +142,47 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
         raise fault
 
 
-def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text in UTF-8 with their numbers, from 1, without blanks at their ends."""
+def numbered_lines(
+    path: Path, errors: str = "strict", allowance: Allowance = UNLIMITED
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text in UTF-8 that are not blank, stripped, with their numbers, from 1."""
     with open_text(path) as file:
-        for number in itertools.count(1):
-            line = file.readline(LONGEST_LINE + 1)
-            if not line:
-                return
-            if len(line) > LONGEST_LINE:
-                raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
+        for number, line in _filled_lines(file, allowance):
             try:
-                text = line.decode("utf-8", errors)
+                text = line.decode("utf-8", errors).strip()
             except UnicodeDecodeError as error:
                 raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
-            yield number, text.strip()
+            if text:
+                yield number, text
+
+
+def _filled_lines(file: IO[bytes], allowance: Allowance) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not empty, with their numbers: a packed file may hold very many that are."""
+    number, parts, length = 1, list[bytes](), 0  # of the line that is not whole yet
+    while block := file.read(SPLIT_BYTES):
+        if not length and block.isspace():
+            number += block.count(b"\n")
+            continue
+        first, *lines = block.split(b"\n")
+        parts.append(first)
+        length += len(first)
+        if length > LONGEST_LINE:
+            raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
+        if length > SPLIT_BYTES:
+            allowance.check(LINE_BYTES * length, f"line {number}: ")
+        if not lines:
+            continue
+        if length:
+            yield number, b"".join(parts)
+        *whole, last = lines
+        if any(whole):
+            for place, line in enumerate(whole, number + 1):
+                if line:
+                    yield place, line
+        last = b"" if last.isspace() else last
+        number, parts, length = number + len(lines), [last], len(last)
+    if length:
+        yield number, b"".join(parts)
 
 
 def shown(text: str | bytes) -> str:

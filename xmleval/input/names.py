@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,11 +15,16 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, open_text, shown
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 MOST_JSON_BYTES = 1 << 28
+INDEX_BYTES = 100  # of memory for a name in an index, beside the name
+ENTRY_BYTES, KEPT_BYTES = 100, 16  # of memory for an entry: until all are sorted, and from then on
+CHECKED_BYTES = 1 << 18  # of a text, after which its names are checked against the memory
 
 
 class NameIndex:
@@ -39,6 +45,7 @@ class NameIndex:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._numbers: dict[str, int] = {}
+        self._text_bytes = 0
         for place, name in enumerate(names):
             if self.add(name) != place:
                 raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
@@ -52,13 +59,27 @@ class NameIndex:
         """All names, by number."""
         return list(self._numbers)
 
+    @property
+    def text_bytes(self) -> int:
+        """Memory of the names themselves."""
+        return self._text_bytes
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the index, its names included."""
+        return self._text_bytes + INDEX_BYTES * len(self._numbers)
+
     def find(self, name: str) -> int | None:
         """Return the number of a name, None where it has none."""
         return self._numbers.get(name)
 
     def add(self, name: str) -> int:
         """Return the number of a name, the next one where it is new."""
-        return self._numbers.setdefault(name, len(self._numbers))
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = len(self._numbers)
+            self._text_bytes += sys.getsizeof(name)
+        return number
 
 
 @dataclass(frozen=True)
@@ -123,28 +144,44 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     ValueError
         If it holds anything else, or a name twice.
     """
-    path = Path(path)
+    return load_names(Path(path), UNLIMITED)
+
+
+def load_names(path: Path, allowance: Allowance) -> list[str]:
+    """Read the names of labels within an allowance of memory."""
     with naming(path, EXPECTED):
-        if path.name.lower().removesuffix(".gz").endswith(".json"):
-            names = _json_names(path)
-        else:
-            names = [line for _, line in numbered_lines(path)]
-            while names and not names[-1]:
-                names.pop()
-        for place, name in enumerate(names):
-            if not name:
+        is_json = path.name.lower().removesuffix(".gz").endswith(".json")
+        lines = (
+            enumerate(_json_names(path, allowance), 1)
+            if is_json
+            else numbered_lines(path, "strict", allowance)
+        )
+        index, n_bytes = NameIndex(), 0
+        for number, name in lines:
+            place = len(index)
+            if not name or number > place + 1:
                 raise ValueError(f"name {place} is empty")
-        NameIndex(names)
-    return names
+            if index.add(name) != place:
+                raise ValueError(f"name {shown(name)} occurs twice, the second time in place {place}")
+            n_bytes += len(name) + INDEX_BYTES
+            if n_bytes > CHECKED_BYTES:
+                allowance.check(index.n_bytes)
+                n_bytes = 0
+        allowance.take(index.n_bytes)
+    return index.names
 
 
-def _json_names(path: Path) -> list[str]:
+def _json_names(path: Path, allowance: Allowance) -> list[str]:
+    most = int(
+        min(MOST_JSON_BYTES, allowance.left // 3)
+    )  # its bytes, twice where they are joined, and the text
     with open_text(path) as file:
-        held = file.read(MOST_JSON_BYTES + 1)
-    if len(held) > MOST_JSON_BYTES:
+        held = file.read(most + 1)
+    if len(held) > most:
+        allowance.check(3 * len(held))
         raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
     try:
-        names = json.loads(held)
+        names = parse_json(held, allowance)
     except RecursionError:
         raise ValueError("its lists are nested without end") from None
     if not isinstance(names, list):
@@ -175,6 +212,8 @@ class Gathering:
         self._labels = NameIndex(like.label_names if isinstance(like, Named) else like or labels or ())
         self._n_known = len(self._labels)
         self._ignored: dict[str, None] = {}
+        self._other_bytes = 0  # of the names of ignored rows
+        self._known_bytes = self._rows.text_bytes + self._labels.text_bytes  # of names that others hold, too
         self._met = False  # whether there was a row of the truth
         self._at = array("q"), array("q"), array("d"), array("q")  # row, label, value, place
 
@@ -184,7 +223,9 @@ class Gathering:
             return self._rows.add(name)
         row = self._rows.find(name)
         if row is None:
-            self._ignored[name] = None
+            if name not in self._ignored:
+                self._other_bytes += sys.getsizeof(name) + INDEX_BYTES
+                self._ignored[name] = None
         else:
             self._met = True
         return row
@@ -202,6 +243,19 @@ class Gathering:
         labels.append(label)
         values.append(value)
         places.append(place)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes until it is finished, beside names that others hold."""
+        names = self._rows.n_bytes + self._labels.n_bytes - self._known_bytes
+        return names + self._other_bytes + ENTRY_BYTES * len(self._at[0])
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of what `finish` returns."""
+        names = self._rows.text_bytes + self._labels.text_bytes - self._known_bytes
+        lists = 8 * (2 * len(self._rows) + len(self._labels))  # of names, and where rows begin
+        return names + lists + KEPT_BYTES * len(self._at[0])
 
     def duplicate(self) -> tuple[int, str, str] | None:
         """Return the first place that repeats a row and a label, and their names; None if none does."""

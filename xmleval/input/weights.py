@@ -35,10 +35,11 @@ def check_weight(value: Any, n_rows: int) -> Floats:
 
 def check_propensity(value: Any, n_labels: int | None) -> Propensity:
     """Return a copy of inverse propensities, or refuse them."""
-    weights = np.array(as_array("inverse_propensity", value), np.float64)
-    if weights.ndim != 1 or (n_labels is not None and weights.size != n_labels):
+    given = as_array("inverse_propensity", value)
+    if given.ndim != 1 or (n_labels is not None and given.size != n_labels):
         expected = "a vector" if n_labels is None else f"({n_labels},)"
-        raise InputError("inverse_propensity", f"shape {weights.shape} is not {expected}: one per label")
+        raise InputError("inverse_propensity", f"shape {given.shape} is not {expected}: one per label")
+    weights = np.array(given, np.float64)
     least, most = float(weights.min(initial=np.inf)), float(weights.max(initial=0.0))
     if not (least > 0 and most <= MOST_PROPENSITY):  # both are NaN where any is
         bad = int((~((weights > 0) & (weights <= MOST_PROPENSITY))).argmax())

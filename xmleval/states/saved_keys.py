@@ -50,3 +50,15 @@ def rising(chunks: Iterator[Keys]) -> Iterator[Keys]:
             raise ValueError("a run of scores is not sorted")
         last = keys[-1:] if keys.size else last
         yield keys
+
+
+def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
+    """Yield keys in larger arrays, of ``n_bytes`` or one chunk more."""
+    held: list[Keys] = []
+    for keys in chunks:
+        held.append(keys)
+        if sum(part.nbytes for part in held) >= n_bytes:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)

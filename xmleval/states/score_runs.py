@@ -30,7 +30,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.curve_values import Needs, curve_values
-from xmleval.states.saved_keys import checked_keys, key_types, rising
+from xmleval.states.saved_keys import checked_keys, joined, key_types, rising
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -385,9 +385,10 @@ class ScoreRuns(State):
         counts: Ints = np.zeros(n_labels or 1, np.int64)
         if name in self.piles:
             for key in contents.numbered(f"{name}.held"):
-                keys = contents.take_chunks(key)
-                own = [np.concatenate(list(checked_keys(name, keys, self.dtype, n_labels, counts)))]
-                self._take({other: own if other == name else [] for other in self.piles}, self.memory.held)
+                checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
+                for part in joined(checked, self.work.budget.copied):
+                    own = {other: [part] if other == name else [] for other in self.piles}
+                    self._take(own, self.memory.held)
             for key in contents.numbered(f"{name}.run"):
                 keys = contents.take_chunks(key)
                 in_order = rising(checked_keys(name, keys, self.dtype, n_labels, counts))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
@@ -239,8 +240,13 @@ class Rule:
         ValueError
             If it is not such a file, is damaged, or has another version.
         """
-        meta, arrays = load_state(Path(path), RULE)
-        with naming_damage(Path(path), RULE):
+        return cls.within(Path(path), UNLIMITED)
+
+    @classmethod
+    def within(cls, path: Path, allowance: Allowance) -> Rule:
+        """Load a saved rule within an allowance of memory."""
+        meta, arrays = load_state(path, RULE, allowance)
+        with naming_damage(path, RULE):
             if [*arrays] != ["numbers"]:
                 raise ValueError(f"arrays {[*arrays]}")
             decision = from_parts(meta["decision"], arrays["numbers"])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.mulan import count_labels, labels_file, read_labels
 from xmleval.input.lines import SHOWN, numbered_lines, shown
@@ -19,6 +20,8 @@ from xmleval.input.pieces import Pieces
 
 EXPECTED = "an ARFF file whose labels are attributes {0,1}"
 BYTES_PER_ROW, BYTES_PER_LABEL = 8, 5  # of a sparse array with 32-bit ids
+ATTRIBUTE_BYTES = 300  # of memory for an attribute, beside its name and type
+LABEL_BYTES = 200  # of memory for a label, beside its name
 
 # possessive, so that what does not match is found out in one pass
 QUOTED = r"""'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+\""""
@@ -49,12 +52,12 @@ class Header(NamedTuple):
     end: int
 
 
-def read_header(path: Path) -> Header:
+def read_header(path: Path, allowance: Allowance) -> Header:
     """Read the declarations up to ``@data``."""
     relation, attributes = "", list[Attribute]()
-    number = 0
-    for number, line in numbered_lines(path, "replace"):
-        if not line or line.startswith("%"):
+    number, n_bytes = 0, 0
+    for number, line in numbered_lines(path, "replace", allowance):
+        if line.startswith("%"):
             continue
         found = KEYWORD.match(line)
         if found is None:
@@ -74,17 +77,19 @@ def read_header(path: Path) -> Header:
             if kind.lower().startswith("relational"):
                 raise ValueError(f"line {number}: a relational attribute, which has rows of its own")
             attributes.append(Attribute(_unquoted(named[1]), kind))
+            n_bytes += ATTRIBUTE_BYTES + sys.getsizeof(attributes[-1].name) + sys.getsizeof(kind)
+            allowance.check(n_bytes)
     raise ValueError(f"it ends after line {number} without @data")
 
 
-def find_labels(path: Path, header: Header) -> list[int]:
+def find_labels(path: Path, header: Header, allowance: Allowance) -> list[int]:
     """Return the attributes that an XML file or the relation's name calls labels, in its order."""
     attributes = header.attributes
     with naming(path, EXPECTED):
         beside = labels_file(path)
         if beside is None:
             return count_labels(header.relation, len(attributes))
-    names = read_labels(beside)  # what goes wrong in it is said of it
+    names = read_labels(beside, allowance)  # what goes wrong in it is said of it
     where: dict[str, int] = {}
     for place, attribute in enumerate(attributes):
         if where.setdefault(attribute.name, place) != place:
@@ -149,12 +154,12 @@ class LabelReader:
         return True
 
 
-def read_rows(path: Path, reader: LabelReader, end: int, n_bytes: int) -> Iterator[Any]:
+def read_rows(path: Path, reader: LabelReader, end: int, allowance: Allowance, n_bytes: int) -> Iterator[Any]:
     """Yield the rows after line ``end`` as sparse arrays of about ``n_bytes``."""
     labels, ptr = array("i"), array("q", [0])
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace"):
-            if number <= end or not line or line.startswith("%"):
+        for number, line in numbered_lines(path, "replace", allowance):
+            if number <= end or line.startswith("%"):
                 continue
             try:
                 row = reader.read(line)
@@ -170,7 +175,7 @@ def read_rows(path: Path, reader: LabelReader, end: int, n_bytes: int) -> Iterat
         yield _sparse_array(labels, ptr, len(reader.names))
 
 
-def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
+def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITED) -> Pieces:
     """Read the header of an ARFF file, packed or not, and find its labels; the rows are read in pieces.
 
     An XML file beside it, or its relation's name, tells which attributes are labels. The format has no
@@ -179,14 +184,15 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     if kind != "truth":
         raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")
     with naming(path, EXPECTED):
-        header = read_header(path)
-    places = find_labels(path, header)
+        header = read_header(path, allowance)
+    places, end = find_labels(path, header, allowance), header.end
     with naming(path, EXPECTED):
+        allowance.take(LABEL_BYTES * len(places))
         reader = LabelReader(header.attributes, places)
     return Pieces(
         n_rows=None,
         n_labels=len(places),
-        read=lambda n_bytes: read_rows(path, reader, header.end, n_bytes),
+        read=lambda n_bytes: read_rows(path, reader, end, allowance, n_bytes),
         label_names=reader.names,
     )
 

@@ -78,6 +78,7 @@ def _opened_parquet(parquet: Any) -> Opened:
         # how large rows are is told by some of them: pyarrow aborts where metadata of columns are damaged
         first = next(parquet.iter_batches(SAMPLED_ROWS, columns=columns, use_threads=False), None)
         size = SAMPLED_ROWS if first is None else _rows_of(first, n_bytes)
+        del first  # a row may be very long
         for batch in parquet.iter_batches(size, columns=columns, use_threads=False):
             batch.validate(full=True)
             yield batch

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -52,7 +53,12 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
     ValueError
         If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
     """
-    return _gather(Path(path), "truth", Gathering(None, labels))
+    return truth_within(Path(path), labels, UNLIMITED)
+
+
+def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    """Read relevant labels as `read_arrow_truth` does, within an allowance of memory."""
+    return _gather(path, "truth", Gathering(None, labels), allowance)
 
 
 def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -80,7 +86,12 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     ValueError
         If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
     """
-    return _gather(Path(path), "scores", Gathering(like))
+    return scores_within(Path(path), like, UNLIMITED)
+
+
+def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+    """Read scores as `read_arrow_scores` does, within an allowance of memory."""
+    return _gather(path, "scores", Gathering(like), allowance)
 
 
 def has_names(path: Path, kind: str) -> bool:
@@ -91,7 +102,7 @@ def has_names(path: Path, kind: str) -> bool:
     return any("string" in kind or "dictionary" in kind for kind in kinds)
 
 
-def _gather(path: Path, kind: str, entries: Gathering) -> Named:
+def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> Named:
     first = 0
     with naming(path, EXPECTED), opened(path) as file:
         lists, columns = find_columns(file.schema, kind, unscored=False)
@@ -102,11 +113,14 @@ def _gather(path: Path, kind: str, entries: Gathering) -> Named:
                 except ValueError as error:
                     raise ValueError(f"row {place}: {error}") from None
             first += batch.num_rows
+            allowance.check(entries.n_bytes)
         again = entries.duplicate()
         if again is not None:
             place, row, name = again
             raise ValueError(f"row {place}: label {shown(name)} of instance {shown(row)} a second time")
-        return entries.finish()
+        found = entries.finish()
+        allowance.take(entries.kept_bytes)
+        return found
 
 
 def _named_entries(

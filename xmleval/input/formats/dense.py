@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive
 from xmleval.input.formats.format import Format, file_size, naming
 from xmleval.input.formats.npy import map_array, mapped_rows
-from xmleval.input.formats.npz_list import OF_MATRICES
+from xmleval.input.formats.npz_list import OF_MATRICES, refuse_packed_rows
 from xmleval.input.pieces import Pieces
 
 EXPECTED = {
@@ -24,7 +25,7 @@ EXPECTED = {
 IN_ARCHIVE = "scores of all labels, an array 'scores' of floating-point numbers (instances, labels)"
 
 
-def dense_pieces(path: Path, kind: str) -> Pieces:
+def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Map a dense array some rows at a time."""
     array = map_array(path, EXPECTED[kind])
     with naming(path, EXPECTED[kind]):
@@ -55,13 +56,14 @@ def holds_dense(path: Path, expected: str) -> bool:
     return "scores" in names and not any(name in names for name in ("indices", *OF_MATRICES))
 
 
-def archived_pieces(path: Path) -> Pieces:
+def archived_pieces(path: Path, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read dense scores of an archive: mapped where stored as they are, inflated in pieces where not."""
     with naming(path, IN_ARCHIVE):
         array = StoredArray(path, "scores")
         if len(array.shape) != 2 or array.dtype.kind != "f":
             raise ValueError(f"scores is {array.dtype} of shape {array.shape}")
         _refuse_no_labels(array.shape)
+        refuse_packed_rows([array], allowance)
     n_rows, n_labels = array.shape
 
     def read(n_bytes: int) -> Iterator[Any]:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from xmleval.budget import Allowance, OverLimitError
 from xmleval.input.pieces import Pieces
+from xmleval.message import Message
 
 if TYPE_CHECKING:
     from xmleval.input.names import Named
@@ -23,12 +25,12 @@ class NamedReaders(NamedTuple):
 
     by_number : gives the rows of a file, by its kind, or None where names stand in it; truth : reads
     relevant labels, the names of all labels given or None; scores : reads predictions, brought in line
-    with a truth, or with labels alone
+    with a truth, or with labels alone; each within an allowance of memory
     """
 
-    by_number: Callable[[Path, str], Pieces | None]
-    truth: Callable[[Path, list[str] | None], Named] | None
-    scores: Callable[[Path, Named | list[str]], Named] | None
+    by_number: Callable[[Path, str, Allowance], Pieces | None]
+    truth: Callable[[Path, list[str] | None, Allowance], Named] | None
+    scores: Callable[[Path, Named | list[str], Allowance], Named] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +51,8 @@ class Format:
         Readers of relevant labels (or predicted sets) and of scores, into what `evaluate` takes;
         None where the format cannot hold them.
     pieces : callable, optional
-        ``pieces(path, kind)`` reads some rows at a time, kind "truth" or "scores"; None where the format
-        has no such reader.
+        ``pieces(path, kind, allowance)`` reads some rows at a time, kind "truth" or "scores"; what cannot be
+        is taken from the allowance. None where the format has no such reader.
     named : NamedReaders, optional
         Readers of files with names, where the format has them.
     beside : callable, optional
@@ -71,7 +73,7 @@ class Format:
     extensions: tuple[str, ...]
     truth: Callable[[Path], Any] | None = None
     scores: Callable[[Path], Any] | None = None
-    pieces: Callable[[Path, str], Pieces] | None = None
+    pieces: Callable[[Path, str, Allowance], Pieces] | None = None
     named: NamedReaders | None = None
     beside: Callable[[Path], list[Path]] = lambda path: []
     container: str = "text"
@@ -95,6 +97,8 @@ def naming(path: Path, expected: str) -> Iterator[None]:
         if error.errno is None:
             raise ValueError(f"{path}: {error}; expected {expected}") from None
         raise type(error)(error.errno, f"{error.strerror}; expected {expected}", str(path)) from None
+    except OverLimitError as error:
+        raise ValueError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path}: {error}; expected {expected}") from None
 

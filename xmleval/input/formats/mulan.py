@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from xmleval.budget import Allowance
 from xmleval.input.formats.format import file_size, naming
 from xmleval.input.lines import shown
 
 EXPECTED = "MULAN's <labels> with one <label name=...> for each label"
 MEKA = re.compile(r"(?<!\S)-C\s+([+-]?[0-9]{1,9})(?![0-9])(.*)", re.DOTALL)
+NAME_BYTES = 200  # of memory for a label, beside its name
 MOVED = "weka.filters.unsupervised.attribute."
 
 
@@ -31,7 +34,7 @@ def labels_file(path: Path) -> Path | None:
     return found[0] if found else None
 
 
-def read_labels(path: Path) -> list[str]:
+def read_labels(path: Path, allowance: Allowance) -> list[str]:
     """Read the names of the labels in the order of the document, nested ones after the one around them."""
     parser = expat.ParserCreate()
     names: dict[str, None] = {}
@@ -54,11 +57,13 @@ def read_labels(path: Path) -> list[str]:
             if name in names:
                 refuse(f"label {shown(name)} a second time")
             names[name] = None
+            n_bytes[0] += NAME_BYTES + sys.getsizeof(name)
+            allowance.check(n_bytes[0])
 
     def end(tag: str) -> None:
         depth[0] -= 1
 
-    depth = [0]
+    depth, n_bytes = [0], [0]
     parser.StartDoctypeDeclHandler = declare
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
@@ -71,6 +76,7 @@ def read_labels(path: Path) -> list[str]:
                 raise ValueError(f"no well-formed XML ({error})") from None
         if not names:
             raise ValueError("no label in it")
+        allowance.take(n_bytes[0])
     return list(names)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import read_header
 from xmleval.files.output import replacing
 from xmleval.input.formats.format import Format, file_size, naming
@@ -64,7 +65,7 @@ def other_half(path: Path) -> list[Path]:
     return [path.with_name(name) for name in names if os.path.lexists(path.with_name(name))]
 
 
-def list_pieces(path: Path, kind: str) -> Pieces:
+def list_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Map a top-k list some rows at a time: what was read does not stay in memory."""
     labels, scores = read_list(path)
     arrays = [array for array in (labels, scores) if array is not None]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from xmleval.files.archive import StoredArray, read_archive
+from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.archive import StoredArray, array_names, check_headers, open_archive, read_archive
 from xmleval.files.output import replacing
 from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.dense import archived_pieces, holds_dense, read_whole
 from xmleval.input.formats.format import Format, file_size, naming
-from xmleval.input.formats.npz_list import holds_list, list_pieces, read_list, write_list
+from xmleval.input.formats.npz_list import ROW_ENTRY_BYTES, holds_list, list_pieces, read_list, write_list
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding
 from xmleval.input.writing import as_sparse
@@ -31,80 +33,125 @@ INDICES = {  # index arrays of each storage scheme
     "dia": ("offsets",),
 }
 ROWS_FOR_NOTHING, ROWS_PER_ENTRY = 1 << 24, 1000
+MOST_WORD_BYTES = 64
+CONVERTING_BYTES = 40  # of memory for each entry and each row, beside the arrays
+POINTER_BYTES = 24  # of memory for each row of a piece, beside its entries
 DATA_NDIM = {"csr": 1, "csc": 1, "bsr": 3, "coo": 1, "dia": 2}
 
 
-def read_npz(path: Path) -> Any:
+class Layout(NamedTuple):
+    """How an archive stores a matrix: nothing is unpacked but its scheme and its shape."""
+
+    scheme: str
+    shape: tuple[int, int]
+    data: StoredArray
+    indices: list[StoredArray]
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all its arrays."""
+        return self.data.n_bytes + sum(index.n_bytes for index in self.indices)
+
+    @property
+    def converting_bytes(self) -> int:
+        """Memory for turning it into CSR, its arrays included."""
+        return 2 * self.n_bytes + CONVERTING_BYTES * (math.prod(self.data.shape) + self.shape[0])
+
+
+def read_npz(path: Path, allowance: Allowance = UNLIMITED) -> Any:
     """Read a sparse matrix; its index values are checked where it is used.
 
     Nothing that a file can lie about reaches compiled code of SciPy: the parts are checked here as far as
-    the constructors need, and they only store them.
+    the constructors need, and they only store them. Nothing is unpacked before the headers of all parts
+    fit one another.
     """
     with naming(path, EXPECTED):
         file_size(path)
-        arrays = read_archive(path)
-        scheme = _word(_part(arrays, "format"))
-        if scheme not in INDICES:
-            raise ValueError(f"format {scheme!r} is not one of {', '.join(INDICES)}")
-        shape = _shape(_part(arrays, "shape"))
-        data = _part(arrays, "data")
-        if data.dtype.kind not in "biuf" or data.ndim != DATA_NDIM[scheme]:
-            raise ValueError(f"data of {scheme} is {data.dtype} of shape {data.shape}")
-        if scheme == "coo" and "coords" in arrays:
-            coords = _part(arrays, "coords")
-            if coords.shape[:1] != (2,):
-                raise ValueError(f"coords has shape {coords.shape}")
-            arrays["row"], arrays["col"] = coords
-        indices = [_index(arrays, name) for name in INDICES[scheme]]
-        return _assemble(scheme, shape, data, indices)
+        return _read_matrix(path, _find_layout(path), allowance)
 
 
-def _part(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    if name not in arrays:
-        raise ValueError(f"no array {name!r} in it")
-    return arrays[name]
+def _read_matrix(path: Path, layout: Layout, allowance: Allowance) -> Any:
+    names = [part.name for part in (layout.data, *layout.indices)]
+    arrays = read_archive(path, names.__contains__, allowance=allowance)
+    if "coords" in names:
+        arrays["row"], arrays["col"] = arrays["coords"]
+    return _assemble(layout, arrays["data"], [arrays[name] for name in INDICES[layout.scheme]])
 
 
-def _word(array: NDArray[Any]) -> str:
-    if array.size != 1 or array.dtype.kind not in "SU":
+def _find_layout(path: Path) -> Layout:
+    """Return the layout of a matrix, or refuse parts that do not fit one another."""
+    check_headers(path)
+    scheme = _word(path)
+    if scheme not in INDICES:
+        raise ValueError(f"format {scheme!r} is not one of {', '.join(INDICES)}")
+    shape = _shape(path)
+    data = StoredArray(path, "data")
+    if data.dtype.kind not in "biuf" or len(data.shape) != DATA_NDIM[scheme]:
+        raise ValueError(f"data of {scheme} is {data.dtype} of shape {data.shape}")
+    if scheme == "coo" and "coords" in _names(path):
+        indices = [StoredArray(path, "coords")]
+        if indices[0].shape[:1] != (2,) or len(indices[0].shape) != 2 or indices[0].dtype.kind not in "iu":
+            raise ValueError(f"coords has shape {indices[0].shape}")
+    else:
+        indices = [_index(path, name) for name in INDICES[scheme]]
+    n_entries = data.shape[0]
+    if any(index.shape[-1] != n_entries for index in (indices if scheme == "coo" else indices[:1])):
+        other = next(index.shape[-1] for index in indices if index.shape[-1] != n_entries)
+        raise ValueError(f"{n_entries} stored values, but {other} in the index")
+    if scheme != "csr":
+        _refuse_many_rows(shape[0], math.prod(data.shape))
+    tall, wide = data.shape[1:] if scheme == "bsr" else (1, 1)
+    if not tall or not wide or shape[0] % tall or shape[1] % wide:
+        raise ValueError(f"blocks of {tall} x {wide} do not tile a matrix of shape {shape}")
+    if scheme in ("csr", "csc", "bsr"):
+        n_lines, n_pointers = shape[1] if scheme == "csc" else shape[0] // tall, indices[1].shape[0]
+        if n_pointers != n_lines + 1:
+            raise ValueError(f"indptr has {n_pointers} entries, not {n_lines + 1}")
+    return Layout(scheme, shape, data, indices)
+
+
+def _names(path: Path) -> list[str]:
+    with open_archive(path) as archive:
+        return array_names(archive)
+
+
+def _word(path: Path) -> str:
+    """Return the storage scheme of a matrix."""
+    found = StoredArray(path, "format")
+    if math.prod(found.shape) != 1 or found.dtype.kind not in "SU" or found.n_bytes > MOST_WORD_BYTES:
         raise ValueError("'format' is not a word")
-    word = array.item()
+    word = read_archive(path, "format".__eq__)["format"].item()
     return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
 
 
-def _shape(array: NDArray[Any]) -> tuple[int, int]:
-    if array.shape != (2,) or array.dtype.kind not in "iu" or not all(0 <= int(n) < 2**62 for n in array):
-        raise ValueError(f"shape {array.tolist()} is not (instances, labels)")
-    return int(array[0]), int(array[1])
+def _shape(path: Path) -> tuple[int, int]:
+    """Return the shape of a matrix."""
+    found = StoredArray(path, "shape")
+    if found.n_bytes > MOST_WORD_BYTES:
+        raise ValueError(f"shape is {found.dtype} of shape {found.shape}, not (instances, labels)")
+    shape = read_archive(path, "shape".__eq__)["shape"].tolist()
+    if found.shape != (2,) or found.dtype.kind not in "iu" or not all(0 <= n < 2**62 for n in shape):
+        raise ValueError(f"shape {shape} is not (instances, labels)")
+    return shape[0], shape[1]
 
 
-def _index(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    index = _part(arrays, name)
-    if index.ndim != 1 or index.dtype.kind not in "iu":
+def _index(path: Path, name: str) -> StoredArray:
+    index = StoredArray(path, name)
+    if len(index.shape) != 1 or index.dtype.kind not in "iu":
         raise ValueError(f"{name} is {index.dtype} of shape {index.shape}, not a vector of integers")
     return index
 
 
-def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: list[NDArray[Any]]) -> Any:
-    """Check that the parts fit one another, and put them together."""
-    entries = indices[0]
-    if entries.shape[0] != data.shape[0]:
-        raise ValueError(f"{data.shape[0]} stored values, but {entries.shape[0]} in the index")
-    if scheme != "csr":
-        _refuse_many_rows(shape[0], data.size)
+def _assemble(layout: Layout, data: NDArray[Any], indices: list[NDArray[Any]]) -> Any:
+    """Put the parts of a matrix together."""
+    scheme, shape, entries = layout.scheme, layout.shape, indices[0]
     if scheme == "coo":
         return scipy.sparse.coo_array((data, tuple(indices)), shape=shape)
     if scheme == "dia":
         if entries.size and not (entries.min() > -shape[0] and entries.max() < shape[1]):
             raise ValueError(f"an offset lies outside a matrix of shape {shape}")
         return scipy.sparse.dia_array((data, entries), shape=shape)
-    tall, wide = data.shape[1:] if scheme == "bsr" else (1, 1)
-    if not tall or not wide or shape[0] % tall or shape[1] % wide:
-        raise ValueError(f"blocks of {tall} x {wide} do not tile a matrix of shape {shape}")
     pointer = indices[1]
-    n_lines = shape[1] if scheme == "csc" else shape[0] // tall
-    if pointer.size != n_lines + 1:
-        raise ValueError(f"indptr has {pointer.size} entries, not {n_lines + 1}")
     if pointer[0] != 0 or not 0 <= pointer[-1] <= entries.size:
         raise ValueError(f"indptr runs from {pointer[0]} to {pointer[-1]} over {entries.size} stored entries")
     make = {"csr": scipy.sparse.csr_array, "csc": scipy.sparse.csc_array, "bsr": scipy.sparse.bsr_array}
@@ -118,50 +165,59 @@ def read_scores(path: Path) -> Any:
     return read_list(path) if holds_list(path, EXPECTED) else read_npz(path)
 
 
-def npz_pieces(path: Path, kind: str) -> Pieces:
+def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
     if kind == "scores" and holds_dense(path, EXPECTED):
-        return archived_pieces(path)
+        return archived_pieces(path, allowance)
     if kind == "scores" and holds_list(path, EXPECTED):
-        return list_pieces(path)
+        return list_pieces(path, allowance)
     with naming(path, EXPECTED):
         file_size(path)
-        found = read_archive(path, "format".__eq__)
-        is_csr = "format" in found and _word(found["format"]) == "csr"
+        if "format" not in _names(path):
+            check_headers(path)
+        is_csr = _word(path) == "csr"
     if not is_csr:
-        return _converted(path, kind)
+        return _converted(path, kind, allowance)
     with naming(path, EXPECTED):
-        shape = _shape(_part(read_archive(path, "shape".__eq__), "shape"))
-        labels, data = StoredArray(path, "indices"), StoredArray(path, "data")
+        shape = _shape(path)
+        labels, data, ptr = (StoredArray(path, name) for name in ("indices", "data", "indptr"))
         for name, array, kinds in (("indices", labels, "iu"), ("data", data, "biuf")):
             if len(array.shape) != 1 or array.dtype.kind not in kinds:
                 raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
         if labels.shape != data.shape:
             raise ValueError(f"{data.shape[0]} stored values, but {labels.shape[0]} in the index")
         _refuse_many_rows(shape[0], labels.shape[0])
-        _refuse_other_size(StoredArray(path, "indptr").shape, shape[0])  # before they are unpacked
-        ptr = _index(read_archive(path, "indptr".__eq__), "indptr").astype(np.int64)
-        code, row, position = check_pointer(ptr, labels.shape[0])
-        if code != FINE:
-            raise ValueError(
-                f"row {row}: indptr is {ptr[position]} there; it must start at 0, never fall and end at the "
-                "number of stored entries"
-            )
+        if ptr.shape != (shape[0] + 1,):
+            raise ValueError(f"indptr is of shape {ptr.shape}, for {shape[0]} rows")
+        if ptr.dtype.kind not in "iu":
+            raise ValueError(f"indptr is {ptr.dtype} of shape {ptr.shape}, not a vector of integers")
 
     def read(n_bytes: int) -> Iterator[Any]:
         per_entry = labels.dtype.itemsize + data.dtype.itemsize
-        start = 0
-        with naming(path, EXPECTED), labels.reading() as take_labels, data.reading() as take_data:
-            while start < shape[0]:
-                most = ptr[start] + n_bytes // per_entry
-                stop = int(np.searchsorted(ptr, most, "right")) - 1
-                stop = min(max(stop, start + 1), start + max(1, n_bytes // 8), shape[0])
-                n_stored = int(ptr[stop] - ptr[start])
-                values, ids = take_data(n_stored), take_labels(n_stored)
-                own = ptr[start : stop + 1] - ptr[start]
-                own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
-                yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
-                start = stop
+        step = max(1, n_bytes // POINTER_BYTES)
+        with (
+            naming(path, EXPECTED),
+            ptr.reading() as take_ptr,
+            labels.reading() as take_labels,
+            data.reading() as take_data,
+        ):
+            held = take_ptr(1).astype(np.int64)
+            for first in range(0, max(shape[0], 1), step):
+                n_rows = min(step, shape[0] - first)
+                held = np.concatenate((held[-1:], take_ptr(n_rows).astype(np.int64)))
+                _refuse_pointer(held, first, labels.shape[0])
+                start = 0
+                while start < n_rows:
+                    most = held[start] + n_bytes // per_entry
+                    stop = min(max(int(np.searchsorted(held, most, "right")) - 1, start + 1), n_rows)
+                    n_stored = int(held[stop] - held[start])
+                    if stop == start + 1 and not (labels.mapped and data.mapped):
+                        allowance.check(ROW_ENTRY_BYTES * n_stored)
+                    values, ids = take_data(n_stored), take_labels(n_stored)
+                    own = held[start : stop + 1] - held[start]
+                    own = own.astype(ids.dtype) if ids.dtype.kind == "i" and n_stored < 1 << 31 else own
+                    yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
+                    start = stop
 
     return Pieces(shape[0], shape[1], read)
 
@@ -172,22 +228,32 @@ def _refuse_many_rows(n_rows: int, n_stored: int) -> None:
         raise ValueError(f"{n_rows} rows for {n_stored} stored values")
 
 
-def _refuse_other_size(shape: tuple[int, ...], n_rows: int) -> None:
-    if shape != (n_rows + 1,):
-        raise ValueError(f"indptr is of shape {shape}, for {n_rows} rows")
+def _refuse_pointer(ptr: NDArray[np.int64], first: int, n_stored: int) -> None:
+    """Refuse a pointer of rows from ``first`` that does not start at 0, falls or exceeds ``n_stored``."""
+    base = int(ptr[0]) if first else 0
+    code, row, position = check_pointer(ptr - base, n_stored - base)
+    if code != FINE:
+        raise ValueError(
+            f"row {first + row}: indptr is {ptr[position]} there; it must start at 0, never fall and end at "
+            "the number of stored entries"
+        )
 
 
-def _converted(path: Path, kind: str) -> Pieces:
+def _converted(path: Path, kind: str, allowance: Allowance) -> Pieces:
     """Return a matrix of another storage scheme as one piece in CSR."""
-    matrix = read_npz(path)
     with naming(path, EXPECTED):
-        try:
-            if kind == "scores":
-                refuse_padding("scores", matrix)
-            stored = stored_csr(kind, matrix, None)
-        except InputError as error:
-            raise ValueError(error.message) from None
-    whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
+        file_size(path)
+        layout = _find_layout(path)
+        with allowance.lent(layout.converting_bytes):
+            matrix = _read_matrix(path, layout, UNLIMITED)
+            try:
+                if kind == "scores":
+                    refuse_padding("scores", matrix)
+                stored = stored_csr(kind, matrix, None)
+            except InputError as error:
+                raise ValueError(error.message) from None
+        whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
+        allowance.take(whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes)
     return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive, write_archive
 from xmleval.files.output import replacing
 from xmleval.input.formats.format import file_size, naming
@@ -16,6 +17,7 @@ from xmleval.input.pieces import Pieces
 
 EXPECTED = "a top-k list, integers 'indices' and numbers 'scores' of shape (instances, k)"
 OF_MATRICES = ("format", "shape", "data", "indptr")
+ROW_ENTRY_BYTES = 64  # of memory for each entry of a row that is evaluated
 
 
 def holds_list(path: Path, expected: str) -> bool:
@@ -43,10 +45,19 @@ def _find(path: Path) -> list[StoredArray]:
     return [labels, scores]
 
 
-def list_pieces(path: Path) -> Pieces:
+def refuse_packed_rows(arrays: list[StoredArray], allowance: Allowance) -> None:
+    """Refuse rows that unpack to more than memory allows, all of them where they lie scattered."""
+    if any(array.fortran for array in arrays):
+        allowance.take(sum(array.n_bytes for array in arrays))
+    if not all(array.mapped for array in arrays):
+        allowance.check(ROW_ENTRY_BYTES * arrays[0].shape[1])
+
+
+def list_pieces(path: Path, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read a list some rows at a time: mapped where it is stored as it is, inflated in pieces where not."""
     with naming(path, EXPECTED):
         arrays = _find(path)
+        refuse_packed_rows(arrays, allowance)
     n_rows = arrays[0].shape[0]
     if any(array.fortran for array in arrays):  # rows lie scattered
         return Pieces(n_rows, None, lambda n_bytes: iter([read_list(path)]))

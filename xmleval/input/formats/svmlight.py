@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
@@ -15,6 +16,7 @@ from xmleval.input.formats.xmc import PER_PIECE, WHOLE_BYTES
 from xmleval.input.lines import Lines, in_order, open_text, whole_lines
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import canonical_csr, make_csr, stack
+from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import COMMA, HASH, blank_comments, count_byte, parse_lists
 from xmleval.records import label_dtype
 
@@ -22,7 +24,7 @@ EXPECTED = "lines of 'label,label feature:value ...'"
 MOST_LABELS = 10**MOST_DIGITS
 
 
-def svmlight_pieces(path: Path, kind: str) -> Pieces:
+def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read the labels of a multi-label svmlight file, packed by gzip or not, some rows at a time.
 
     Comments, blank lines and ``qid:`` tokens are passed over. Pieces are CSR arrays of uint8 with rising ids,
@@ -35,7 +37,7 @@ def svmlight_pieces(path: Path, kind: str) -> Pieces:
     def read(n_bytes: int) -> Iterator[Any]:
         with naming(path, EXPECTED), open_text(path) as file:
             width = n_read = 0
-            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1)):
+            for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
                 width = max(width, piece.shape[1])
                 n_read += piece.shape[0]
                 if piece.shape[0]:
@@ -56,7 +58,7 @@ def _parse(lines: Lines) -> Any:
     """Return the rows of some lines, as wide as they need."""
     text, n_lines = lines.text, lines.n_lines
     if count_byte(text, HASH):
-        blank_comments(text)
+        blank_comments(text[:-SPARE])
     ptr, row_lines = np.empty(n_lines + 1, np.int64), np.empty(n_lines, np.int64)
     labels = np.empty(n_lines + count_byte(text, COMMA), np.int64)
     n_rows, n_fine = parse_lists(text, n_lines, MOST_LABELS, True, ptr, labels, row_lines)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -25,8 +26,9 @@ from xmleval.input.formats.arrow_columns import (
     refuse_null,
     stored_labels,
 )
-from xmleval.input.formats.arrow_names import has_names, read_arrow_scores, read_arrow_truth
+from xmleval.input.formats.arrow_names import has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.npz_list import ROW_ENTRY_BYTES
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
@@ -37,7 +39,9 @@ WHOLE_BYTES = 1 << 26
 CELLS_FOR_NOTHING, CELLS_PER_ENTRY = 1 << 24, 100  # of a list that is padded to its longest row
 
 
-def arrow_pieces(path: Path, kind: str, n_labels: int | None = None) -> Pieces:
+def arrow_pieces(
+    path: Path, kind: str, n_labels: int | None = None, allowance: Allowance = UNLIMITED
+) -> Pieces:
     """Look into a Parquet or Arrow file; its rows are read in pieces.
 
     With a row for each instance, its columns ``labels`` and ``scores`` are lists: labels best first, read as
@@ -49,12 +53,12 @@ def arrow_pieces(path: Path, kind: str, n_labels: int | None = None) -> Pieces:
     with naming(path, EXPECTED), opened(path) as file:
         lists, columns = find_columns(file.schema, kind, unscored=True)
         known = stored_labels(file.metadata, n_labels)
-    read = partial(_read_lists if lists else _read_entries, path, kind, columns, known)
+    read = partial(_read_lists if lists else _read_entries, path, kind, columns, known, allowance)
     return Pieces(n_rows=None, n_labels=known, read=read)
 
 
 def _read_lists(
-    path: Path, kind: str, columns: list[str], n_labels: int | None, n_bytes: int
+    path: Path, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
 ) -> Iterator[Any]:
     """Yield the rows of a file with a row for each instance."""
     first, n_entries, width = 0, 0, n_labels or 1
@@ -63,6 +67,7 @@ def _read_lists(
             if columns[0] in INSTANCE:
                 _refuse_other_rows(batch, columns[0], first)
             ptr, values = flat_lists(batch, "labels", first)
+            allowance.check(ROW_ENTRY_BYTES * int(np.diff(ptr).max(initial=0)))
             labels, rows = ids(values, "labels"), first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
             if kind == "truth":
@@ -148,7 +153,7 @@ def _batches_of_entries(
 
 
 def _read_entries(
-    path: Path, kind: str, columns: list[str], n_labels: int | None, n_bytes: int
+    path: Path, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
 ) -> Iterator[Any]:
     """Yield the instances of a file with a row for each label, once all labels of them are read."""
     held: list[tuple[Ints, Ints, NDArray[Any] | None]] = []  # of the last instance, of which more may come
@@ -169,6 +174,9 @@ def _read_entries(
             refuse_empty_rows(last + 1, n_entries)
         held.append((rows, labels, scores))
         if last == int(held[0][0][0]):
+            n_held = sum(part.size for part, *_ in held)
+            with naming(path, EXPECTED):
+                allowance.check(ROW_ENTRY_BYTES * n_held)
             continue
         rows, labels, scores = _joined(held)
         n_whole = int(np.searchsorted(rows, last))
@@ -215,7 +223,7 @@ def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
         known = stored_labels(file.metadata, n_labels)
     if not lists:
         return _all_entries(path, kind, columns, known)
-    found = list(_read_lists(path, kind, columns, known, WHOLE_BYTES))
+    found = list(_read_lists(path, kind, columns, known, UNLIMITED, WHOLE_BYTES))
     if kind == "truth":
         width = known or max((piece.shape[1] for piece in found), default=1)
         for piece in found:
@@ -251,8 +259,12 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)
 
 
-def _by_number(path: Path, kind: str) -> Pieces | None:
-    return None if has_names(path, kind) else arrow_pieces(path, kind)
+def _pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
+    return arrow_pieces(path, kind, allowance=allowance)
+
+
+def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
+    return None if has_names(path, kind) else arrow_pieces(path, kind, allowance=allowance)
 
 
 def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
@@ -267,8 +279,8 @@ ARROW = Format(
     extensions=(".parquet", ".arrow", ".feather"),
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
-    pieces=arrow_pieces,
-    named=NamedReaders(_by_number, read_arrow_truth, read_arrow_scores),
+    pieces=_pieces,
+    named=NamedReaders(_by_number, truth_within, scores_within),
     written=(".parquet",),
     write=_write,
 )

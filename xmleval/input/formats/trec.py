@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.lines import numbered_lines, shown
-from xmleval.input.names import Gathering, Named
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.writing import canonical, replacing_text
@@ -69,7 +70,11 @@ def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) ->
     >>> truth.widened(scores.label_names).matrix.shape
     (2, 3)
     """
-    return _gather(Path(path), JUDGEMENTS, Gathering(None, labels), _judgement)
+    return _qrels_within(Path(path), labels, UNLIMITED)
+
+
+def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    return _gather(path, JUDGEMENTS, Gathering(None, labels), _judgement, allowance)
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -99,25 +104,39 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     ValueError
         If a line is malformed, scores a label of an instance again, or a score is NaN.
     """
-    return _gather(Path(path), SCORES, Gathering(like), _scoring)
+    return _run_within(Path(path), like, UNLIMITED)
+
+
+def _run_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+    return _gather(path, SCORES, Gathering(like), _scoring, allowance)
 
 
 def _gather(
-    path: Path, expected: str, entries: Gathering, parse: Callable[[list[str]], tuple[str, str, float]]
+    path: Path,
+    expected: str,
+    entries: Gathering,
+    parse: Callable[[list[str]], tuple[str, str, float]],
+    allowance: Allowance,
 ) -> Named:
+    n_bytes = 0
     with naming(path, expected):
-        for number, line in numbered_lines(path):
-            if not line:
-                continue
+        for number, line in numbered_lines(path, "strict", allowance):
             try:
                 entries.add(*parse(line.split(maxsplit=MOST_FIELDS)), number)
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from None
+            n_bytes += len(line) + ENTRY_BYTES
+            if n_bytes > CHECKED_BYTES:
+                allowance.check(entries.n_bytes)
+                n_bytes = 0
+        allowance.check(entries.n_bytes)
         again = entries.duplicate()
         if again is not None:
             number, row, label = again
             raise ValueError(f"line {number}: label {shown(label)} of instance {shown(row)} a second time")
-        return entries.finish()
+        found = entries.finish()
+        allowance.take(entries.kept_bytes)
+        return found
 
 
 def _refuse_other_than(wanted: int, fields: list[str]) -> None:
@@ -152,11 +171,15 @@ class _GapError(ValueError):
     """Numbers of instances that leave some out."""
 
 
-def qrels_by_number(path: Path, kind: str) -> Pieces | None:
+def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
     """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
+    taken = allowance.taken
     try:
-        return whole(_by_number(_gather(path, JUDGEMENTS, Gathering(None), _numbered_judgement)))
-    except (_FoundNameError, _GapError):
+        return whole(_by_number(_gather(path, JUDGEMENTS, Gathering(None), _numbered_judgement, allowance)))
+    except _FoundNameError:
+        return None
+    except _GapError:
+        allowance.taken = taken  # it is read again
         return None
 
 
@@ -291,7 +314,7 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     sibling="run",
     truth=read_numbered_qrels,
-    named=NamedReaders(qrels_by_number, read_qrels, None),
+    named=NamedReaders(qrels_by_number, _qrels_within, None),
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(
@@ -300,6 +323,6 @@ RUN = Format(
     files="NAME.run or NAME.run.gz, with TREC qrels or a named truth",
     extensions=(".run", ".run.gz"),
     sibling="qrels",
-    named=NamedReaders(lambda path, kind: None, None, read_run),
+    named=NamedReaders(lambda path, kind, allowance: None, None, _run_within),
     write=lambda path, data, kind, n_labels: write_run(path, data),
 )

@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
@@ -49,7 +50,7 @@ class Header(NamedTuple):
     line: bytes
 
 
-def xmc_pieces(path: Path, kind: str) -> Pieces:
+def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
     Truth is what lies before the features, or every label with a value other than 0; scores are all stored
@@ -64,7 +65,7 @@ def xmc_pieces(path: Path, kind: str) -> Pieces:
         with naming(path, EXPECTED[kind]), open_text(path) as file:
             if file.read(len(header.line)) != header.line:
                 raise ValueError("the header has changed since it was read")
-            yield from _read_rows(file, header, kind, n_bytes)
+            yield from _read_rows(file, header, kind, n_bytes, allowance)
 
     return Pieces(header.n_rows, header.n_labels, read)
 
@@ -87,7 +88,9 @@ def _read_header(file: IO[bytes], kind: str) -> Header:
     return Header(sizes[0], sizes[-1], len(sizes) == 3, line + newline)
 
 
-def _read_rows(file: IO[bytes], header: Header, kind: str, n_bytes: int) -> Iterator[Any]:
+def _read_rows(
+    file: IO[bytes], header: Header, kind: str, n_bytes: int, allowance: Allowance
+) -> Iterator[Any]:
     def parse(lines: Lines) -> Any:
         try:
             if header.has_features:
@@ -96,7 +99,8 @@ def _read_rows(file: IO[bytes], header: Header, kind: str, n_bytes: int) -> Iter
         except InputError as error:
             raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
 
-    return in_order(parse, _promised(whole_lines(file, n_bytes // PER_PIECE, 2), header.n_rows))
+    lines = whole_lines(file, n_bytes // PER_PIECE, 2, allowance)
+    return in_order(parse, _promised(lines, header.n_rows))
 
 
 def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
