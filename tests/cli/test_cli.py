@@ -98,8 +98,8 @@ def test_the_suffix_of_the_output_gives_its_form(folder: Path, run: Any, name: s
 
 
 def test_too_little_memory_is_refused(folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "LEAST_MEMORY", 16 << 20)
-    said = "--memory: '512' is below 16 MiB, the least that can be given"
+    monkeypatch.setattr(evaluation, "LEAST_MEMORY", 16_000_000)
+    said = "--memory: '512' is below 16 MB, the least that can be given"
     assert refused("evaluate Y_test.npz m --memory 512") == said
 
 

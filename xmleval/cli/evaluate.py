@@ -127,7 +127,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     default=MEMORY,
     show_default=True,
     metavar="SIZE",
-    help="Memory, such as 512MB and at least 16MiB, for rows that are read and for scores sorted over all "
+    help="Memory, such as 512MB and at least 16MB, for rows that are read and for scores sorted over all "
     "rows; more of these goes to temporary files.",
 )
 @LABEL_NAMES

@@ -42,7 +42,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 }
 LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
-LEAST_MEMORY = 16 << 20  # less saves nothing, and leaves thousands of small files of sorted scores
+LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
 class Run(NamedTuple):
@@ -62,7 +62,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     with naming_files({"memory": "--memory"}):
         memory = memory_bytes("memory", options["memory"])
         if memory < LEAST_MEMORY:
-            least = f"{LEAST_MEMORY >> 20} MiB"
+            least = f"{LEAST_MEMORY // 10**6} MB"
             raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
         budget = Budget(memory)
     allowance = budget.allowance()
