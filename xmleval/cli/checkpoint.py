@@ -20,6 +20,7 @@ from typing import Any
 
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
+from xmleval.files.input import InputFile
 from xmleval.files.saved import (
     CHECKPOINT,
     Saved,
@@ -72,7 +73,8 @@ class Checkpoint:
         """
         path = self.folder / MANIFEST
         with naming_damage(path, CHECKPOINT):
-            held = json.loads(path.read_text())
+            with InputFile(path).open() as file:
+                held = json.loads(file.read())
             if held["format"] != CHECKPOINT.mark:
                 raise KeyError("format")
             version = held["version"]
@@ -95,7 +97,7 @@ class Checkpoint:
             for name, runs in manifest["states"]:
                 saved = load_state(self.folder / name)
                 for key, file in runs.items():
-                    saved.arrays[key] = npy_chunks(self.folder / file)
+                    saved.arrays[key] = npy_chunks(InputFile(self.folder / file))
                 evaluators.append(Evaluator.from_saved(saved, **more))
                 arrays = evaluators[-1].as_saved().arrays
                 self._written |= {arrays[key].of: file for key, file in runs.items()}
@@ -154,17 +156,17 @@ class Checkpoint:
         else:
             with replacing(path) as file:
                 write_chunks(file, held)
-        with open(path, "rb") as file:
-            sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        sums[name] = _sum_of_file(path)
         return name
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
         if not PART.fullmatch(name):
             raise ValueError(f"{self.folder / MANIFEST}: names {name!r}, which is no file of a checkpoint")
-        with open(path, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
+        with naming_damage(path, CHECKPOINT):
+            found = _sum_of_file(path)
+        if found != wanted:
+            raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
 
     def _remove_all_but(self, kept: Collection[str]) -> None:
         """Remove files of checkpoints, but not those of the one that counts."""
@@ -172,6 +174,11 @@ class Checkpoint:
             left = PART.fullmatch(path.name) and path.name not in kept
             if left or UNFINISHED.fullmatch(path.name):
                 path.unlink(missing_ok=True)
+
+
+def _sum_of_file(path: Path) -> str:
+    with InputFile(path).open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from xmleval.files.archive import read_archive, write_archive
+from xmleval.files.input import InputFile
 
 LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
 DAMAGE = (
@@ -81,7 +82,7 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 def load_state(path: Path, form: Form = STATE) -> Saved:
     """Read a saved file; raise ValueError if it is of another kind or version, or damaged."""
     with naming_damage(path, form):
-        arrays: dict[str, Any] = read_archive(path, in_pieces=LARGE)
+        arrays: dict[str, Any] = read_archive(InputFile(path), in_pieces=LARGE)
         meta = json.loads(arrays.pop("meta").tobytes())
         if meta["format"] != form.mark:
             raise KeyError("format")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.pieces import Pieces
@@ -44,7 +45,7 @@ def read_pairs(path: Path) -> Pairs:
     """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
     pairs: list[tuple[int, int, int]] = []
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(InputFile(path)):
             words = line.split()
             if not words:
                 continue

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.formats.format import file_size, naming
-from xmleval.input.formats.npy import map_array
+from xmleval.files.input import InputFile
+from xmleval.input.formats.format import naming
+from xmleval.input.formats.npy import open_array
 from xmleval.input.lines import numbered_lines, shown
 
 EXPECTED = "one inverse propensity per label, as an .npy vector or as text, one number a line"
@@ -48,18 +49,16 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     [12.46, 9.65]
     """
     path = Path(path)
-    with naming(path, EXPECTED):
-        file_size(path)
     if path.name.lower().endswith(".npy"):
-        vector = map_array(path, EXPECTED)
+        vector = open_array(path, EXPECTED)
         with naming(path, EXPECTED):
-            if vector.ndim != 1:
+            if len(vector.shape) != 1:
                 raise ValueError(f"an array of shape {vector.shape}")
-        return vector
+            return vector.read()
     numbers = []
     blank = 0  # first of the blank lines that nothing may follow
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace"):
+        for number, line in numbered_lines(InputFile(path), "replace"):
             if not line:
                 blank = blank or number
                 continue

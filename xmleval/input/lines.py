@@ -9,13 +9,12 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.formats.format import file_size
+from xmleval.files.input import InputFile
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
 
@@ -41,22 +40,21 @@ class Lines(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_text(path: Path) -> Iterator[IO[bytes]]:
+def open_text(file: InputFile) -> Iterator[IO[bytes]]:
     """Open a text file behind its byte order mark, compressed by gzip or not, whatever its name says."""
-    file_size(path)
     try:
         with contextlib.ExitStack() as opened:
-            file: Any = opened.enter_context(open(path, "rb"))
-            zipped = file.read(len(GZIP)) == GZIP
-            file.seek(0)
+            text: Any = opened.enter_context(file.open())
+            zipped = text.read(len(GZIP)) == GZIP
+            text.seek(0)
             if zipped:
-                file = opened.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-            start = file.read(len(BOM))
+                text = opened.enter_context(gzip.GzipFile(fileobj=text, mode="rb"))
+            start = text.read(len(BOM))
             if not start:
                 raise ValueError("the file is empty")
             if start != BOM:
-                file.seek(0)
-            yield file
+                text.seek(0)
+            yield text
     except EOFError:
         raise ValueError("the gzip stream is cut short") from None
     except (zlib.error, gzip.BadGzipFile) as error:
@@ -120,20 +118,20 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
         raise fault
 
 
-def numbered_lines(path: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
+def numbered_lines(file: InputFile, errors: str = "strict") -> Iterator[tuple[int, str]]:
     """Yield the lines of a text in UTF-8 with their numbers, from 1, without blanks at their ends."""
-    with open_text(path) as file:
+    with open_text(file) as text:
         for number in itertools.count(1):
-            line = file.readline(LONGEST_LINE + 1)
+            line = text.readline(LONGEST_LINE + 1)
             if not line:
                 return
             if len(line) > LONGEST_LINE:
                 raise ValueError(f"line {number} is longer than {LONGEST_LINE} bytes")
             try:
-                text = line.decode("utf-8", errors)
+                decoded = line.decode("utf-8", errors)
             except UnicodeDecodeError as error:
                 raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
-            yield number, text.strip()
+            yield number, decoded.strip()
 
 
 def shown(text: str | bytes) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, open_text, shown
 
@@ -128,7 +129,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
         if path.name.lower().removesuffix(".gz").endswith(".json"):
             names = _json_names(path)
         else:
-            names = [line for _, line in numbered_lines(path)]
+            names = [line for _, line in numbered_lines(InputFile(path))]
             while names and not names[-1]:
                 names.pop()
         for place, name in enumerate(names):
@@ -139,7 +140,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _json_names(path: Path) -> list[str]:
-    with open_text(path) as file:
+    with open_text(InputFile(path)) as file:
         held = file.read(MOST_JSON_BYTES + 1)
     if len(held) > MOST_JSON_BYTES:
         raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.mulan import count_labels, labels_file, read_labels
 from xmleval.input.lines import SHOWN, numbered_lines, shown
@@ -49,11 +50,11 @@ class Header(NamedTuple):
     end: int
 
 
-def read_header(path: Path) -> Header:
+def read_header(file: InputFile) -> Header:
     """Read the declarations up to ``@data``."""
     relation, attributes = "", list[Attribute]()
     number = 0
-    for number, line in numbered_lines(path, "replace"):
+    for number, line in numbered_lines(file, "replace"):
         if not line or line.startswith("%"):
             continue
         found = KEYWORD.match(line)
@@ -149,11 +150,11 @@ class LabelReader:
         return True
 
 
-def read_rows(path: Path, reader: LabelReader, end: int, n_bytes: int) -> Iterator[Any]:
+def read_rows(file: InputFile, reader: LabelReader, end: int, n_bytes: int) -> Iterator[Any]:
     """Yield the rows after line ``end`` as sparse arrays of about ``n_bytes``."""
     labels, ptr = array("i"), array("q", [0])
-    with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace"):
+    with naming(file.path, EXPECTED):
+        for number, line in numbered_lines(file, "replace"):
             if number <= end or not line or line.startswith("%"):
                 continue
             try:
@@ -178,15 +179,16 @@ def arff_pieces(path: Path, kind: str = "truth") -> Pieces:
     """
     if kind != "truth":
         raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")
+    file = InputFile(path)
     with naming(path, EXPECTED):
-        header = read_header(path)
+        header = read_header(file)
     places = find_labels(path, header)
     with naming(path, EXPECTED):
         reader = LabelReader(header.attributes, places)
     return Pieces(
         n_rows=None,
         n_labels=len(places),
-        read=lambda n_bytes: read_rows(path, reader, header.end, n_bytes),
+        read=lambda n_bytes: read_rows(file, reader, header.end, n_bytes),
         label_names=reader.names,
     )
 

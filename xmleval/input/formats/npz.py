@@ -11,12 +11,14 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.files.archive import StoredArray, read_archive
+from xmleval.files.input import InputFile
 from xmleval.files.saved import replacing
 from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
-from xmleval.input.formats.dense import archived_pieces, holds_dense, read_whole
-from xmleval.input.formats.format import Format, file_size, naming
-from xmleval.input.formats.npz_list import holds_list, list_pieces, read_list, write_list
+from xmleval.input.formats.array_rows import MOST_BYTES
+from xmleval.input.formats.dense import archived_pieces, holds_dense, read_archived
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npz_list import archived_list_pieces, holds_list, read_list, write_list
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding
 from xmleval.input.writing import as_sparse
@@ -34,15 +36,14 @@ ROWS_FOR_NOTHING, ROWS_PER_ENTRY = 1 << 24, 1000
 DATA_NDIM = {"csr": 1, "csc": 1, "bsr": 3, "coo": 1, "dia": 2}
 
 
-def read_npz(path: Path) -> Any:
+def read_npz(file: InputFile) -> Any:
     """Read a sparse matrix; its index values are checked where it is used.
 
     Nothing that a file can lie about reaches compiled code of SciPy: the parts are checked here as far as
     the constructors need, and they only store them.
     """
-    with naming(path, EXPECTED):
-        file_size(path)
-        arrays = read_archive(path)
+    with naming(file.path, EXPECTED):
+        arrays = read_archive(file)
         scheme = _word(_part(arrays, "format"))
         if scheme not in INDICES:
             raise ValueError(f"format {scheme!r} is not one of {', '.join(INDICES)}")
@@ -113,34 +114,35 @@ def _assemble(scheme: str, shape: tuple[int, int], data: NDArray[Any], indices: 
 
 def read_scores(path: Path) -> Any:
     """Read a sparse matrix, a top-k list or a dense array."""
-    if holds_dense(path, EXPECTED):
-        return read_whole(archived_pieces(path))
-    return read_list(path) if holds_list(path, EXPECTED) else read_npz(path)
+    file = InputFile(path)
+    if holds_dense(file, EXPECTED):
+        return read_archived(file)
+    return read_list(file) if holds_list(file, EXPECTED) else read_npz(file)
 
 
 def npz_pieces(path: Path, kind: str) -> Pieces:
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
-    if kind == "scores" and holds_dense(path, EXPECTED):
-        return archived_pieces(path)
-    if kind == "scores" and holds_list(path, EXPECTED):
-        return list_pieces(path)
+    file = InputFile(path)
+    if kind == "scores" and holds_dense(file, EXPECTED):
+        return archived_pieces(file)
+    if kind == "scores" and holds_list(file, EXPECTED):
+        return archived_list_pieces(file)
     with naming(path, EXPECTED):
-        file_size(path)
-        found = read_archive(path, "format".__eq__)
+        found = read_archive(file, "format".__eq__)
         is_csr = "format" in found and _word(found["format"]) == "csr"
     if not is_csr:
-        return _converted(path, kind)
+        return _converted(file, kind)
     with naming(path, EXPECTED):
-        shape = _shape(_part(read_archive(path, "shape".__eq__), "shape"))
-        labels, data = StoredArray(path, "indices"), StoredArray(path, "data")
+        shape = _shape(_part(read_archive(file, "shape".__eq__), "shape"))
+        labels, data = StoredArray(file, "indices"), StoredArray(file, "data")
         for name, array, kinds in (("indices", labels, "iu"), ("data", data, "biuf")):
             if len(array.shape) != 1 or array.dtype.kind not in kinds:
                 raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
         if labels.shape != data.shape:
             raise ValueError(f"{data.shape[0]} stored values, but {labels.shape[0]} in the index")
         _refuse_many_rows(shape[0], labels.shape[0])
-        _refuse_other_size(StoredArray(path, "indptr").shape, shape[0])  # before they are unpacked
-        ptr = _index(read_archive(path, "indptr".__eq__), "indptr").astype(np.int64)
+        _refuse_other_size(StoredArray(file, "indptr").shape, shape[0])  # before they are unpacked
+        ptr = _index(read_archive(file, "indptr".__eq__), "indptr").astype(np.int64)
         code, row, position = check_pointer(ptr, labels.shape[0])
         if code != FINE:
             raise ValueError(
@@ -153,7 +155,7 @@ def npz_pieces(path: Path, kind: str) -> Pieces:
         start = 0
         with naming(path, EXPECTED), labels.reading() as take_labels, data.reading() as take_data:
             while start < shape[0]:
-                most = ptr[start] + n_bytes // per_entry
+                most = ptr[start] + min(n_bytes, MOST_BYTES) // per_entry
                 stop = int(np.searchsorted(ptr, most, "right")) - 1
                 stop = min(max(stop, start + 1), start + max(1, n_bytes // 8), shape[0])
                 n_stored = int(ptr[stop] - ptr[start])
@@ -177,10 +179,10 @@ def _refuse_other_size(shape: tuple[int, ...], n_rows: int) -> None:
         raise ValueError(f"indptr is of shape {shape}, for {n_rows} rows")
 
 
-def _converted(path: Path, kind: str) -> Pieces:
+def _converted(file: InputFile, kind: str) -> Pieces:
     """Return a matrix of another storage scheme as one piece in CSR."""
-    matrix = read_npz(path)
-    with naming(path, EXPECTED):
+    matrix = read_npz(file)
+    with naming(file.path, EXPECTED):
         try:
             if kind == "scores":
                 refuse_padding("scores", matrix)
@@ -192,7 +194,7 @@ def _converted(path: Path, kind: str) -> Pieces:
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed, so that it can be mapped.
+    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed.
 
     Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
     """
@@ -210,7 +212,7 @@ NPZ = Format(
     files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores, or dense scores",
     container="npz",
     extensions=(".npz",),
-    truth=read_npz,
+    truth=lambda path: read_npz(InputFile(path)),
     scores=read_scores,
     pieces=npz_pieces,
     write=write_npz,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import Gathering, Named
@@ -105,7 +106,7 @@ def _gather(
     path: Path, expected: str, entries: Gathering, parse: Callable[[list[str]], tuple[str, str, float]]
 ) -> Named:
     with naming(path, expected):
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(InputFile(path)):
             if not line:
                 continue
             try:
