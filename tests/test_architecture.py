@@ -39,7 +39,7 @@ GRAPH = {
     "input.sets": "records input.errors input.csr",
     "input.weights": "records input.errors input.csr",
     "propensity": "records input.errors input.csr input.sets",
-    "effectiveness": "records input.errors",
+    "effectiveness": "records input.errors input.csr",
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.scores input.sets"

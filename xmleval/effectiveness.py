@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.records import MOST_ROWS, Ints
 
@@ -120,7 +121,7 @@ def hamming_bound(errors: Any, n_cells: int) -> float:
     0.0495
     """
     total = sum(_counts("errors", errors).reshape(-1).tolist())
-    if total > positive_integer("n_cells", n_cells):
+    if total > positive_integer("n_cells", n_cells, most=MOST_ROWS * MOST_LABELS):
         raise InputError("errors", f"sum {total} exceeds n_cells={n_cells}")
     return total / n_cells
 

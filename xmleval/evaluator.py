@@ -153,9 +153,13 @@ class Evaluator:
 
         Raises
         ------
+        TypeError
+            If ``other`` is no evaluator.
         ValueError
             If they differ; the message names the first difference.
         """
+        if not isinstance(other, Evaluator):
+            raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
         differs = first_difference(self._counting.settings.as_dict(), other._counting.settings.as_dict())
         if differs:
             raise ValueError(f"merge: {differs}")
@@ -183,6 +187,16 @@ class Evaluator:
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
             return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
+
+    def reset(self) -> None:
+        """Forget all rows, so that other rows can be counted with the same settings."""
+        self._replace(lambda counted: Counted())
+
+    def __repr__(self) -> str:
+        """Return the measures, and how many rows were counted."""
+        names = [str(spec) for spec in self.asked]
+        few = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return f"<Evaluator: {few}; {self.n_rows} rows x {self.n_labels} labels>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator to a file atomically, without pickle.

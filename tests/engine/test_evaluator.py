@@ -118,9 +118,13 @@ def test_what_a_signal_handler_raises_was_not_counted(
     evaluator = counting(**more)
     wanted = [evaluator.compute().to_json()]
     before = evaluator._counted
-    start = time.perf_counter()
-    change(evaluator)
-    duration = time.perf_counter() - start
+    durations = []
+    for _ in range(3):  # the first may compile
+        evaluator._counted = before
+        start = time.perf_counter()
+        change(evaluator)
+        durations.append(time.perf_counter() - start)
+    duration = min(durations)
     wanted.append(evaluator.compute().to_json())
     choice, n_raised = random.Random(handled), 0
     method = Evaluator.merge if change is merge else Evaluator.update
@@ -291,3 +295,33 @@ def test_what_a_copy_leaves_out_stays_with_the_others(how: str) -> None:
     other.leave_out(NAMES[1:])
     assert [spec.name for spec in other.asked] == NAMES[:1]
     assert [spec.name for spec in one.asked] == NAMES
+
+
+def test_reset_forgets_rows_and_keeps_settings() -> None:
+    truth, scores = np.eye(4), np.eye(4)[::-1]
+    ev = Evaluator(["p@1", "auc.micro", "f1.macro@2"], n_labels=4, keep_rows=True)
+    ev.update(truth, scores)
+    first = ev.compute().to_json()
+    ev.reset()
+    assert ev.n_rows == 0
+    with pytest.raises(ValueError, match="nothing was counted yet"):
+        ev.compute()
+    ev.update(truth, scores)
+    assert ev.compute().to_json() == first
+
+
+def test_representation_names_measures_rows_and_labels() -> None:
+    ev = Evaluator(["p@1", "lrap"], n_labels=4)
+    ev.update(np.eye(4), np.eye(4))
+    assert repr(ev) == "<Evaluator: p@1, lrap; 4 rows x 4 labels>"
+    assert repr(Evaluator("p", n_labels=9, k=range(1, 8))).startswith(
+        "<Evaluator: p@1, p@2, p@3, p@4, p@5 and 2 more;"
+    )
+
+
+@pytest.mark.parametrize("other", [{}, None, "state.npz", 3])
+def test_only_evaluators_are_merged(other: Any) -> None:
+    with pytest.raises(
+        TypeError, match=f"^merge takes an Evaluator, not {type(other).__name__}; `load` reads"
+    ):
+        Evaluator("p", n_labels=4).merge(other)

@@ -51,9 +51,11 @@ def says(folder: Path, refused: Any) -> Callable[[str], str]:
         outputs += f" {METRICS}" if outputs and "--metrics" not in line else ""
         before = contents(folder)
         memories = ("", "--memory 2KB") if outputs else ("",)
-        found = {refused(f"{line} {outputs} {memory}") for memory in memories}
-        if Path("kept").is_dir():
-            shutil.rmtree("kept")  # made before the fault is met; slow runs have saved something in it
+        found = set()
+        for memory in memories:
+            found.add(refused(f"{line} {outputs} {memory}"))
+            if Path("kept").is_dir():
+                shutil.rmtree("kept")  # made before the fault is met; slow runs have saved something in it
         assert contents(folder) == before
         assert len({only.split(":")[0] for only in found}) == 1
         return str(min(found))

@@ -27,7 +27,7 @@ from tests.conftest import (
     seeds,
 )
 from xmleval.discounts import discounts, tabulated_discounts, tabulated_logs
-from xmleval.kernels import checking, fixed, jit, keys, labels, matching, ranking, rows, sorting
+from xmleval.kernels import checking, fixed, keys, labels, matching, ranking, rows, sorting
 from xmleval.kernels.checking import BAD_LABEL, BAD_POINTER, DUPLICATE, FINE, HASHED, UNSORTED
 from xmleval.kernels.fixed import BITS, LIMBS
 from xmleval.kernels.matching import COMPARED
@@ -356,13 +356,3 @@ def test_relevant_entries_are_flagged(sizes: list[int], seed: int, dtype: Any) -
     flags = rng.random(labels.size) < 0.5
     keys.flag_listed(list_ptr, labels, *csr(truth, dtype), flags)
     assert cut(list_ptr, flags) == [[j in y for j in row] for row, y in zip(listed, truth, strict=True)]
-
-
-def test_kernels_compile_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    def njit(*, cache: bool = False, **options: Any) -> Any:
-        if cache:
-            raise RuntimeError("no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(jit, "njit", njit)
-    assert jit.kernel(math.floor) is math.floor

@@ -61,8 +61,9 @@ class Timing(NamedTuple):
 @click.argument("scores", type=FILE, required=False)
 @click.option(
     "--metrics",
+    multiple=True,
     callback=split_names,
-    default="xmc",
+    default=["xmc"],
     show_default=True,
     metavar="NAMES",
     help="Measures and groups, as for `xmleval evaluate`.",

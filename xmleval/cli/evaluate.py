@@ -30,6 +30,7 @@ from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K
 
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
+MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
     ("train", "inverse_propensity"),
     ("pred", "decision"),
@@ -38,22 +39,27 @@ EXCLUDE = (
 )
 
 
-def split_names(context: click.Context, parameter: click.Parameter, text: str) -> list[str]:
-    """Cut a list of names at its commas, those in parentheses aside."""
-    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+def split_names(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[str]:
+    """Cut lists of names at their commas, those in parentheses aside."""
+    names = [name.strip() for text in texts for name in re.split(r",(?![^()]*\))", text)]
     if not all(names):
-        raise click.BadParameter(f"{text!r} has an empty name.", context, parameter)
+        raise click.BadParameter(f"{','.join(texts)!r} has an empty name.", context, parameter)
     return names
 
 
-def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
-    """Cut a list of cutoffs at its commas."""
-    cutoffs = [whole_number(k.strip(" ")) or 0 for k in text.split(",")]
-    if min(cutoffs) < 1:
-        raise click.BadParameter(
-            f"{text!r} is not a list of positive integers, as in 1,3,5.", context, parameter
-        )
-    return cutoffs
+def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[int]:
+    """Cut lists of cutoffs and of ranges of them at their commas."""
+    cutoffs: dict[int, None] = {}
+    for item in ",".join(texts).split(","):
+        ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
+        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2 or ends[-1] - ends[0] > MOST_CUTOFFS:
+            raise click.BadParameter(
+                f"{','.join(texts)!r} is not a list of positive integers, as in 1,3,5 or 1-20.",
+                context,
+                parameter,
+            )
+        cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
+    return list(cutoffs)
 
 
 @click.command()
@@ -61,8 +67,9 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.argument("scores", type=FILE, nargs=-1)
 @click.option(
     "--metrics",
+    multiple=True,
     callback=split_names,
-    default="xmc",
+    default=["xmc"],
     show_default=True,
     metavar="NAMES",
     help=f"Measures and groups ({', '.join(GROUPS)}, all), separated by commas; `xmleval metrics` explains.",
@@ -70,11 +77,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, text: str)
 @click.option(
     "--k",
     "k",
+    multiple=True,
     callback=split_cutoffs,
-    default=",".join(map(str, DEFAULT_K)),
+    default=[",".join(map(str, DEFAULT_K))],
     show_default=True,
     metavar="LIST",
-    help="Cutoffs of measures at k that are named without one.",
+    help="Cutoffs of measures at k that are named without one, such as 1,3,5 or 1-20.",
 )
 @file_option(
     "--train",

@@ -23,6 +23,7 @@ from xmleval.cli.output import check_outputs, write_columns
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
+from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.names import load_names
 from xmleval.input.reader import count_columns, whole
@@ -59,7 +60,11 @@ class Run(NamedTuple):
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted."""
     with naming_files({"memory": "--memory"}):
-        budget = Budget(max(memory_bytes("memory", options["memory"]), LEAST_MEMORY))
+        memory = memory_bytes("memory", options["memory"])
+        if memory < LEAST_MEMORY:
+            least = f"{LEAST_MEMORY >> 20} MiB"
+            raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
+        budget = Budget(memory)
     allowance = budget.allowance()
     find = functools.partial(find_input, input_format=options["input_format"], allowance=allowance)
     given = find(truth, "truth"), [find(path, "scores") for path in scores]

@@ -34,6 +34,7 @@ class Number(click.FloatRange):
 
 
 NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)
+SUFFIXES = {".md": "markdown", ".tex": "latex"}
 Decorator = Callable[[Any], Any]
 
 
@@ -43,18 +44,30 @@ def file_option(*names: str, help: str, metavar: str = "FILE", required: bool = 
 
 
 def format_option(forms: Sequence[str] = ("table", "json")) -> Decorator:
-    """Return the option for the form of the result."""
+    """Return the option for the form of the result, by default that of the suffix of --output."""
+    suffixes = {f".{form}": form for form in forms} | SUFFIXES
+
+    def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
+        output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
+        found = "table" if output is None else suffixes.get(output.suffix.lower(), "table")
+        return form or (found if found in forms else "table")
+
     return click.option(
         "--format",
         "output_format",
         type=click.Choice(forms),
-        default="table",
-        show_default=True,
-        help="Form of the result.",
+        callback=by_suffix,
+        help="Form of the result; default by the suffix of --output, else a table.",
     )
 
 
-OUTPUT = file_option("--output", help="File for the result, written whole or not at all; default stdout.")
+OUTPUT = click.option(
+    "--output",
+    type=FILE,
+    metavar="FILE",
+    is_eager=True,
+    help="File for the result, written whole or not at all; default stdout.",
+)
 PER_LABEL = file_option(
     "--per-label", help="CSV file for the results of every label, written whole or not at all."
 )

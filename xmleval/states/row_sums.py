@@ -11,7 +11,7 @@ from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
-from xmleval.records import MOST_ROWS, Floats, Ints
+from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
@@ -110,7 +110,7 @@ class RowSums(State):
         self.n_rows, n_keys = contents.n_rows, len(self.keys)
         contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
         self.n_defined = contents.take("n_defined", n_keys, most=self.n_rows)
-        self.totals = contents.take_sums("totals", n_keys, 2, least=-MOST_ROWS)
+        self.totals = contents.take_sums("totals", n_keys, 2)
         weights = self.totals[:, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
         expect(not ((weights[:, 0] < 0) | (weights[:, 0] > self.n_rows)).any(), "totals has invalid weights")

@@ -373,7 +373,8 @@ class ScoreRuns(State):
             left = contents.take("n_left", n_rows, most=self.n_labels)
             expect(total(left) == n_entries - n_true - n_bad, "n_left does not add up")
             last = contents.take_chunks("last")
-            expect(last.dtype in key_types(self.dtype) and last.size == n_rows, f"last is {last.dtype}")
+            fits = last.dtype in key_types(np.dtype(np.float64)) and last.size == n_rows  # of empty rows, too
+            expect(fits, f"last is {last.dtype}")
             scores = np.concatenate([np.empty(0, last.dtype), *last.read()])
             expect(not np.isnan(scores).any(), "last has scores that are not numbers")
             self.last, self.n_left = [scores], [left]
