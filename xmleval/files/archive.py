@@ -23,6 +23,7 @@ from xmleval.records import Chunks
 DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
 HEADER_BYTES = 10_000  # the longest header that NumPy parses
+MOST_NESTED = 500  # brackets or signs in a header
 
 
 @contextlib.contextmanager
@@ -91,11 +92,14 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             warnings.simplefilter("ignore")  # headers written by Python 2
             major, _ = npy.read_magic(file)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0
-            shape, fortran, dtype = read(io.BytesIO(_header_bytes(file, 2 if major == 1 else 4)))
+            header = _header_bytes(file, 2 if major == 1 else 4)
+            if max(map(header.count, (b"(", b"[", b"{", b"-", b"+", b"~"))) > MOST_NESTED:
+                raise ValueError("its header cannot be parsed")  # for Python's parser, a lack of memory
+            shape, fortran, dtype = read(io.BytesIO(header))
+    except RecursionError:
+        raise ValueError("not a NumPy array (its header cannot be parsed)") from None
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError, tokenize.TokenError) as error:
         raise ValueError(f"not a NumPy array ({error})") from None
-    except (RecursionError, MemoryError):  # deeply nested brackets
-        raise ValueError("not a NumPy array (its header cannot be parsed)") from None
     if dtype.hasobject:
         raise ValueError("Python objects are not supported")
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
@@ -215,13 +219,18 @@ class StoredArray:
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
     """Write arrays as `numpy.savez` does, `Chunks` piece by piece."""
-    with zipfile.ZipFile(file, "w") as archive:
+    archive = zipfile.ZipFile(file, "w")
+    try:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 if isinstance(array, Chunks):
                     write_chunks(member, array)
                 else:
                     npy.write_array(member, array, allow_pickle=False)
+    except BaseException:
+        archive.fp = None  # closing it with a member open would raise another error in place of this one
+        raise
+    archive.close()
 
 
 def npy_chunks(file: InputFile) -> Chunks:
