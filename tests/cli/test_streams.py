@@ -248,7 +248,7 @@ def test_statistics_by_their_definitions(folder: Path, run: Any, name: str) -> N
 
 def test_what_cannot_be_read_has_a_name() -> None:
     def read(n_bytes: int) -> Iterator[Any]:
-        raise OSError(errno.EMFILE, "Too many open files")  # as where a file is mapped
+        raise OSError(errno.EMFILE, "Too many open files")  # as where an open file is read
         yield
 
     reader = RowReader("m", Pieces(3, 2, read), 100, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,18 @@ import pytest
 from tests.made_files import make_scores, make_truth, npy, npz
 
 METRICS = "--metrics p@1,ndcg@3,lrap,auc.micro"
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def make_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+IRREGULAR = [os.mkfifo, make_socket, make_device]
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.conftest import METRICS
+from tests.faults.conftest import IRREGULAR, METRICS
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npz, qrels, trec_run
 
 FORMATS = [*(("truth", name) for name in TRUTHS), *(("scores", name) for name in SCORES)]
@@ -63,6 +64,15 @@ def test_empty_missing_and_a_folder(says: Any, role: str, name: str) -> None:
     assert beginning(says(line), path).startswith("No such file or directory")
     path.mkdir()
     assert beginning(says(line), path).startswith("is a directory; expected")
+
+
+@pytest.mark.parametrize("make", IRREGULAR)
+@pytest.mark.parametrize(("role", "name"), FORMATS)
+def test_what_is_no_regular_file(says: Any, role: str, name: str, make: Callable[[Path], None]) -> None:
+    path, line = place(role, name)
+    path.unlink()
+    make(path)
+    assert beginning(says(line), path).startswith("not a regular file; expected ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="a superuser may read everything")

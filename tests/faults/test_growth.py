@@ -45,20 +45,26 @@ class Packed(NamedTuple):
     fortran: bool = False
     blank_header: bool = False
 
+    @property
+    def n_bytes(self) -> int:
+        return int(np.prod(self.shape) * np.dtype(self.dtype).itemsize)
+
+    def write_header(self, file: Any) -> None:
+        header = {
+            "descr": np.lib.format.dtype_to_descr(np.dtype(self.dtype)),
+            "fortran_order": self.fortran,
+            "shape": self.shape,
+        }
+        np.lib.format.write_array_header_1_0(file, header)
+
     def write(self, file: Any) -> None:
-        n_bytes = int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
         if self.blank_header:
-            file.write(b"\x93NUMPY\x02\x00" + n_bytes.to_bytes(4, "little"))
+            file.write(b"\x93NUMPY\x02\x00" + self.n_bytes.to_bytes(4, "little"))
         else:
-            header = {
-                "descr": np.lib.format.dtype_to_descr(np.dtype(self.dtype)),
-                "fortran_order": self.fortran,
-                "shape": self.shape,
-            }
-            np.lib.format.write_array_header_1_0(file, header)
+            self.write_header(file)
         filler = (b" " if self.blank_header else b"\0") * (1 << 20)
-        for start in range(0, n_bytes, 1 << 20):
-            file.write(filler[: n_bytes - start])
+        for start in range(0, self.n_bytes, 1 << 20):
+            file.write(filler[: self.n_bytes - start])
 
 
 def archive(arrays: Mapping[str, Any]) -> bytes:
@@ -135,6 +141,35 @@ def test_archives(within: Any, name: str, role: str) -> None:
     Path("Z.npz").write_bytes({**ARCHIVES, **SCORES}[name])
     metrics = "f1.micro" if "--pred" in role else "p@1"
     assert within(f"evaluate {role} --metrics {metrics} --memory 1MiB").startswith("Z.npz: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("Z.npy", Packed(np.float32, (60, N))),
+        ("Z_indices.npy", Packed(np.int32, (60, N))),
+        ("Z.weights.npy", Packed(np.float64, (N,))),
+    ],
+)
+def test_arrays_that_are_read(within: Any, name: str, array: Packed) -> None:
+    with Path(name).open("wb") as file:
+        array.write_header(file)
+        file.truncate(file.tell() + array.n_bytes)  # with a hole, which takes no room
+    line = f"Y.npz m --inverse-propensity {name}" if "weights" in name else f"Y.npz {name}"
+    found = within(f"evaluate {line} --metrics p@1 --memory 1MiB")
+    assert found.startswith(f"{name}: needs ")
+    assert found.endswith(NEEDS)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_rows_of_matrices(within: Any, compression: int) -> None:
+    held = io.BytesIO(ARCHIVES["long row"])
+    with zipfile.ZipFile(held) as packed, zipfile.ZipFile("Z.npz", "w", compression) as file:
+        for member in packed.namelist():
+            file.writestr(member, packed.read(member))
+    found = within("evaluate Z.npz Z.npz --metrics p@1 --memory 1MiB")
+    assert found.startswith("Z.npz: needs 256 MiB")
+    assert found.endswith(NEEDS)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tests.conftest import DATA, NO_DATA, seeds
 from tests.oracles.text import plain_svmlight, plain_xmc
 from xmleval.budget import UNLIMITED
 from xmleval.cli import main
+from xmleval.files.input import InputFile
 from xmleval.input import lines
 from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import FORMATS, find_format, read_scores, read_truth
@@ -339,4 +340,4 @@ def test_lines_are_numbered_however_they_are_read(held: list[bytes], size: int, 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "SPLIT_BYTES", size)
         (Path(folder) / "lines.txt").write_bytes(text)
-        assert list(lines.numbered_lines(Path(folder) / "lines.txt")) == expected
+        assert list(lines.numbered_lines(InputFile(Path(folder) / "lines.txt"))) == expected

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.conftest import csr
 from xmleval.engine.settings import SCORED, Settings
 from xmleval.files.archive import read_archive, write_archive
+from xmleval.files.input import InputFile
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
 from xmleval.records import Block, Chunks, Floats, Ranking, Truth
@@ -141,7 +142,7 @@ def restored(state: Any, name: str, n_rows: int) -> Any:
         path = Path(folder) / "state.npz"
         with path.open("wb") as file:
             write_archive(file, {f"{name}/{key}": array for key, array in state.arrays().items()})
-        arrays = read_archive(path, in_pieces=LARGE)
+        arrays = read_archive(InputFile(path), in_pieces=LARGE)
         found.from_contents(Contents(arrays, n_rows).part(f"{name}/"))
     return found
 

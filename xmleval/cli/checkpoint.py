@@ -23,6 +23,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
+from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
     CHECKPOINT,
@@ -72,7 +73,8 @@ class Checkpoint:
         if not os.path.lexists(path):
             return None
         with naming_damage(path, CHECKPOINT):
-            held = json.loads(path.read_text())
+            with InputFile(path).open() as file:
+                held = json.loads(file.read())
             if held["format"] != CHECKPOINT.mark:
                 raise KeyError("format")
             version = held["version"]
@@ -105,7 +107,7 @@ class Checkpoint:
             for name, runs in states:
                 saved = load_state(self.folder / name, allowance=allowance)
                 for key, file in runs.items():
-                    saved.arrays[key] = npy_chunks(self.folder / file)
+                    saved.arrays[key] = npy_chunks(InputFile(self.folder / file))
                 evaluators.append(Evaluator.from_saved(saved, **more))
                 own = json.loads(json.dumps(evaluators[-1].settings))
                 if (evaluators[-1].n_rows, own) != (rows, self.settings["evaluator"]):
@@ -178,15 +180,15 @@ class Checkpoint:
         else:
             with replacing(path) as file:
                 write_chunks(file, held)
-        with open(path, "rb") as file:
-            sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        sums[name] = _sum_of_file(path)
         return name
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
-        with open(path, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
+        with naming_damage(path, CHECKPOINT):
+            found = _sum_of_file(path)
+        if found != wanted:
+            raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
 
     def _own_files(self) -> dict[str, int]:
         """Return the files that this run, or those it goes on from, made, and their generations."""
@@ -207,6 +209,11 @@ def _checked(manifest: dict[str, Any]) -> tuple[int, list[tuple[str, dict[str, s
     if not isinstance(sums, dict) or sorted(named) != sorted(sums) or not all(map(PART.fullmatch, named)):
         raise ValueError("its files are not those that it has sums of")
     return whole(manifest["rows"], "rows"), states, sums
+
+
+def _sum_of_file(path: Path) -> str:
+    with InputFile(path).open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
 from xmleval.cli.output import check_outputs, write_columns
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
+from xmleval.files.input import Version
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.names import load_names
@@ -255,10 +255,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
 
 def _stamp(path: Path) -> str:
     """Identify a version of a file by its path, size and modification time."""
-    found = path.stat()
-    day = datetime.fromtimestamp(found.st_mtime_ns // 10**9, UTC).isoformat(" ", "seconds")
-    nanoseconds = found.st_mtime_ns % 10**9
-    return f"{path.resolve()} ({found.st_size} bytes of {day.removesuffix('+00:00')}.{nanoseconds:09} UTC)"
+    return f"{path.resolve()} ({Version.of(path.stat())})"
 
 
 def count(run: Run) -> list[Report]:

@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.budget import Allowance, OverLimitError
+from xmleval.files.archive import NpyArray
+from xmleval.files.input import InputFile
+from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import LABELS, SCORES, map_array
+from xmleval.input.formats.npy import LABELS, SCORES, open_array
 from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
@@ -102,7 +105,7 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     """
     name = str(path)
     if path.is_dir():
-        found = [file for file in path.iterdir() if file.is_file() and _known(file)]
+        found = [file for file in path.iterdir() if _known(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
     elif glob.has_magic(name) and not stands_for_file(path):
         found = [Path(file) for file in glob.glob(name)]
@@ -153,11 +156,23 @@ def _known(path: Path) -> bool:
 
 
 def read_features(path: Path, allowance: Allowance) -> Any:
-    """Return features of rows: a sparse matrix, or an array that is mapped into memory."""
+    """Return features of rows: a sparse matrix, or an array."""
     if not path.name.endswith(".npy"):
-        return read_npz(path, allowance)
-    features = map_array(path, FEATURES)
+        return read_npz(InputFile(path), allowance)
+    features = _open_features(path)
     with naming(path, FEATURES):
-        if features.ndim != 2:
+        allowance.take(features.n_bytes)
+        return features.read()
+
+
+def feature_pieces(path: Path, allowance: Allowance) -> Pieces:
+    """Return the rows of an array of features."""
+    return matrix_pieces(_open_features(path), FEATURES, allowance)
+
+
+def _open_features(path: Path) -> NpyArray:
+    features = open_array(path, FEATURES)
+    with naming(path, FEATURES):
+        if len(features.shape) != 2:
             raise ValueError(f"shape {features.shape}")
     return features

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.sparse
 from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
 from xmleval.cli.evaluation import open_rows, width_of
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input, read_features
+from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rule_for
 from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
@@ -127,26 +127,27 @@ def apply(
     check_outputs([], [given, saved, features, labels], [output])
     rule = Rule.within(saved, allowance)
     rule, pieces = _by_name(rule, saved, given, labels)
-    looked_at = None if features is None else _features_by_number(features, scores, given.named, allowance)
-    reader = RowReader(given.name, pieces, Budget(memory_bytes("memory", MEMORY)).lone_piece, rule.n_labels)
+    looked_at = None if features is None else _feature_pieces(features, scores, given.named, allowance)
+    n_bytes = Budget(memory_bytes("memory", MEMORY)).lone_piece
+    reader = RowReader(given.name, pieces, n_bytes, rule.n_labels)
+    beside = None if looked_at is None else RowReader(str(features), looked_at, n_bytes, None)
+    readers = [reader, *([beside] if beside else [])]
     found = [scipy.sparse.csr_array((0, rule.n_labels), dtype=np.bool_)]
-    names = {"features": features or "--features"}
     try:
         with progress(reader.n_rows, 0) as show:
-            while n := reader.ready():
-                first = reader.n_taken
-                own = None if looked_at is None else looked_at[first : first + n]
-                taken = reader.take(n)
-                if own is not None and own.shape[0] < n:
-                    _refuse_other_count(features, own.shape[0] + first, given.name, reader.count())
-                with naming_rows({"y_score": reader}, first, names):
-                    found.append(rule.apply(taken, features=own))
+            while n := min(rows.ready() for rows in readers):
+                first, own = reader.n_taken, beside.take(n) if beside else None
+                with naming_rows({"y_score": reader, "features": beside}, first, {"features": "--features"}):
+                    found.append(rule.apply(reader.take(n), features=own))
                 show(reader.n_taken)
+        if beside is not None and beside.count() != reader.count():
+            raise ValueError(
+                f"{features}: {beside.count()} rows do not match the {reader.count()} of {given.name}"
+            )
     finally:
-        reader.close()
+        for rows in readers:
+            rows.close()
     sets = scipy.sparse.vstack(found, format="csr")
-    if looked_at is not None and looked_at.shape[0] != sets.shape[0]:
-        _refuse_other_count(features, looked_at.shape[0], given.name, sets.shape[0])
     with replacing(output) as file:
         scipy.sparse.save_npz(file, sets)
     write_result(f"{sets.shape[0]} rows x {sets.shape[1]} labels, {sets.nnz} predicted", None)
@@ -166,9 +167,8 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
 
 
 def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:
-    """Return the features of rows, which have no names; a sparse matrix is checked whole."""
-    if named:
-        raise ValueError(f"{other}: has names; --features is by number")
+    """Return the features of rows, which have no names; a sparse matrix is checked."""
+    _refuse_names(other, named)
     features = read_features(path, allowance)
     if scipy.sparse.issparse(features):
         with naming_files({"features": path}):
@@ -176,5 +176,14 @@ def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowan
     return features
 
 
-def _refuse_other_count(features: Path | None, n_rows: int, name: str, expected: int) -> NoReturn:
-    raise ValueError(f"{features}: {n_rows} rows do not match the {expected} of {name}")
+def _feature_pieces(path: Path, other: Path, named: bool, allowance: Allowance) -> Pieces:
+    """Return the same some rows at a time, where they are an array."""
+    if not path.name.endswith(".npy"):
+        return whole(_features_by_number(path, other, named, allowance))
+    _refuse_names(other, named)
+    return feature_pieces(path, allowance)
+
+
+def _refuse_names(other: Path, named: bool) -> None:
+    if named:
+        raise ValueError(f"{other}: has names; --features is by number")

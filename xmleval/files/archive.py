@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-import os
-import struct
 import tokenize
 import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.records import Chunks
 
 DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
@@ -29,26 +27,29 @@ MOST_NESTED = 500  # brackets or signs in a header
 
 
 @contextlib.contextmanager
-def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def open_archive(file: InputFile) -> Iterator[zipfile.ZipFile]:
     """Open an .npz archive after checking that its member sizes are plausible for the file."""
-    try:
-        archive = zipfile.ZipFile(path)
-    except NotImplementedError as error:  # unsupported zip version
-        raise ValueError(str(error)) from None
-    except zipfile.BadZipFile:
-        with open(path, "rb") as file:
-            cut = file.read(2) == b"PK"
-        raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
-    with archive:
-        members = archive.infolist()
-        if sum(info.compress_size for info in members) > path.stat().st_size:
-            raise ValueError("the archive members exceed the size of the file")
-        for info in members:
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"{info.filename}: unsupported compression method")
-            if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
-                raise ValueError(f"{info.filename}: impossible uncompressed size of {info.file_size} bytes")
-        yield archive
+    with file.open() as held:
+        try:
+            archive = zipfile.ZipFile(held)
+        except NotImplementedError as error:  # unsupported zip version
+            raise ValueError(str(error)) from None
+        except zipfile.BadZipFile:
+            held.seek(0)
+            cut = held.read(2) == b"PK"
+            raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
+        with archive:
+            members = archive.infolist()
+            if sum(info.compress_size for info in members) > file.size:
+                raise ValueError("the archive members exceed the size of the file")
+            for info in members:
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ValueError(f"{info.filename}: unsupported compression method")
+                if info.file_size > DEFLATE_LIMIT * max(info.compress_size, 1):
+                    raise ValueError(
+                        f"{info.filename}: impossible uncompressed size of {info.file_size} bytes"
+                    )
+            yield archive
 
 
 def array_names(archive: zipfile.ZipFile) -> list[str]:
@@ -58,7 +59,7 @@ def array_names(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_archive(
-    path: Path,
+    file: InputFile,
     wanted: Callable[[str], bool] = lambda name: True,
     *,
     in_pieces: str | None = None,
@@ -70,14 +71,14 @@ def read_archive(
     OverLimitError, before anything is unpacked, if the others need more than the allowance.
     """
     arrays: dict[str, Any] = {}
-    with open_archive(path) as archive:
+    with open_archive(file) as archive:
         members = {name: archive.getinfo(f"{name}.npy") for name in filter(wanted, array_names(archive))}
         whole = {
             name: info for name, info in members.items() if not (in_pieces and name.startswith(in_pieces))
         }
         allowance.take(sum(info.file_size for info in whole.values()))
         for name, info in members.items():
-            arrays[name] = _read_member(archive, info) if name in whole else _chunks_of(path, archive, info)
+            arrays[name] = _read_member(archive, info) if name in whole else _chunks_of(file, archive, info)
     return arrays
 
 
@@ -106,13 +107,13 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran, dtype
 
 
-def check_headers(path: Path) -> None:
+def check_headers(file: InputFile) -> None:
     """Refuse an archive of which any array cannot be read, by their headers."""
-    with open_archive(path) as archive:
+    with open_archive(file) as archive:
         for name in array_names(archive):
             info = archive.getinfo(f"{name}.npy")
-            with _naming_member(info), archive.open(info) as file:
-                _checked_header(file, info)
+            with _naming_member(info), archive.open(info) as held:
+                _checked_header(held, info)
 
 
 def _header_bytes(file: IO[bytes], n_length: int) -> bytes:
@@ -124,68 +125,96 @@ def _header_bytes(file: IO[bytes], n_length: int) -> bytes:
     return length + file.read(n_bytes)
 
 
-class StoredArray:
-    """An array of an archive, read row by row: memory-mapped, or decompressed as it is read.
+class NpyArray:
+    """An array of an .npy file, mapped or read a few rows at a time.
 
-    ``shape`` and ``dtype`` are those of its header; with ``fortran``, by column, rows cannot be read.
+    ``shape`` and ``dtype`` are those of its header.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
-        self.path = path
-        self.name = name
-        with open_archive(path) as archive:
-            if name not in array_names(archive):
-                raise ValueError(f"no array {name!r} in it")
-            self._info = archive.getinfo(f"{name}.npy")
-            with _naming_member(self._info), archive.open(self._info) as file:
-                self.shape, fortran, self.dtype = _checked_header(file, self._info)
-                self.fortran = fortran and len(self.shape) > 1
-                self._header = file.tell()
-        self.row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
+    def __init__(self, file: InputFile) -> None:
+        self.file = file
+        with file.open() as held:
+            self.shape, fortran, self.dtype = read_header(held)
+            self._start = held.tell()
+        self._by_column = fortran and len(self.shape) > 1 and 0 not in self.shape
         self.n_bytes = math.prod(self.shape) * self.dtype.itemsize
-
-    @property
-    def mapped(self) -> bool:
-        """Whether it is stored as it is, so that it can be mapped into memory."""
-        return self._info.compress_type == zipfile.ZIP_STORED
+        n_stored = file.size - self._start
+        if self.n_bytes != n_stored:
+            raise ValueError(f"{n_stored} bytes of data where the header promises {self.n_bytes}")
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Yield a function that returns the next n rows."""
-        row_bytes = self.row_bytes
-        if self.mapped:
-            yield self._mapped(row_bytes)
-            return
-        with zipfile.ZipFile(self.path) as archive, archive.open(self._info) as file:
-            file.seek(self._header)
+        with self.file.open() as held:
+            held.seek(self._start)
+            yield self._columns_of(held) if self._by_column else _rows_of(held, self.shape, self.dtype)
 
-            def take(n: int) -> NDArray[Any]:
-                if not n * row_bytes:
-                    return np.empty((n, *self.shape[1:]), self.dtype)
-                with _naming_member(self._info):
-                    data = b"".join(_pieces(file, n * row_bytes))
-                    if len(data) != n * row_bytes:
-                        raise ValueError(f"fewer than the {self.shape[0]} rows declared in its header")
-                return np.frombuffer(data, self.dtype).reshape(n, *self.shape[1:])
-
-            yield take
-
-    def _mapped(self, row_bytes: int) -> Callable[[int], NDArray[Any]]:
-        with open(self.path, "rb") as file:
-            file.seek(self._info.header_offset + 26)
-            lengths = file.read(4)  # lengths of the name and of the extra field, which precede the data
-            place = file.tell() + sum(struct.unpack("<2H", lengths)) + self._header
+    def _columns_of(self, held: IO[bytes]) -> Callable[[int], NDArray[Any]]:
+        itemsize, first = self.dtype.itemsize, 0
 
         def take(n: int) -> NDArray[Any]:
-            nonlocal place
-            shape = (n, *self.shape[1:])
-            if not n * row_bytes:
-                return np.empty(shape, self.dtype)
-            offset, place = place, place + n * row_bytes
-            # a map of its own, so that what was read does not stay in memory
-            return np.memmap(self.path, self.dtype, "r", offset, shape)
+            nonlocal first
+            rows = np.empty((n, *self.shape[1:]), self.dtype, order="F")
+            for number, column in enumerate(rows.reshape(n, -1, order="F").T):
+                held.seek(self._start + (number * self.shape[0] + first) * itemsize)
+                column[:] = np.frombuffer(_exactly(held, n * itemsize), self.dtype)
+            first += n
+            return rows
 
         return take
+
+    def read(self) -> NDArray[Any]:
+        """Return all of it."""
+        with self.reading() as take:
+            return take(self.shape[0])
+
+    def mapped(self) -> NDArray[Any]:
+        """Return all of it as a map of the file, read-only; the file must not change while that is in use."""
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        with self.file.open() as held:
+            return np.memmap(held, self.dtype, "r", self._start, self.shape, "F" if self._by_column else "C")
+
+
+class StoredArray:
+    """An array of an archive, read a few rows at a time; at its end, its checksum must be right.
+
+    ``shape`` and ``dtype`` are those of its header.
+    """
+
+    def __init__(self, file: InputFile, name: str) -> None:
+        self.file = file
+        self.name = name
+        with open_archive(file) as archive:
+            if name not in array_names(archive):
+                raise ValueError(f"no array {name!r} in it")
+            self._info = archive.getinfo(f"{name}.npy")
+            with _naming_member(self._info), archive.open(self._info) as held:
+                self.shape, fortran, self.dtype = _checked_header(held, self._info)
+        self._by_column = fortran and len(self.shape) > 1 and 0 not in self.shape
+        self.n_bytes = math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def whole_bytes(self) -> int:
+        """Memory for what is read whole: all of it where it is stored by column, as rows lie scattered."""
+        return self.n_bytes if self._by_column else 0
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Yield a function that returns the next n rows."""
+        with open_archive(self.file) as archive:
+            if self._by_column:
+                yield _slices_of(_read_member(archive, self._info))
+                return
+            with archive.open(self._info) as held:
+                read_header(held)
+                take = _rows_of(held, self.shape, self.dtype)
+
+                def take_named(n: int) -> NDArray[Any]:
+                    with _naming_member(self._info):
+                        return take(n)
+
+                yield take_named
 
 
 def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) -> None:
@@ -204,22 +233,19 @@ def write_archive(file: IO[bytes], arrays: Mapping[str, NDArray[Any] | Chunks]) 
     archive.close()
 
 
-def npy_chunks(path: Path) -> Chunks:
+def npy_chunks(file: InputFile) -> Chunks:
     """Return a vector of an .npy file as `Chunks`, which read it when iterated."""
-    with open(path, "rb") as file:
-        shape, _, dtype = read_header(file)
-        start = file.tell()
-        if len(shape) != 1 or os.fstat(file.fileno()).st_size - start != shape[0] * dtype.itemsize:
-            raise ValueError(f"{path}: truncated, or not a vector")
+    array = NpyArray(file)
+    if len(array.shape) != 1:
+        raise ValueError(f"array of shape {array.shape}, not a vector")
+    size, step = array.shape[0], READ_BYTES // array.dtype.itemsize
 
     def read() -> Iterator[NDArray[Any]]:
-        with open(path, "rb") as again:
-            again.seek(start)
-            step = READ_BYTES // dtype.itemsize
-            for place in range(0, shape[0], step):
-                yield np.fromfile(again, dtype, min(step, shape[0] - place))
+        with array.reading() as take:
+            for start in range(0, size, step):
+                yield take(min(step, size - start))
 
-    return Chunks(dtype, shape[0], read)
+    return Chunks(array.dtype, size, read)
 
 
 def write_chunks(file: IO[bytes], array: Chunks) -> None:
@@ -241,18 +267,18 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
     return data.view(dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _chunks_of(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Chunks:
+def _chunks_of(file: InputFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Chunks:
     """Return a vector of an archive as `Chunks`, which read it when iterated."""
-    with _naming_member(info), archive.open(info) as file:
-        shape, _, dtype = _checked_header(file, info)
+    with _naming_member(info), archive.open(info) as held:
+        shape, _, dtype = _checked_header(held, info)
         if len(shape) != 1:
             raise ValueError(f"array of shape {shape}, not a vector")
 
     def read() -> Iterator[NDArray[Any]]:
-        with zipfile.ZipFile(path) as again, _naming_member(info), again.open(info.filename) as file:
-            read_header(file)
+        with open_archive(file) as again, _naming_member(info), again.open(info.filename) as held:
+            read_header(held)
             step = READ_BYTES // dtype.itemsize * dtype.itemsize
-            for chunk in _read_chunks(file, shape[0] * dtype.itemsize, step):
+            for chunk in _read_chunks(held, shape[0] * dtype.itemsize, step):
                 yield np.frombuffer(chunk, dtype)
 
     return Chunks(dtype, shape[0], read)
@@ -283,6 +309,36 @@ def _pieces(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
     while n_bytes and (piece := file.read(n_bytes)):
         n_bytes -= len(piece)
         yield piece
+
+
+def _rows_of(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[int], NDArray[Any]]:
+    """Return a function that reads the next n rows of an array in C order."""
+    row_bytes = math.prod(shape[1:]) * dtype.itemsize
+
+    def take(n: int) -> NDArray[Any]:
+        if not n * row_bytes:
+            return np.empty((n, *shape[1:]), dtype)
+        return np.frombuffer(_exactly(file, n * row_bytes), dtype).reshape(n, *shape[1:])
+
+    return take
+
+
+def _slices_of(rows: NDArray[Any]) -> Callable[[int], NDArray[Any]]:
+    place = 0
+
+    def take(n: int) -> NDArray[Any]:
+        nonlocal place
+        place += n
+        return rows[place - n : place]
+
+    return take
+
+
+def _exactly(file: IO[bytes], n_bytes: int) -> bytes:
+    data = b"".join(_pieces(file, n_bytes))
+    if len(data) != n_bytes:
+        raise ValueError("fewer bytes of data than declared in its header")
+    return data
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance, OverLimitError
 from xmleval.files.archive import array_names, open_archive, read_archive, write_archive
+from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.message import Message
 from xmleval.records import MOST
@@ -58,7 +59,8 @@ def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
 def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED) -> Saved:
     """Read a saved file; raise ValueError if it is of another kind or version, damaged, or too large."""
     with naming_damage(path, form):
-        held = read_archive(path, "meta".__eq__, allowance=allowance)
+        file = InputFile(path)
+        held = read_archive(file, "meta".__eq__, allowance=allowance)
         meta = parse_json(held["meta"].tobytes(), allowance)
         if meta["format"] != form.mark:
             raise KeyError("format")
@@ -66,10 +68,10 @@ def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED)
     if version != form.version:
         raise ValueError(f"{path}: saved as version {version}; this program reads version {form.version}")
     with naming_damage(path, form):
-        with open_archive(path) as archive:
+        with open_archive(file) as archive:
             if sorted({*array_names(archive)} - {"meta"}) != meta["arrays"]:
                 raise KeyError("arrays")
-        arrays = read_archive(path, lambda name: name != "meta", in_pieces=LARGE, allowance=allowance)
+        arrays = read_archive(file, lambda name: name != "meta", in_pieces=LARGE, allowance=allowance)
     return Saved(meta, arrays)
 
 

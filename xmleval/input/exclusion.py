@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, shown
@@ -49,7 +50,7 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     """Read pairs from a text, packed by gzip or not, or refuse a line that is no pair."""
     pairs = array("q")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "strict", allowance):
+        for number, line in numbered_lines(InputFile(path), "strict", allowance):
             words = line.split(maxsplit=2)
             plain = len(words) == 2 and all(w.isascii() and w.isdecimal() and len(w) < 19 for w in words)
             if not plain:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.input.formats.format import file_size, naming
-from xmleval.input.formats.npy import map_array
+from xmleval.files.input import InputFile
+from xmleval.input.formats.format import naming
+from xmleval.input.formats.npy import open_array
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.numerals import decimal_number
 
@@ -58,17 +59,16 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:
     """Read inverse propensities within an allowance of memory."""
-    with naming(path, EXPECTED):
-        file_size(path)
     if path.name.lower().endswith(".npy"):
-        vector = map_array(path, EXPECTED)
+        vector = open_array(path, EXPECTED)
         with naming(path, EXPECTED):
-            if vector.ndim != 1:
+            if len(vector.shape) != 1:
                 raise ValueError(f"an array of shape {vector.shape}")
-        return vector
+            allowance.take(NUMBER_BYTES * vector.shape[0])
+            return vector.read()
     numbers = array("d")
     with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace", allowance):
+        for number, line in numbered_lines(InputFile(path), "replace", allowance):
             if number > len(numbers) + 1:  # a blank line, which nothing may follow
                 number, line = len(numbers) + 1, ""
             value = decimal_number(line)

@@ -8,14 +8,13 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.input.formats.format import file_size
+from xmleval.files.input import InputFile
 from xmleval.kernels.decimal import SPARE
 from xmleval.kernels.parsing import NEWLINE, count_byte, find_last
 from xmleval.threads import Pool
@@ -46,22 +45,21 @@ class Lines(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_text(path: Path) -> Iterator[IO[bytes]]:
+def open_text(file: InputFile) -> Iterator[IO[bytes]]:
     """Open a text file behind its byte order mark, compressed by gzip or not, whatever its name says."""
-    file_size(path)
     try:
         with contextlib.ExitStack() as opened:
-            file: Any = opened.enter_context(open(path, "rb"))
-            zipped = file.read(len(GZIP)) == GZIP
-            file.seek(0)
+            text: Any = opened.enter_context(file.open())
+            zipped = text.read(len(GZIP)) == GZIP
+            text.seek(0)
             if zipped:
-                file = opened.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
-            start = file.read(len(BOM))
+                text = opened.enter_context(gzip.GzipFile(fileobj=text, mode="rb"))
+            start = text.read(len(BOM))
             if not start:
                 raise ValueError("the file is empty")
             if start != BOM:
-                file.seek(0)
-            yield file
+                text.seek(0)
+            yield text
     except EOFError:
         raise ValueError("the gzip stream is cut short") from None
     except (zlib.error, gzip.BadGzipFile) as error:
@@ -143,11 +141,11 @@ def in_order(function: Callable[[T], U], items: Iterator[T]) -> Iterator[U]:
 
 
 def numbered_lines(
-    path: Path, errors: str = "strict", allowance: Allowance = UNLIMITED
+    file: InputFile, errors: str = "strict", allowance: Allowance = UNLIMITED
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text in UTF-8 that are not blank, stripped, with their numbers, from 1."""
-    with open_text(path) as file:
-        for number, line in _filled_lines(file, allowance):
+    with open_text(file) as opened:
+        for number, line in _filled_lines(opened, allowance):
             try:
                 text = line.decode("utf-8", errors).strip()
             except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, open_text, shown
@@ -154,7 +155,7 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
         lines = (
             enumerate(_json_names(path, allowance), 1)
             if is_json
-            else numbered_lines(path, "strict", allowance)
+            else numbered_lines(InputFile(path), "strict", allowance)
         )
         index, n_bytes = NameIndex(), 0
         for number, name in lines:
@@ -172,10 +173,8 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
 
 
 def _json_names(path: Path, allowance: Allowance) -> list[str]:
-    most = int(
-        min(MOST_JSON_BYTES, allowance.left // 3)
-    )  # its bytes, twice where they are joined, and the text
-    with open_text(path) as file:
+    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
+    with open_text(InputFile(path)) as file:
         held = file.read(most + 1)
     if len(held) > most:
         allowance.check(3 * len(held))

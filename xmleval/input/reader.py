@@ -97,7 +97,7 @@ class RowReader:
         except OSError as error:
             if error.errno is None or error.filename is not None:
                 raise
-            raise OSError(error.errno, error.strerror, self.name) from None  # mapping a file names none
+            raise OSError(error.errno, error.strerror, self.name) from None  # reading an open file names none
 
     def take(self, n: int) -> Any:
         """Return the next rows, of those that are ready."""

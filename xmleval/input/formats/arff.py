@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.mulan import count_labels, labels_file, read_labels
 from xmleval.input.lines import SHOWN, numbered_lines, shown
@@ -52,11 +53,11 @@ class Header(NamedTuple):
     end: int
 
 
-def read_header(path: Path, allowance: Allowance) -> Header:
+def read_header(file: InputFile, allowance: Allowance) -> Header:
     """Read the declarations up to ``@data``."""
     relation, attributes = "", list[Attribute]()
     number, n_bytes = 0, 0
-    for number, line in numbered_lines(path, "replace", allowance):
+    for number, line in numbered_lines(file, "replace", allowance):
         if line.startswith("%"):
             continue
         found = KEYWORD.match(line)
@@ -154,11 +155,13 @@ class LabelReader:
         return True
 
 
-def read_rows(path: Path, reader: LabelReader, end: int, allowance: Allowance, n_bytes: int) -> Iterator[Any]:
+def read_rows(
+    file: InputFile, reader: LabelReader, end: int, allowance: Allowance, n_bytes: int
+) -> Iterator[Any]:
     """Yield the rows after line ``end`` as sparse arrays of about ``n_bytes``."""
     labels, ptr = array("i"), array("q", [0])
-    with naming(path, EXPECTED):
-        for number, line in numbered_lines(path, "replace", allowance):
+    with naming(file.path, EXPECTED):
+        for number, line in numbered_lines(file, "replace", allowance):
             if number <= end or line.startswith("%"):
                 continue
             try:
@@ -183,8 +186,9 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
     """
     if kind != "truth":
         raise ValueError(f"{path}: an ARFF file holds no {kind}; expected to be read as truth")
+    file = InputFile(path)
     with naming(path, EXPECTED):
-        header = read_header(path, allowance)
+        header = read_header(file, allowance)
     places, end = find_labels(path, header, allowance), header.end
     with naming(path, EXPECTED):
         allowance.take(LABEL_BYTES * len(places))
@@ -192,7 +196,7 @@ def arff_pieces(path: Path, kind: str = "truth", allowance: Allowance = UNLIMITE
     return Pieces(
         n_rows=None,
         n_labels=len(places),
-        read=lambda n_bytes: read_rows(path, reader, end, allowance, n_bytes),
+        read=lambda n_bytes: read_rows(file, reader, end, allowance, n_bytes),
         label_names=reader.names,
     )
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.input.formats.format import file_size
+from xmleval.files.input import InputFile
 
 EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
@@ -26,33 +25,32 @@ class Opened(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Opened]:
+def opened(file: InputFile) -> Iterator[Opened]:
     """Open a file of either format, told by its first bytes.
 
     Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
     """
-    file_size(path)
-    with open(path, "rb") as file:
-        begins = file.read(8)
-    pa = import_pyarrow()
-    try:
-        if begins.startswith(b"PAR1"):
-            with pa.parquet.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as parquet:
-                yield _opened_parquet(parquet)
-        elif begins.startswith(b"ARROW1"):
-            with pa.memory_map(str(path)) as source:
+    with file.open() as held:
+        begins = held.read(8)
+        held.seek(0)
+        pa = import_pyarrow()
+        source = pa.PythonFile(held, "r")  # no map: cut short while it is read, it would end the process
+        try:
+            if begins.startswith(b"PAR1"):
+                with pa.parquet.ParquetFile(source, buffer_size=BUFFER_BYTES, pre_buffer=False) as parquet:
+                    yield _opened_parquet(parquet)
+            elif begins.startswith(b"ARROW1"):
                 yield _opened_ipc(pa, source)
-        elif begins.startswith(b"\xff\xff\xff\xff"):
-            with pa.memory_map(str(path)) as source:
+            elif begins.startswith(b"\xff\xff\xff\xff"):
                 yield _opened_stream(pa, source)
-        else:
-            raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
-    except pa.ArrowException as error:
-        raise ValueError(_line(error)) from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise ValueError(_line(error)) from None  # also of Parquet that is damaged
+            else:
+                raise ValueError("it begins neither as Parquet nor as Arrow IPC (Feather version 2) does")
+        except pa.ArrowException as error:
+            raise ValueError(_line(error)) from None
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise ValueError(_line(error)) from None  # also of Parquet that is damaged
 
 
 def import_pyarrow() -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -94,17 +95,17 @@ def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> 
     return _gather(path, "scores", Gathering(like), allowance)
 
 
-def has_names(path: Path, kind: str) -> bool:
+def has_names(file: InputFile, kind: str) -> bool:
     """Tell whether instances or labels of a file are called by names, not by numbers."""
-    with naming(path, EXPECTED), opened(path) as file:
-        _, columns = find_columns(file.schema, kind, unscored=True)
-        kinds = [str(file.schema.field(name).type) for name in columns if name not in ("score", "scores")]
+    with naming(file.path, EXPECTED), opened(file) as columnar:
+        _, columns = find_columns(columnar.schema, kind, unscored=True)
+        kinds = [str(columnar.schema.field(name).type) for name in columns if name not in ("score", "scores")]
     return any("string" in kind or "dictionary" in kind for kind in kinds)
 
 
 def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> Named:
     first = 0
-    with naming(path, EXPECTED), opened(path) as file:
+    with naming(path, EXPECTED), opened(InputFile(path)) as file:
         lists, columns = find_columns(file.schema, kind, unscored=False)
         for batch in file.batches(columns, BATCH_BYTES):
             for row, name, score, place in _named_entries(batch, lists, columns, first, entries):

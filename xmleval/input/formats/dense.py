@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive
-from xmleval.input.formats.format import Format, file_size, naming
-from xmleval.input.formats.npy import map_array, mapped_rows
-from xmleval.input.formats.npz_list import OF_MATRICES, refuse_packed_rows
+from xmleval.files.archive import NpyArray, StoredArray, array_names, open_archive, read_archive
+from xmleval.files.input import InputFile
+from xmleval.input.formats.array_rows import matrix_pieces
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npy import open_array
+from xmleval.input.formats.npz_list import OF_MATRICES
 from xmleval.input.pieces import Pieces
 
 EXPECTED = {
@@ -25,21 +23,18 @@ EXPECTED = {
 IN_ARCHIVE = "scores of all labels, an array 'scores' of floating-point numbers (instances, labels)"
 
 
-def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Map a dense array some rows at a time."""
-    array = map_array(path, EXPECTED[kind])
+def _open_dense(path: Path, kind: str) -> NpyArray:
+    array = open_array(path, EXPECTED[kind])
     with naming(path, EXPECTED[kind]):
-        if array.ndim != 2 or (kind == "scores" and array.dtype.kind != "f"):
+        if len(array.shape) != 2 or (kind == "scores" and array.dtype.kind != "f"):
             raise ValueError(f"{array.dtype} of shape {array.shape}")
         _refuse_no_labels(array.shape)
-    n_rows, n_labels = array.shape
+    return array
 
-    def read(n_bytes: int) -> Iterator[Any]:
-        step = max(1, n_bytes // max(1, array.itemsize * n_labels))
-        for start in range(0, n_rows, step):
-            yield mapped_rows(array, start, min(start + step, n_rows))
 
-    return Pieces(n_rows, n_labels, read)
+def dense_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Read a dense array some rows at a time."""
+    return matrix_pieces(_open_dense(path, kind), EXPECTED[kind], allowance)
 
 
 def _refuse_no_labels(shape: tuple[int, ...]) -> None:
@@ -47,45 +42,38 @@ def _refuse_no_labels(shape: tuple[int, ...]) -> None:
         raise ValueError(f"shape {shape}, without a label")  # rows of nothing may be any number
 
 
-def holds_dense(path: Path, expected: str) -> bool:
+def holds_dense(file: InputFile, expected: str) -> bool:
     """Tell by the names of its arrays whether an archive holds dense scores, and no list or matrix."""
-    with naming(path, expected):
-        file_size(path)
-        with open_archive(path) as archive:
-            names = array_names(archive)
+    with naming(file.path, expected), open_archive(file) as archive:
+        names = array_names(archive)
     return "scores" in names and not any(name in names for name in ("indices", *OF_MATRICES))
 
 
-def archived_pieces(path: Path, allowance: Allowance = UNLIMITED) -> Pieces:
-    """Read dense scores of an archive: mapped where stored as they are, inflated in pieces where not."""
-    with naming(path, IN_ARCHIVE):
-        array = StoredArray(path, "scores")
+def archived_pieces(file: InputFile, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Read dense scores of an archive some rows at a time."""
+    return matrix_pieces(_open_archived(file), IN_ARCHIVE, allowance)
+
+
+def _open_archived(file: InputFile) -> StoredArray:
+    with naming(file.path, IN_ARCHIVE):
+        array = StoredArray(file, "scores")
         if len(array.shape) != 2 or array.dtype.kind != "f":
             raise ValueError(f"scores is {array.dtype} of shape {array.shape}")
         _refuse_no_labels(array.shape)
-        refuse_packed_rows([array], allowance)
-    n_rows, n_labels = array.shape
-
-    def read(n_bytes: int) -> Iterator[Any]:
-        with naming(path, IN_ARCHIVE):
-            if array.fortran:  # rows lie scattered
-                yield read_archive(path, "scores".__eq__)["scores"]
-                return
-            step = max(1, n_bytes // max(1, array.dtype.itemsize * n_labels))
-            with array.reading() as take:
-                for start in range(0, n_rows, step):
-                    yield take(min(step, n_rows - start))
-
-    return Pieces(n_rows, n_labels, read)
+    return array
 
 
-def read_whole(pieces: Pieces) -> Any:
-    """Return all rows, mapped where they can be."""
-    return next(pieces.read(sys.maxsize), np.empty((0, pieces.n_labels or 0), np.float32))
+def read_archived(file: InputFile) -> Any:
+    """Read dense scores of an archive at once."""
+    _open_archived(file)
+    with naming(file.path, IN_ARCHIVE):
+        return read_archive(file, "scores".__eq__)["scores"]
 
 
-def _read_dense(path: Path, kind: str) -> Any:
-    return read_whole(dense_pieces(path, kind))
+def _map_dense(path: Path, kind: str) -> Any:
+    array = _open_dense(path, kind)
+    with naming(path, EXPECTED[kind]):
+        return array.mapped()
 
 
 DENSE = Format(
@@ -94,7 +82,7 @@ DENSE = Format(
     files="NAME.npy",
     container="npy",
     extensions=(".npy",),
-    truth=partial(_read_dense, kind="truth"),
-    scores=partial(_read_dense, kind="scores"),
+    truth=partial(_map_dense, kind="truth"),
+    scores=partial(_map_dense, kind="scores"),
     pieces=dense_pieces,
 )

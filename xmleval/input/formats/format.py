@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import os
-import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -101,15 +98,3 @@ def naming(path: Path, expected: str) -> Iterator[None]:
         raise ValueError(Message(f"{path}: ", error.args[0])) from None
     except (ValueError, OverflowError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path}: {error}; expected {expected}") from None
-
-
-def file_size(path: Path) -> int:
-    """Return the size of a file that holds something."""
-    found = os.stat(path)
-    if stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(found.st_mode):
-        raise ValueError("not a regular file")
-    if not found.st_size:
-        raise ValueError("the file is empty")
-    return found.st_size

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from xmleval.budget import Allowance
-from xmleval.input.formats.format import file_size, naming
+from xmleval.files.input import InputFile
+from xmleval.input.formats.format import naming
 from xmleval.input.lines import shown
 
 EXPECTED = "MULAN's <labels> with one <label name=...> for each label"
@@ -68,8 +69,7 @@ def read_labels(path: Path, allowance: Allowance) -> list[str]:
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
     with naming(path, EXPECTED):
-        file_size(path)
-        with open(path, "rb") as file:
+        with InputFile(path).open() as file:
             try:
                 parser.ParseFile(file)
             except (expat.ExpatError, LookupError) as error:  # also of an encoding that is none

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.archive import StoredArray, array_names, check_headers, open_archive, read_archive
+from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.csr import stored_csr
 from xmleval.input.errors import InputError
-from xmleval.input.formats.dense import archived_pieces, holds_dense, read_whole
-from xmleval.input.formats.format import Format, file_size, naming
-from xmleval.input.formats.npz_list import ROW_ENTRY_BYTES, holds_list, list_pieces, read_list, write_list
+from xmleval.input.formats.array_rows import MOST_BYTES, ROW_ENTRY_BYTES
+from xmleval.input.formats.dense import archived_pieces, holds_dense, read_archived
+from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.npz_list import archived_list_pieces, holds_list, read_list, write_list
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import refuse_padding
 from xmleval.input.writing import as_sparse
@@ -58,42 +60,41 @@ class Layout(NamedTuple):
         return 2 * self.n_bytes + CONVERTING_BYTES * (math.prod(self.data.shape) + self.shape[0])
 
 
-def read_npz(path: Path, allowance: Allowance = UNLIMITED) -> Any:
+def read_npz(file: InputFile, allowance: Allowance = UNLIMITED) -> Any:
     """Read a sparse matrix; its index values are checked where it is used.
 
     Nothing that a file can lie about reaches compiled code of SciPy: the parts are checked here as far as
     the constructors need, and they only store them. Nothing is unpacked before the headers of all parts
     fit one another.
     """
-    with naming(path, EXPECTED):
-        file_size(path)
-        return _read_matrix(path, _find_layout(path), allowance)
+    with naming(file.path, EXPECTED):
+        return _read_matrix(file, _find_layout(file), allowance)
 
 
-def _read_matrix(path: Path, layout: Layout, allowance: Allowance) -> Any:
+def _read_matrix(file: InputFile, layout: Layout, allowance: Allowance) -> Any:
     names = [part.name for part in (layout.data, *layout.indices)]
-    arrays = read_archive(path, names.__contains__, allowance=allowance)
+    arrays = read_archive(file, names.__contains__, allowance=allowance)
     if "coords" in names:
         arrays["row"], arrays["col"] = arrays["coords"]
     return _assemble(layout, arrays["data"], [arrays[name] for name in INDICES[layout.scheme]])
 
 
-def _find_layout(path: Path) -> Layout:
+def _find_layout(file: InputFile) -> Layout:
     """Return the layout of a matrix, or refuse parts that do not fit one another."""
-    check_headers(path)
-    scheme = _word(path)
+    check_headers(file)
+    scheme = _word(file)
     if scheme not in INDICES:
         raise ValueError(f"format {scheme!r} is not one of {', '.join(INDICES)}")
-    shape = _shape(path)
-    data = StoredArray(path, "data")
+    shape = _shape(file)
+    data = StoredArray(file, "data")
     if data.dtype.kind not in "biuf" or len(data.shape) != DATA_NDIM[scheme]:
         raise ValueError(f"data of {scheme} is {data.dtype} of shape {data.shape}")
-    if scheme == "coo" and "coords" in _names(path):
-        indices = [StoredArray(path, "coords")]
+    if scheme == "coo" and "coords" in _names(file):
+        indices = [StoredArray(file, "coords")]
         if indices[0].shape[:1] != (2,) or len(indices[0].shape) != 2 or indices[0].dtype.kind not in "iu":
             raise ValueError(f"coords has shape {indices[0].shape}")
     else:
-        indices = [_index(path, name) for name in INDICES[scheme]]
+        indices = [_index(file, name) for name in INDICES[scheme]]
     n_entries = data.shape[0]
     if any(index.shape[-1] != n_entries for index in (indices if scheme == "coo" else indices[:1])):
         other = next(index.shape[-1] for index in indices if index.shape[-1] != n_entries)
@@ -110,33 +111,33 @@ def _find_layout(path: Path) -> Layout:
     return Layout(scheme, shape, data, indices)
 
 
-def _names(path: Path) -> list[str]:
-    with open_archive(path) as archive:
+def _names(file: InputFile) -> list[str]:
+    with open_archive(file) as archive:
         return array_names(archive)
 
 
-def _word(path: Path) -> str:
+def _word(file: InputFile) -> str:
     """Return the storage scheme of a matrix."""
-    found = StoredArray(path, "format")
+    found = StoredArray(file, "format")
     if math.prod(found.shape) != 1 or found.dtype.kind not in "SU" or found.n_bytes > MOST_WORD_BYTES:
         raise ValueError("'format' is not a word")
-    word = read_archive(path, "format".__eq__)["format"].item()
+    word = read_archive(file, "format".__eq__)["format"].item()
     return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
 
 
-def _shape(path: Path) -> tuple[int, int]:
+def _shape(file: InputFile) -> tuple[int, int]:
     """Return the shape of a matrix."""
-    found = StoredArray(path, "shape")
+    found = StoredArray(file, "shape")
     if found.n_bytes > MOST_WORD_BYTES:
         raise ValueError(f"shape is {found.dtype} of shape {found.shape}, not (instances, labels)")
-    shape = read_archive(path, "shape".__eq__)["shape"].tolist()
+    shape = read_archive(file, "shape".__eq__)["shape"].tolist()
     if found.shape != (2,) or found.dtype.kind not in "iu" or not all(0 <= n < 2**62 for n in shape):
         raise ValueError(f"shape {shape} is not (instances, labels)")
     return shape[0], shape[1]
 
 
-def _index(path: Path, name: str) -> StoredArray:
-    index = StoredArray(path, name)
+def _index(file: InputFile, name: str) -> StoredArray:
+    index = StoredArray(file, name)
     if len(index.shape) != 1 or index.dtype.kind not in "iu":
         raise ValueError(f"{name} is {index.dtype} of shape {index.shape}, not a vector of integers")
     return index
@@ -160,27 +161,28 @@ def _assemble(layout: Layout, data: NDArray[Any], indices: list[NDArray[Any]]) -
 
 def read_scores(path: Path) -> Any:
     """Read a sparse matrix, a top-k list or a dense array."""
-    if holds_dense(path, EXPECTED):
-        return read_whole(archived_pieces(path))
-    return read_list(path) if holds_list(path, EXPECTED) else read_npz(path)
+    file = InputFile(path)
+    if holds_dense(file, EXPECTED):
+        return read_archived(file)
+    return read_list(file) if holds_list(file, EXPECTED) else read_npz(file)
 
 
 def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read a CSR matrix, or other scores, some rows at a time; other matrices are converted whole."""
-    if kind == "scores" and holds_dense(path, EXPECTED):
-        return archived_pieces(path, allowance)
-    if kind == "scores" and holds_list(path, EXPECTED):
-        return list_pieces(path, allowance)
+    file = InputFile(path)
+    if kind == "scores" and holds_dense(file, EXPECTED):
+        return archived_pieces(file, allowance)
+    if kind == "scores" and holds_list(file, EXPECTED):
+        return archived_list_pieces(file, allowance)
     with naming(path, EXPECTED):
-        file_size(path)
-        if "format" not in _names(path):
-            check_headers(path)
-        is_csr = _word(path) == "csr"
+        if "format" not in _names(file):
+            check_headers(file)
+        is_csr = _word(file) == "csr"
     if not is_csr:
-        return _converted(path, kind, allowance)
+        return _converted(file, kind, allowance)
     with naming(path, EXPECTED):
-        shape = _shape(path)
-        labels, data, ptr = (StoredArray(path, name) for name in ("indices", "data", "indptr"))
+        shape = _shape(file)
+        labels, data, ptr = (StoredArray(file, name) for name in ("indices", "data", "indptr"))
         for name, array, kinds in (("indices", labels, "iu"), ("data", data, "biuf")):
             if len(array.shape) != 1 or array.dtype.kind not in kinds:
                 raise ValueError(f"{name} is {array.dtype} of shape {array.shape}")
@@ -193,7 +195,7 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
             raise ValueError(f"indptr is {ptr.dtype} of shape {ptr.shape}, not a vector of integers")
 
     def read(n_bytes: int) -> Iterator[Any]:
-        per_entry = labels.dtype.itemsize + data.dtype.itemsize
+        per_entry, n_bytes = labels.dtype.itemsize + data.dtype.itemsize, min(n_bytes, MOST_BYTES)
         step = max(1, n_bytes // POINTER_BYTES)
         with (
             naming(path, EXPECTED),
@@ -211,7 +213,7 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
                     most = held[start] + n_bytes // per_entry
                     stop = min(max(int(np.searchsorted(held, most, "right")) - 1, start + 1), n_rows)
                     n_stored = int(held[stop] - held[start])
-                    if stop == start + 1 and not (labels.mapped and data.mapped):
+                    if stop == start + 1:
                         allowance.check(ROW_ENTRY_BYTES * n_stored)
                     values, ids = take_data(n_stored), take_labels(n_stored)
                     own = held[start : stop + 1] - held[start]
@@ -239,13 +241,12 @@ def _refuse_pointer(ptr: NDArray[np.int64], first: int, n_stored: int) -> None:
         )
 
 
-def _converted(path: Path, kind: str, allowance: Allowance) -> Pieces:
+def _converted(file: InputFile, kind: str, allowance: Allowance) -> Pieces:
     """Return a matrix of another storage scheme as one piece in CSR."""
-    with naming(path, EXPECTED):
-        file_size(path)
-        layout = _find_layout(path)
+    with naming(file.path, EXPECTED):
+        layout = _find_layout(file)
         with allowance.lent(layout.converting_bytes):
-            matrix = _read_matrix(path, layout, UNLIMITED)
+            matrix = _read_matrix(file, layout, UNLIMITED)
             try:
                 if kind == "scores":
                     refuse_padding("scores", matrix)
@@ -258,7 +259,7 @@ def _converted(path: Path, kind: str, allowance: Allowance) -> Pieces:
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
-    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed, so that it can be mapped.
+    """Write a sparse matrix as `scipy.sparse.save_npz` does, not compressed.
 
     Lists are written as lists where no matrix can hold them: without scores, or for any number of labels.
     """
@@ -276,7 +277,7 @@ NPZ = Format(
     files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores, or dense scores",
     container="npz",
     extensions=(".npz",),
-    truth=read_npz,
+    truth=lambda path: read_npz(InputFile(path)),
     scores=read_scores,
     pieces=npz_pieces,
     write=write_npz,

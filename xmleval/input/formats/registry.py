@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from xmleval.files.input import InputFile
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
-from xmleval.input.formats.format import Format, file_size, naming
+from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
@@ -77,8 +78,9 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     Returns
     -------
     sparse or dense array of shape (m, l), or (labels, scores) arrays of shape (m, k)
-        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Lists are mapped into memory,
-        not read, where they are not compressed; the scores of one without scores are None.
+        What `xmleval.evaluate` takes as ``y_score``; it checks the values. Arrays of .npy files are mapped
+        into memory, not read: the files must not change while they are in use. The scores of a list without
+        scores are None.
 
     Raises
     ------
@@ -155,8 +157,8 @@ def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
     if not os.path.lexists(path):
         nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}"
         raise FileNotFoundError(errno.ENOENT, nothing, str(path))
-    with naming(path, f"a file whose name ends in {endings}"):
-        file_size(path)
+    with naming(path, f"a file whose name ends in {endings}"), InputFile(path).open():
+        pass
     expected = f"expected one that ends in {endings}, or "
     raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS, explain_list
@@ -31,11 +32,12 @@ def svmlight_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     each as wide as the largest id so far needs.
     """
     assert kind == "truth"
-    with naming(path, EXPECTED), open_text(path):
+    source = InputFile(path)
+    with naming(path, EXPECTED), open_text(source):
         pass
 
     def read(n_bytes: int) -> Iterator[Any]:
-        with naming(path, EXPECTED), open_text(path) as file:
+        with naming(path, EXPECTED), open_text(source) as file:
             width = n_read = 0
             for piece in in_order(_parse, whole_lines(file, n_bytes // PER_PIECE, 1, allowance)):
                 width = max(width, piece.shape[1])

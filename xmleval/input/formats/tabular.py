@@ -12,6 +12,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
+from xmleval.input.formats.array_rows import ROW_ENTRY_BYTES
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -28,7 +30,6 @@ from xmleval.input.formats.arrow_columns import (
 )
 from xmleval.input.formats.arrow_names import has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
-from xmleval.input.formats.npz_list import ROW_ENTRY_BYTES
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
@@ -50,20 +51,28 @@ def arrow_pieces(
     arrays; instances are then numbers from 0 that do not fall. Where neither ``n_labels`` nor the metadata of
     the schema tells the number of labels, sparse arrays are as wide as the labels so far.
     """
-    with naming(path, EXPECTED), opened(path) as file:
-        lists, columns = find_columns(file.schema, kind, unscored=True)
-        known = stored_labels(file.metadata, n_labels)
-    read = partial(_read_lists if lists else _read_entries, path, kind, columns, known, allowance)
+    return _pieces_of(InputFile(path), kind, allowance, n_labels)
+
+
+def _pieces_of(file: InputFile, kind: str, allowance: Allowance, n_labels: int | None = None) -> Pieces:
+    lists, columns, known = _look_into(file, kind, n_labels)
+    read = partial(_read_lists if lists else _read_entries, file, kind, columns, known, allowance)
     return Pieces(n_rows=None, n_labels=known, read=read)
 
 
+def _look_into(file: InputFile, kind: str, n_labels: int | None) -> tuple[bool, list[str], int | None]:
+    """Return whether there is a row for each instance, the columns to read, and the number of labels."""
+    with naming(file.path, EXPECTED), opened(file) as table:
+        return *find_columns(table.schema, kind, unscored=True), stored_labels(table.metadata, n_labels)
+
+
 def _read_lists(
-    path: Path, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
+    file: InputFile, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
 ) -> Iterator[Any]:
     """Yield the rows of a file with a row for each instance."""
     first, n_entries, width = 0, 0, n_labels or 1
-    with naming(path, EXPECTED), opened(path) as file:
-        for batch in file.batches(columns, n_bytes):
+    with naming(file.path, EXPECTED), opened(file) as table:
+        for batch in table.batches(columns, n_bytes):
             if columns[0] in INSTANCE:
                 _refuse_other_rows(batch, columns[0], first)
             ptr, values = flat_lists(batch, "labels", first)
@@ -131,12 +140,12 @@ def _sparse_array(ptr: Ints, labels: Ints, data: NDArray[Any] | None, width: int
 
 
 def _batches_of_entries(
-    path: Path, kind: str, columns: list[str], n_labels: int | None, n_bytes: int
+    file: InputFile, kind: str, columns: list[str], n_labels: int | None, n_bytes: int
 ) -> Iterator[tuple[Ints, Ints, NDArray[Any] | None]]:
     """Yield instances, labels and scores as a file with a row for each label has them."""
     first = 0
-    with naming(path, EXPECTED), opened(path) as file:
-        for batch in file.batches(columns, n_bytes):
+    with naming(file.path, EXPECTED), opened(file) as table:
+        for batch in table.batches(columns, n_bytes):
             for name in columns:
                 refuse_null(batch.column(name), name, first)
             rows, labels = ids(batch.column(columns[0]), columns[0]), ids(batch.column("label"), "label")
@@ -153,15 +162,15 @@ def _batches_of_entries(
 
 
 def _read_entries(
-    path: Path, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
+    file: InputFile, kind: str, columns: list[str], n_labels: int | None, allowance: Allowance, n_bytes: int
 ) -> Iterator[Any]:
     """Yield the instances of a file with a row for each label, once all labels of them are read."""
     held: list[tuple[Ints, Ints, NDArray[Any] | None]] = []  # of the last instance, of which more may come
     n_done, n_entries, width = 0, 0, n_labels or 1
-    for rows, labels, scores in _batches_of_entries(path, kind, columns, n_labels, n_bytes):
+    for rows, labels, scores in _batches_of_entries(file, kind, columns, n_labels, n_bytes):
         if not rows.size:
             continue
-        with naming(path, EXPECTED):
+        with naming(file.path, EXPECTED):
             before = np.concatenate((held[-1][0][-1:] if held else rows[:1], rows))
             if (np.diff(before) < 0).any():
                 at = int(np.argmax(np.diff(before) < 0))
@@ -175,7 +184,7 @@ def _read_entries(
         held.append((rows, labels, scores))
         if last == int(held[0][0][0]):
             n_held = sum(part.size for part, *_ in held)
-            with naming(path, EXPECTED):
+            with naming(file.path, EXPECTED):
                 allowance.check(ROW_ENTRY_BYTES * n_held)
             continue
         rows, labels, scores = _joined(held)
@@ -218,12 +227,11 @@ def _whole_rows(
 
 def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
     """Read all rows of a Parquet or Arrow file; entries of instances may come in any order."""
-    with naming(path, EXPECTED), opened(path) as file:
-        lists, columns = find_columns(file.schema, kind, unscored=True)
-        known = stored_labels(file.metadata, n_labels)
+    file = InputFile(path)
+    lists, columns, known = _look_into(file, kind, n_labels)
     if not lists:
-        return _all_entries(path, kind, columns, known)
-    found = list(_read_lists(path, kind, columns, known, UNLIMITED, WHOLE_BYTES))
+        return _all_entries(file, kind, columns, known)
+    found = list(_read_lists(file, kind, columns, known, UNLIMITED, WHOLE_BYTES))
     if kind == "truth":
         width = known or max((piece.shape[1] for piece in found), default=1)
         for piece in found:
@@ -244,14 +252,14 @@ def read_arrow(path: Path, kind: str, n_labels: int | None = None) -> Any:
     return labels, stack_filled([scores for _, scores in found], width, np.nan, np.float32)
 
 
-def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None) -> Any:
-    found = list(_batches_of_entries(path, kind, columns, n_labels, WHOLE_BYTES))
+def _all_entries(file: InputFile, kind: str, columns: list[str], n_labels: int | None) -> Any:
+    found = list(_batches_of_entries(file, kind, columns, n_labels, WHOLE_BYTES))
     if not found:
         dtype = np.uint8 if kind == "truth" else np.float64
         return scipy.sparse.csr_array((0, n_labels or 1), dtype=dtype)
     rows, labels, scores = _joined(found)
     n_rows = int(rows.max(initial=-1)) + 1
-    with naming(path, EXPECTED):
+    with naming(file.path, EXPECTED):
         refuse_empty_rows(n_rows, rows.size)
     order = np.lexsort((labels, rows))
     ptr = np.searchsorted(rows[order], np.arange(n_rows + 1)).astype(np.int64)
@@ -260,11 +268,12 @@ def _all_entries(path: Path, kind: str, columns: list[str], n_labels: int | None
 
 
 def _pieces(path: Path, kind: str, allowance: Allowance) -> Pieces:
-    return arrow_pieces(path, kind, allowance=allowance)
+    return _pieces_of(InputFile(path), kind, allowance)
 
 
 def _by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
-    return None if has_names(path, kind) else arrow_pieces(path, kind, allowance=allowance)
+    file = InputFile(path)
+    return None if has_names(file, kind) else _pieces_of(file, kind, allowance)
 
 
 def _write(path: Path, data: Any, kind: str, n_labels: int | None) -> None:

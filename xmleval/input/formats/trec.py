@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
@@ -120,7 +121,7 @@ def _gather(
 ) -> Named:
     n_bytes = 0
     with naming(path, expected):
-        for number, line in numbered_lines(path, "strict", allowance):
+        for number, line in numbered_lines(InputFile(path), "strict", allowance):
             try:
                 entries.add(*parse(line.split(maxsplit=MOST_FIELDS)), number)
             except ValueError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.input import InputFile
 from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_csr
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
@@ -58,13 +59,13 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     float64 where other values than 0 and 1 are stored. The first line is read at once; faults of others are
     found with the rows.
     """
-    with naming(path, EXPECTED[kind]), open_text(path) as file:
+    source = InputFile(path)
+    with naming(path, EXPECTED[kind]), open_text(source) as file:
         header = _read_header(file, kind)
 
     def read(n_bytes: int) -> Iterator[Any]:
-        with naming(path, EXPECTED[kind]), open_text(path) as file:
-            if file.read(len(header.line)) != header.line:
-                raise ValueError("the header has changed since it was read")
+        with naming(path, EXPECTED[kind]), open_text(source) as file:
+            file.read(len(header.line))
             yield from _read_rows(file, header, kind, n_bytes, allowance)
 
     return Pieces(header.n_rows, header.n_labels, read)
