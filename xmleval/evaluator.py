@@ -163,7 +163,8 @@ class Evaluator:
         differs = first_difference(self._counting.settings.as_dict(), other._counting.settings.as_dict())
         if differs:
             raise ValueError(f"merge: {differs}")
-        if not np.array_equal(self._counting.settings.propensities, other._counting.settings.propensities):
+        mine, others = self._counting.settings.propensities, other._counting.settings.propensities
+        if mine.shape != others.shape or (mine != others).any():  # np.array_equal hides what a handler raises
             raise ValueError("merge: propensity differs")
         theirs = other._counting.settled(other._counted)
         self._replace(lambda counted: self._counting.with_counted(counted, theirs))
