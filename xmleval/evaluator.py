@@ -330,11 +330,8 @@ class Evaluator:
 
 def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
-    n_rows, given, score_dtype = (
-        whole(meta["n_rows"], "n_rows"),
-        frozenset(meta["given"]),
-        meta["score_dtype"],
-    )
+    n_rows, given = whole(meta["n_rows"], "n_rows"), frozenset(meta["given"])
+    score_dtype = meta["score_dtype"]
     if not given <= {*INPUTS, SCORED} or score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
     spans = [(whole(start, "spans"), whole(stop, "spans", start)) for start, stop in meta["spans"]]

@@ -15,15 +15,7 @@ from xmleval.pooled.bands import Banded
 from xmleval.pooled.cells import count_cells
 from xmleval.pooled.columns import open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_cells
-from xmleval.pooled.piles import (
-    SMALL,
-    Grouped,
-    Held,
-    Pile,
-    as_keys,
-    make_keys,
-    spill,
-)
+from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, make_keys, spill
 from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
 from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results

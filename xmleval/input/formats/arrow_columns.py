@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.lines import SHOWN, shown
 from xmleval.records import Ints
 
 INSTANCE = ("instance", "row")
-MOST_LABELS = 1 << 40
 
 
 def find_columns(schema: Any, kind: str, unscored: bool) -> tuple[bool, list[str]]:
