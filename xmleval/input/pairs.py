@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from xmleval.input.csr import as_array
+from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
 
 
@@ -50,6 +50,11 @@ def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any]
 
 def _can_be_labels(values: NDArray[Any], n_labels: int) -> bool:
     return values.size > 0 and int(values.min()) >= -1 and int(values.max()) < n_labels
+
+
+def is_pair(value: Any) -> bool:
+    """Tell whether a value holds labels and scores, or labels alone."""
+    return isinstance(value, tuple) or (isinstance(value, dict) and not is_sparse(value))
 
 
 def pair_has_scores(value: Any) -> bool:

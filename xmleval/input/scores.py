@@ -24,7 +24,7 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.pairs import pair_has_scores, pair_members
+from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
 from xmleval.kernels.ranking import (
@@ -67,7 +67,7 @@ def ranking_rows(
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, tuple | dict):
+    if is_pair(value):
         return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth)
     if not is_sparse(value):
         value = as_plain(argument, value)
@@ -98,7 +98,7 @@ def ranking_rows(
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, tuple | dict):
+    if is_pair(value):
         return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
         return True
