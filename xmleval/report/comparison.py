@@ -85,4 +85,5 @@ def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:
     """Return the lines that all reports have, and the others behind the names of theirs."""
     first = next(iter(lines.values()))
     shared = [line for line in first if all(line in own for own in lines.values())]
-    return [*shared, *(f"{name}: {line}" for name, own in lines.items() for line in own if line not in shared)]
+    own_lines = [(name, line) for name, own in lines.items() for line in own if line not in shared]
+    return [*shared, *(f"{name}: {line}" for name, line in own_lines)]
