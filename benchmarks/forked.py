@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-
 WAITING = 5  # seconds of the clock for a second of processor time
 
 
