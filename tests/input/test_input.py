@@ -365,7 +365,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "1-D scores": bad("shape (6,) is not two-dimensional", y_score=S[0]),
     "3-D scores": bad("shape (1, 4, 6) is not two-dimensional", y_score=S[None]),
     "1-D coo": bad("shape (6,) is not two-dimensional", y_true=sp.coo_array(T[0])),
-    "ragged truth": bad("not a rectangular array", y_true=[[0], [1, 2], [], [3]]),
+    "ragged truth": bad("not a rectangular", y_true=[[0], [1, 2], [], [3]], y_score=([[1]] * M, None)),
     "int64 scores": bad(f"row 2: score {2**53 + 1} is not exact", y_score=put(8 * T, 2, 1, 2**53 + 1)),
     "int64 in pair": ragged(f"row 2: score {2**53 + 1} is not exact", [], [], [(1, 2**53 + 1)], []),
     "short weight": bad("shape (3,) does not match 4 rows", sample_weight=np.ones(3)),

@@ -39,6 +39,8 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
+    if isinstance(value, Stored):
+        return _stored_rows(argument, value)
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):

@@ -48,6 +48,8 @@ class Report(Mapping[str, float]):
         Whether row values were kept.
     larger : bool
         Whether larger scores are better.
+    label_names, row_names : list or None
+        Names of the labels and of the rows, if they were given with names.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -72,6 +74,8 @@ class Report(Mapping[str, float]):
     propensity: str | None = None
     keeps_rows: bool = False
     larger: bool = True
+    label_names: list[Any] | None = field(default=None, repr=False)
+    row_names: list[Any] | None = field(default=None, repr=False)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -97,14 +101,14 @@ class Report(Mapping[str, float]):
         """Return a short description."""
         return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
 
-    def per_row(self) -> dict[str, Floats]:
+    def per_row(self) -> dict[str, Any]:
         """Return the row values of each measure.
 
         Returns
         -------
         dict of str to ndarray of shape (n_rows,)
             Values in row order; NaN for rows left out of the mean. Measures that are not means over rows are
-            absent.
+            absent. ``name`` comes first where the rows have names.
 
         Raises
         ------
@@ -113,7 +117,7 @@ class Report(Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
-        return {name: values.copy() for name, values in self.results.rows.items()}
+        return _named(self.row_names) | {name: values.copy() for name, values in self.results.rows.items()}
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -135,7 +139,7 @@ class Report(Mapping[str, float]):
         """Number of labels left out of the mean because they lack one of the classes, by name."""
         return self.results.labels_left_out
 
-    def per_label(self) -> dict[str, Floats]:
+    def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
 
         Returns
@@ -146,7 +150,7 @@ class Report(Mapping[str, float]):
             as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the classes); ``peak_f1`` and
             its ``threshold``, the lowest score predicted (NaN without relevant rows); ``margin`` and
             ``margin_share``, if requested as macro averages (NaN as for ``auc``). What the input does not
-            determine is absent.
+            determine is absent. ``name`` comes first where the labels have names.
 
         Raises
         ------
@@ -155,7 +159,8 @@ class Report(Mapping[str, float]):
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
-        return {name: column.copy() for name, column in self.results.labels.items()}
+        columns = {name: column.copy() for name, column in self.results.labels.items()}
+        return _named(self.label_names) | columns
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -349,6 +354,15 @@ class Report(Mapping[str, float]):
         str
         """
         return as_latex(self._grid(), self.footnotes())
+
+
+def _named(names: list[Any] | None) -> dict[str, Any]:
+    """Return a column of names, if there are any."""
+    if names is None:
+        return {}
+    column = np.empty(len(names), object)
+    column[:] = names
+    return {"name": column}
 
 
 def _plain(value: float) -> float | str | None:
