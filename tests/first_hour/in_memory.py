@@ -54,7 +54,11 @@ TASKS = [
     Task(
         "xmleval.evaluate({'q1': {'d1': 1}, 'q2': {'d2': 1}}, {'q2': {'d2': 0.5}, 'q3': {'d1': 1.0}}, "
         "metrics='p@1')",
-        ("2 rows x 2 labels", "1 rows of y_true have no prediction", "1 rows are not in y_true"),
+        (
+            "2 rows x 2 labels",
+            "have no prediction and count as empty: 1",
+            "not in y_true and do not count: 1",
+        ),
     ),
     Task(
         "xmleval.evaluate([['a'], ['b']], [[{'label': 'a', 'score': 0.9}], [{'label': 'b', 'score': 0.8}]], "
@@ -64,5 +68,11 @@ TASKS = [
     Task("xmleval.p_at_k([['a'], ['b']], np.eye(2), 1)", ("give labels=, the name of each column",)),
     Task("xmleval.evaluate([['a'], ['b']], np.eye(2), labels=['a', 'b'], metrics='p@1')['p@1']", ("1.0",)),
     Task("xmleval.p_at_k([[0, 2], [1]], np.eye(3)[:2], 1)", ("1.0",)),
+    Task("xmleval.p_at_k(np.eye(3) / 2, np.eye(3), 1)", ("value 0.5", "truth and the scores swapped?")),
+    Task("xmleval.p_at_k(np.eye(3), np.array([[0, 2]] * 3), 1)", ("label ids are given as a pair",)),
+    Task(
+        "xmleval.evaluate(np.eye(3), np.eye(3), metrics='psp@1', inverse_propensity=[0.5, 0.1, 0.9])",
+        ("look like propensities, not their inverses, which are 1 / p",),
+    ),
     Task("xmleval.p_at_k(np.eye(2, 3), np.ones((3, 2)), 1)", ("transpose", "y_score.T")),
 ]

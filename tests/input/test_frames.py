@@ -107,7 +107,7 @@ def test_long_frames_are_matched_by_instance(kind: str) -> None:
     assert report.row_names == ["q1", "q2", "q4", "q3"]
     plain = long(make, [row[:2] for row in LONG_TRUTH[:-1]], "instance", "label")  # does not know q3
     assert evaluate(plain, RUN, metrics=["p@1"]).notes == [
-        "y_score: 1 rows are not in y_true and do not count"
+        "y_score: rows that are not in y_true and do not count: 1"
     ]
 
 
@@ -171,8 +171,8 @@ def test_a_frame_of_scores_beside_tags() -> None:
     other = pd.DataFrame({"pink": [2.0, 0, 0, 0], **{name: DENSE[:, i] for i, name in enumerate(NAMES[:3])}})
     report = evaluate(TAGS, other, metrics=MEASURES)
     assert report.notes == [
-        "y_score: 1 labels of y_true have no column and count as not predicted",
-        "y_score: 1 labels are not in y_true and are relevant nowhere",
+        "y_score: labels of y_true that have no column and count as not predicted: 1",
+        "y_score: labels that are not in y_true and relevant nowhere: 1",
     ]
     ids = np.array([0, 1, 2, 4])
     stored = sp.csr_array(
@@ -215,11 +215,14 @@ def refusals() -> dict[str, tuple[str, dict[str, Any]]]:
     more = pd.concat([scores, scores[:1].rename({"q1": "q9"})])
     lists = pd.DataFrame({"labels": RANKED, "scores": [[1.0]] * 4})
     found = {
-        "column missing": ("no column for label 'blue'; where columns are in", scores.drop(columns="blue")),
+        "column missing": ("no column for label 'blue'", scores.drop(columns="blue")),
         "column more": ("column 'id' is no label of y_true; labels= picks columns", scores.assign(id=1)),
         "column of text": ("column 'a' holds no numbers; labels= picks the columns", scores.assign(a="a")),
         "column twice": ("several columns are called 'red'", scores[["red", *NAMES]]),
-        "numbered columns": ("no column for label 'red'; where", pd.DataFrame(DENSE, index=ROWS)),
+        "numbered columns": (
+            "no column for label 'red'; where the order is the same, give y_score.to_numpy()",
+            pd.DataFrame(DENSE, index=ROWS),
+        ),
         "row missing": ("the index has no row 'q4' compared to y_true; where the order is the", scores[:3]),
         "row more": ("the index has a row more, 'q9' compared to y_true", more),
         "other index": ("the index has no row 'q1' compared to y_true", scores.reset_index(drop=True)),

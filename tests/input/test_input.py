@@ -339,6 +339,13 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "fewer lists": bad("1 rows do not match the 4 of y_true", y_score=([[1]], None)),
     "fewer labels": bad("shape (4, 5) has 5 labels; 6 were expected", y_score=S[:, :5]),
     "fewer in csr": bad("shape (4, 5) has 5 labels; 6 were expected", y_pred=sp.csr_array(H[:, :5])),
+    "ids alone": bad(
+        "shape (4, 2) has 2 labels, not 6; label ids are given as a pair", y_score=np.ones((M, 2), int)
+    ),
+    "swapped": bad("row 0: value 4.0 is neither 0 nor 1 in a label set", y_true=S, y_score=T),
+    "a score in sets": bad(
+        "row 0: value 0.5 is neither 0 nor 1 in a label set; it looks like a score: are", y_true=S / 8
+    ),
     "n_labels": bad("shape (4, 6) has 6 labels; 7 were expected", y_true=T, n_labels=7),
     "no labels": bad("shape (4, 0) does not have 1..2^40 labels", y_true=np.empty((4, 0))),
     "widths": bad("labels of shape (4, 1) have scores of shape (4, 2)", y_score=([[1]] * M, np.ones((M, 2)))),

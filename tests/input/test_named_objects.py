@@ -155,9 +155,9 @@ def test_unknown_labels_and_rows_are_counted() -> None:
     assert report.n_labels == 6
     assert report.label_names == [*NAMES, "pink", "black"]
     assert report.notes == [
-        "y_score: 2 labels are not in y_true and are relevant nowhere",
-        "y_score: 2 rows of y_true have no prediction and count as empty",
-        "y_score: 1 rows are not in y_true and do not count",
+        "y_score: labels that are not in y_true and relevant nowhere: 2",
+        "y_score: rows of y_true that have no prediction and count as empty: 2",
+        "y_score: rows that are not in y_true and do not count: 1",
     ]
     wide = sp.csr_array(([0.9, 0.8, 0.7], [1, 4, 5], [0, 2, 3, 3, 3]), shape=(4, 6))
     truth = sp.csr_array((Y.data, Y.indices, Y.indptr), shape=(4, 6))
@@ -186,7 +186,7 @@ def test_an_evaluator_takes_names() -> None:
     ev.update({"a": TAGS[2], "b": TAGS[3]}, {"b": SCORED[3], "a": SCORED[2]})
     assert dict(ev.compute()) == values(Y, S)
     assert ev.compute().per_label()["name"].tolist() == NAMES
-    with pytest.warns(UserWarning, match=r"^y_score: 1 rows of y_true have no prediction"):
+    with pytest.warns(UserWarning, match=r"^y_score: rows of y_true that have no prediction"):
         ev.update({"a": TAGS[2], "b": TAGS[3]}, {"b": SCORED[3]})
 
 

@@ -168,7 +168,7 @@ class Settings:
         return (
             "given"
             if self.propensity.lowest >= 1
-            else "values below 1: these look like propensities, not their inverses"
+            else "values below 1: these look like propensities, not their inverses, which are 1 / p"
         )
 
     def _inputs(self, given: frozenset[str]) -> set[str]:

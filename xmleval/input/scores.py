@@ -82,6 +82,9 @@ def ranking_rows(
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
+    if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
+        ids = "; label ids are given as a pair of labels and their scores or None"
+        raise InputError(argument, f"shape {array.shape} has {array.shape[1]} labels, not {known}{ids}")
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -95,4 +96,7 @@ def _refuse_other_values(argument: str, values: NDArray[Any], rows: NDArray[Any]
     bad = np.flatnonzero(values != 1)
     if bad.size:
         row, value = int(rows[bad[0]]), values[bad[0]]
-        raise InputError(argument, f"value {value} is neither 0 nor 1 in a label set", row=row, value=value)
+        seen = f"value {value} is neither 0 nor 1 in a label set"
+        if math.isfinite(value) and value != int(value):
+            seen += "; it looks like a score: are the truth and the scores swapped?"
+        raise InputError(argument, seen, row=row, value=value)

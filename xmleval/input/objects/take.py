@@ -243,8 +243,7 @@ class Matching:
             return
         n_new = max(n_new, np.unique(codes[codes >= self.n_known]).size)
         if n_new:
-            told = f"{n_new} labels are not in y_true and are relevant nowhere"
-            self.notes.append(f"{argument}: {told}")
+            self.notes.append(f"{argument}: labels that are not in y_true and relevant nowhere: {n_new}")
 
     def _columns(self, argument: str, rows: Wide) -> Ints | None:
         """Return the number of the label of each column; None where columns are in order already."""
@@ -254,7 +253,9 @@ class Matching:
         if self.closed:
             missing = next((name for name in index if name not in {*rows.columns}), None)
             if missing is not None:
-                raise InputError(argument, f"no column for label {missing!r}; {_columns_in_order(argument)}")
+                same = f"; where the order is the same, give {argument}.to_numpy()"
+                hint = same if len(rows.columns) == len(index) else ""
+                raise InputError(argument, f"no column for label {missing!r}{hint}")
             extra = next((name for name in rows.columns if name not in index), None)
             if extra is not None:
                 raise InputError(argument, f"column {extra!r} is no label of y_true; labels= picks columns")
@@ -262,8 +263,8 @@ class Matching:
             return None if np.array_equal(codes, np.arange(codes.size)) else codes
         n_without = len([name for name in list(index)[: self.n_known] if name not in {*rows.columns}])
         if n_without:
-            told = f"{n_without} labels of y_true have no column and count as not predicted"
-            self.notes.append(f"{argument}: {told}")
+            told = "labels of y_true that have no column and count as not predicted"
+            self.notes.append(f"{argument}: {told}: {n_without}")
         before = len(index)
         codes = np.array([index.setdefault(name, len(index)) for name in rows.columns], np.int64)
         self._note_new(argument, len(index) - before, codes)
@@ -302,9 +303,10 @@ class Matching:
             )
         n_ignored = len(keys) - (order.size - n_empty)
         if n_empty:
-            self.notes.append(f"{argument}: {n_empty} rows of y_true have no prediction and count as empty")
+            told = "rows of y_true that have no prediction and count as empty"
+            self.notes.append(f"{argument}: {told}: {n_empty}")
         if n_ignored:
-            self.notes.append(f"{argument}: {n_ignored} rows are not in y_true and do not count")
+            self.notes.append(f"{argument}: rows that are not in y_true and do not count: {n_ignored}")
         return order
 
     def _by_index(self, argument: str, keys: list[Any], true_keys: list[Any]) -> Ints:
@@ -335,10 +337,6 @@ def _distinct(argument: str, keys: list[Any]) -> dict[Any, int]:
         if numbers.setdefault(key, number) != number:
             raise InputError(argument, f"two rows are called {key!r}", row=number, value=key)
     return numbers
-
-
-def _columns_in_order(argument: str) -> str:
-    return f"where columns are in the same order, give {argument}.to_numpy()"
 
 
 def _matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
