@@ -17,6 +17,7 @@ from xmleval.cli.options import (
     NUMBER,
     OUTPUT,
     PER_LABEL,
+    field_options,
     file_option,
     format_option,
 )
@@ -113,6 +114,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
+)
+@field_options
+@click.option(
+    "--ranked",
+    is_flag=True,
+    help="Labels predicted in TRUTH's own file stand best first; without scores, they are taken as sets.",
 )
 @format_option(list(WRITERS))
 @OUTPUT

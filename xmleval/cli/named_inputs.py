@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
+from xmleval.cli.counting import Inputs
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.input.lines import shown
-from xmleval.input.names import Named, NameIndex
+from xmleval.input.names import Named, NameIndex, load_names
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import whole
 from xmleval.records import Ints
 from xmleval.thresholds import Rule
+
+LISTS_BYTES, MOST_LISTS = 1 << 20, 1 << 13  # of lists that are filled up to the same length
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
@@ -42,10 +49,104 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     return reader.truth(truth.shards[0].path, labels, truth.allowance)
 
 
+def holds_both(truth: Input) -> bool:
+    """Tell whether a file of relevant labels also has predictions."""
+    path, readers = truth.shards[0].path, truth.shards[0].format.named
+    return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
+
+
+def pieces_of(named: Named) -> Pieces:
+    """Return the rows of predictions: a sparse array, or lists in their order where they have no scores."""
+    if not named.unscored:
+        return whole(named.matrix)
+    ptr, labels, places = named.matrix.indptr, named.matrix.indices, -named.matrix.data.astype(np.int64) - 1
+    n_rows, n_labels = named.matrix.shape
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        start, most = 0, min(n_bytes, LISTS_BYTES) // labels.itemsize
+        while start < n_rows or not start:
+            sizes = np.diff(ptr[start : start + MOST_LISTS + 1])
+            filled = np.maximum.accumulate(sizes) * np.arange(1, sizes.size + 1)
+            n = max(1, int(np.searchsorted(filled, most, "right")))
+            cut, rows = (
+                slice(ptr[start], ptr[min(start + n, n_rows)]),
+                np.repeat(np.arange(sizes[:n].size), sizes[:n]),
+            )
+            block = np.full((sizes[:n].size, sizes[:n].max(initial=1)), -1, labels.dtype)
+            block[rows, places[cut]] = labels[cut]
+            yield block, None
+            start += n
+
+    return Pieces(n_rows, n_labels, read)
+
+
+def sets_of(named: Named) -> Pieces:
+    """Return predictions without scores as sets."""
+    ones = np.ones(named.matrix.nnz, np.uint8)
+    matrix = scipy.sparse.csr_array(
+        (ones, named.matrix.indices, named.matrix.indptr), shape=named.matrix.shape
+    )
+    return whole(matrix)
+
+
 def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
     """Return predictions with the labels of all, and how many the truth alone does not have."""
     new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
     return replace(named.widened(label_names), n_new_labels=new.size)
+
+
+def named_rows(
+    truth: Input, others: list[Input], n_scores: int, own: bool, options: dict[str, Any]
+) -> Inputs:
+    """Return the rows of a truth, of so many SCORES and of what other predictions there are, by name."""
+    labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
+    found, read = read_named(truth, others, labels)
+    _say(truth.name, found.told)
+    scores, pred = list[tuple[str, Pieces]](), None
+    for number, (given, named) in enumerate(zip(others, read, strict=True)):
+        is_set = number >= n_scores and not (own and (options["ranked"] or not named.unscored))
+        if number >= n_scores:
+            _refuse_other_use(given.name, named, own, options)
+        how = "best first" if options.get("ranked") else "in their order" if not is_set else "as sets"
+        hint = "; --ranked if they stand best first" if own and is_set else ""
+        _say(given.name, [*named.told, *([f"no scores: taken {how}{hint}"] if named.unscored else [])])
+        _say_unmatched(given.name, named)
+        if is_set:
+            pred = given.name, sets_of(named)
+        else:
+            scores.append((given.name, pieces_of(named)))
+    if len(read) > 1 and any(named.n_new_labels for named in read):
+        told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
+        tell(truth.name, told)
+    return Inputs((truth.name, whole(found.matrix)), scores, pred, found.label_names)
+
+
+def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any]) -> None:
+    """Refuse predictions that are not what the options take them for."""
+    if not own and not named.unscored:
+        raise ValueError(f"{name}: its labels have scores; expected sets, or SCORES with --decision")
+    if own and options["ranked"] and not named.unscored:
+        raise ValueError(f"{name}: its labels have scores, which rank them; --ranked is for labels without")
+    if own and not options["ranked"] and named.unscored and options["decision"] is not None:
+        raise ValueError(
+            f"{name}: its labels have no scores for --decision; expected --ranked if they stand best first"
+        )
+
+
+def _say(name: str, told: Sequence[str]) -> None:
+    if told:
+        tell(name, "; ".join(told))
+
+
+def _say_unmatched(name: str, named: Any) -> None:
+    told = [
+        (named.n_empty, "rows of the truth have no prediction and count as empty"),
+        (named.n_ignored, "rows are not in the truth and do not count"),
+        (named.n_new_labels, "labels are not in the truth and are relevant nowhere"),
+    ]
+    for n, what in told:
+        if n:
+            tell(name, f"{n} {what}")
 
 
 def read_numbered_truth(given: Input) -> Named:
