@@ -360,8 +360,10 @@ def known_constants(constants: dict[str, float]) -> dict[str, float]:
     return constants
 
 
-def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> Report:
-    """Return the report on the counted rows."""
+def make_report(
+    settings: Settings, plan: Plan, states: States, n_rows: int, notes: Iterable[str] = ()
+) -> Report:
+    """Return the report on the counted rows, with further notes on what was seen in the data."""
     results = states.finish()
     return Report(
         results=results,
@@ -375,4 +377,5 @@ def make_report(settings: Settings, plan: Plan, states: States, n_rows: int) -> 
         weighted=plan.weighted,
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
+        notes=[*notes],
     )

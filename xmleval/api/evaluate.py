@@ -43,11 +43,12 @@ def evaluate(
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
+        Relevant labels of each instance (lists of ids if ``n_labels`` is given). Any array can be a tensor.
     y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
-        Scores. In a top-k list, -1 marks an empty slot and the scores can be None. A stored zero of a sparse
-        matrix is a score (except in DIA format, where zeros are padding); see ``unlisted`` for labels without
-        a score.
+        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
+        as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
+        the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
+        are padding); see ``unlisted`` for labels without a score.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional

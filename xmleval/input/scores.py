@@ -24,6 +24,8 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
+from xmleval.input.tensors import as_plain
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
 from xmleval.kernels.ranking import (
     copy_heads,
@@ -65,10 +67,10 @@ def ranking_rows(
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, tuple):
-        if len(value) != 2:
-            raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
-        return _list_rows(argument, value[0], value[1], known, unlisted, depth)
+    if is_pair(value):
+        return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth)
+    if not is_sparse(value):
+        value = as_plain(argument, value)
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
@@ -96,8 +98,8 @@ def ranking_rows(
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, tuple):
-        return len(value) == 2 and value[1] is not None
+    if is_pair(value):
+        return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
         return True
     first = next((item for row in value for item in row), None)
@@ -230,20 +232,18 @@ def cut_heads(
 
 def _list_rows(
     argument: str,
-    given_labels: Any,
-    given_scores: Any,
+    labels: NDArray[Any],
+    scores: NDArray[Any] | None,
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
 ) -> Source[Ranking]:
-    labels = as_array(argument, given_labels)
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         raise InputError(
             argument,
             f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of "
             f"shape {labels.shape}",
         )
-    scores = None if given_scores is None else as_array(argument, given_scores)
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     if scores is None:
