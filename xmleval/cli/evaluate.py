@@ -119,7 +119,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 @click.option(
     "--ranked",
     is_flag=True,
-    help="Labels predicted in TRUTH's own file stand best first; without scores, they are taken as sets.",
+    help="Labels predicted in TRUTH's own file stand best first; without it, they are sets alone.",
 )
 @format_option(list(WRITERS))
 @OUTPUT
@@ -163,6 +163,9 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     _refuse_together(options, EXCLUDE)
     if options["train"] is None and (options["a"], options["b"]) != (None, None):
         raise click.UsageError("--a and --b need --train", click.get_current_context())
+    if options["ranked"] and (scores or options["pred"] is not None):
+        said = "--ranked is for predictions in TRUTH's own file"
+        raise click.UsageError(said, click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     for name in ("per_label", "state"):

@@ -46,8 +46,8 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "latex": lambda report: str(report.to_latex()),
 }
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
-    "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples", "hamming_loss",
-    "subset_accuracy",
+    "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
+    "hamming_loss", "subset_accuracy",
 ]  # fmt: skip
 LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
@@ -267,7 +267,9 @@ def count(run: Run) -> list[Report]:
                 run.checkpoint.save_sometimes(done, run.evaluators)
 
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
-    return [evaluator.compute() for evaluator in run.evaluators]
+    reports = [evaluator.compute() for evaluator in run.evaluators]
+    several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
+    return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
 
 
 def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:

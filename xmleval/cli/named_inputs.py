@@ -18,6 +18,7 @@ from xmleval.input.names import Named, NameIndex, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.records import Ints
+from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
 LISTS_BYTES, MOST_LISTS = 1 << 20, 1 << 13  # of lists that are filled up to the same length
@@ -101,24 +102,33 @@ def named_rows(
     """Return the rows of a truth, of so many SCORES and of what other predictions there are, by name."""
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
     found, read = read_named(truth, others, labels)
-    _say(truth.name, found.told)
-    scores, pred = list[tuple[str, Pieces]](), None
+    scores, pred, notes = list[tuple[str, Pieces]](), None, list[list[str]]()
     for number, (given, named) in enumerate(zip(others, read, strict=True)):
-        is_set = number >= n_scores and not (own and (options["ranked"] or not named.unscored))
         if number >= n_scores:
             _refuse_other_use(given.name, named, own, options)
-        how = "best first" if options.get("ranked") else "in their order" if not is_set else "as sets"
-        hint = "; --ranked if they stand best first" if own and is_set else ""
-        _say(given.name, [*named.told, *([f"no scores: taken {how}{hint}"] if named.unscored else [])])
+        is_ranked = number < n_scores or (own and (options["ranked"] or not named.unscored))
+        is_set = number >= n_scores and named.unscored and options["decision"] is None
+        how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
+        hint = " (--ranked: also best first)" if own and not is_ranked else ""
+        taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
+        notes.append(_notes(given.name, [*named.told, *taken]))
         _say_unmatched(given.name, named)
         if is_set:
             pred = given.name, sets_of(named)
-        else:
+        if is_ranked:
             scores.append((given.name, pieces_of(named)))
     if len(read) > 1 and any(named.n_new_labels for named in read):
         told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
         tell(truth.name, told)
-    return Inputs((truth.name, whole(found.matrix)), scores, pred, found.label_names)
+    shared = _notes(truth.name, found.told)
+    if len(notes) > len(scores):  # those of sets
+        shared += notes.pop()
+    rows = (truth.name, whole(found.matrix)), scores, pred, found.label_names
+    return Inputs(*rows, notes=tuple([*shared, *own_notes] for own_notes in notes or [[]]))
+
+
+def _notes(name: str, told: Sequence[str]) -> list[str]:
+    return [f"{name}: {', '.join(told)}"] if told else []
 
 
 def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any]) -> None:
@@ -127,15 +137,14 @@ def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any
         raise ValueError(f"{name}: its labels have scores; expected sets, or SCORES with --decision")
     if own and options["ranked"] and not named.unscored:
         raise ValueError(f"{name}: its labels have scores, which rank them; --ranked is for labels without")
-    if own and not options["ranked"] and named.unscored and options["decision"] is not None:
-        raise ValueError(
-            f"{name}: its labels have no scores for --decision; expected --ranked if they stand best first"
-        )
-
-
-def _say(name: str, told: Sequence[str]) -> None:
-    if told:
-        tell(name, "; ".join(told))
+    if own and not options["ranked"] and named.unscored:
+        asked = expand_metrics(options["metrics"], options["k"])
+        needing = [str(spec) for spec, explicit in asked if explicit and "scores" in spec.needs]
+        if options["decision"] is not None:
+            needing.append("--decision")
+        if needing:
+            what = f"{needing[0]} needs a ranking, and its labels have no scores"
+            raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
 
 
 def _say_unmatched(name: str, named: Any) -> None:
@@ -153,7 +162,7 @@ def read_numbered_truth(given: Input) -> Named:
     """Read relevant labels with names as a numbered matrix, and tell how rows and labels are numbered."""
     found = _truth_alone(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
-    tell(given.name, told)
+    tell(given.name, ", ".join([*found.told, told]))
     return found
 
 
@@ -162,6 +171,8 @@ def count_named_training(train: Input, label_names: Sequence[str]) -> tuple[Ints
     found = _truth_alone(train, None, "has no names, which TRUTH has")
     index = NameIndex(label_names)
     places = [index.find(name) for name in found.label_names]
+    if found.told:
+        tell(train.name, ", ".join(found.told))
     counts = np.zeros(len(index), np.int64)
     own = np.bincount(found.matrix.indices, minlength=len(places))
     for place, count in zip(places, own.tolist(), strict=True):

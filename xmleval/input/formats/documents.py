@@ -198,9 +198,6 @@ class _Reading:
         for several in usual:
             found = self._named(names, self._of_labels, several)
             if found is not None:
-                if self._of_labels is None:
-                    what = "relevant" if self._kind == "truth" else "predicted"
-                    self._told.insert(0, f"{what} labels in {shown(found)}")
                 return found
         shown_names = ", ".join(map(shown, names[:9])) or "none"
         raise ValueError(f"its fields are {shown_names}; {option} tells which holds labels")
@@ -273,8 +270,11 @@ class _Reading:
             raise ValueError("no row in it")
         if cells is not None:
             cells.close()
+            what = f"{'relevant' if self._kind == 'truth' else 'predicted'} labels in {shown(cells.field)}"
             if cells.found is not None:
-                told = [*told, f"labels cut at {cells.found!r}"]
+                told = [f"{what} cut at {cells.found!r}", *told]
+            elif self._of_labels is None:
+                told = [what, *told]
         found = self._entries.finish(self._allowance)
         unscored = self._kind == "scores" and cells is not None and not self._scored
         return replace(found, unscored=unscored, by_order=not self._has_id, told=tuple(told))

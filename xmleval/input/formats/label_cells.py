@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xmleval.budget import Allowance
-from xmleval.input.lines import shown
+from xmleval.input.lines import SHOWN, shown
 from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
@@ -181,4 +181,4 @@ def _score(value: Any) -> float:
 def _json(value: Any) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
-    return shown(value) if isinstance(value, str) else shown(json.dumps(value))
+    return shown(value) if isinstance(value, str) else json.dumps(value)[:SHOWN]
