@@ -47,7 +47,7 @@ GRAPH = {
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
-    "spellings": "metrics",
+    "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
@@ -67,7 +67,9 @@ GRAPH = {
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
-    "report": "version records message numerals conventions spec results",
+    "integrations": "",
+    "integrations.library": "",
+    "report": "version records message numerals conventions spellings spec results integrations.library",
     "evaluator": "budget files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",

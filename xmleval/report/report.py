@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
+from xmleval.integrations.library import library
+from xmleval.message import did_you_mean
 from xmleval.records import Floats
-from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
+from xmleval.spellings import canonical
 from xmleval.version import __version__
+
+RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +82,15 @@ class Report(Mapping[str, float]):
             raise KeyError(name)
         try:
             return self.results.values[str(parse_spec(name))]
-        except ValueError as error:
-            raise KeyError(str(error)) from None
+        except (KeyError, ValueError):
+            raise KeyError(self._unknown(name)) from None
+
+    def _unknown(self, name: str) -> str:
+        """Say that there is no such value, and which are near."""
+        of_measure = [known for known in self if known.split("@")[0] == canonical(name).split("@")[0]]
+        few = ", ".join([*self][:6]) + (", ..." if len(self) > 6 else "")
+        near = f"it has {', '.join(of_measure)}" if of_measure else did_you_mean(name, self, canonical)
+        return f"{name!r} is not in this report; {near or f'it has {few}'}"
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -219,8 +232,14 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        title = f"{self.n_rows} rows x {self.n_labels} labels"
-        return as_text(title, self._grid(), self.notes())
+        return as_text(self._title(), self._grid(), self.notes())
+
+    def _title(self) -> str:
+        return f"{self.n_rows} rows x {self.n_labels} labels"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self._grid(), self.notes())
 
     def notes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds and what was left out."""
@@ -292,6 +311,51 @@ class Report(Mapping[str, float]):
             "version": __version__,
         }
 
+    def flat(self, at: str = "_at_") -> dict[str, float]:
+        """Return the values by names of letters, digits and ``_``, which every tracker of experiments takes.
+
+        Parameters
+        ----------
+        at : str, default "_at_"
+            What stands for ``@``, which MLflow refuses.
+
+        Returns
+        -------
+        dict of str to float
+            Undefined values are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> names = ["p@1", "fbeta.samples(beta=0.5)@1"]
+        >>> evaluate(np.eye(3), np.eye(3), metrics=names).flat()
+        {'p_at_1': 1.0, 'fbeta_samples_beta_0_5_at_1': 1.0}
+        """
+        plain = {name: name.replace(")", "").split("@") for name in self}
+        return {
+            at.join(re.sub(r"\W", "_", part) for part in plain[name]): value
+            for name, value in self.items()
+            if not math.isnan(value)
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each measure, by canonical name: ``symbol``, ``direction`` ("up" if higher is better),
+            ``value`` and, if there are any, the bounds ``lower`` and ``upper``; NaN if undefined.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        n_columns = len(RECORD) - (0 if self.intervals else 2)
+        return as_frame(RECORD, [self._record(spec) for spec in self.specs], range(1, n_columns))
+
     def to_json(self) -> str:
         """Return the report as JSON.
 
@@ -309,8 +373,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        header = ["name", "symbol", "direction", "value", "lower", "upper"]
-        return as_csv(header, [self._record(spec) for spec in self.specs])
+        return as_csv(RECORD, [self._record(spec) for spec in self.specs])
 
     def _record(self, spec: Spec) -> list[str | float]:
         ends = self.intervals.get(spec.name, (math.nan, math.nan))
@@ -340,3 +403,11 @@ def _plain(value: float) -> float | str | None:
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
+
+
+def as_frame(header: list[str], rows: list[list[str | float]], columns: Iterable[int]) -> Any:
+    """Return a pandas DataFrame of some columns, with the first one as its index."""
+    pandas = library("pandas", "to_frame()", "pandas")
+    names = pandas.Index([row[0] for row in rows], name=header[0])
+    frame = pandas.DataFrame([row[1:] for row in rows], index=names, columns=header[1:])
+    return frame.iloc[:, [column - 1 for column in columns]]
