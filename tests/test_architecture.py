@@ -38,7 +38,8 @@ GRAPH = {
     "input.scores": "records message kernels input.errors input.csr",
     "input.sets": "records input.errors input.csr",
     "input.weights": "records input.errors input.csr",
-    "propensity": "records input.errors input.csr input.sets",
+    "datasets": "message input.errors",
+    "propensity": "records datasets input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -70,7 +71,7 @@ GRAPH = {
     "integrations": "",
     "integrations.library": "",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "evaluator": "budget files input.errors threads spec plan states thresholds.rule engine report",
+    "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
@@ -78,7 +79,7 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
+        " datasets propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),

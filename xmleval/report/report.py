@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.integrations.library import library
 from xmleval.message import did_you_mean
 from xmleval.records import Floats
+from xmleval.report.frames import as_frame, flat_name
 from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
@@ -52,6 +51,8 @@ class Report(Mapping[str, float]):
         Description of propensities without known constants.
     keeps_rows : bool
         Whether row values were kept.
+    notes : list of str
+        What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
     Examples
     --------
@@ -68,11 +69,12 @@ class Report(Mapping[str, float]):
     n_rows: int
     n_labels: int
     decision: str | None = None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
     propensity: str | None = None
     keeps_rows: bool = False
+    notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
@@ -217,7 +219,8 @@ class Report(Mapping[str, float]):
         if any("sets" in spec.needs for spec in self.specs) and self.decision:
             parts.append(f"decision={self.decision}")
         if any("propensity" in spec.needs for spec in self.specs):
-            constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
+            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
+            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
             parts.append(f"propensity=({constants or self.propensity})")
         if self.weighted:
             parts.append("sample_weight=given")
@@ -232,36 +235,41 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        return as_text(self._title(), self._grid(), self.notes())
+        return as_text(self._title(), self._grid(), self.footnotes())
 
     def _title(self) -> str:
         return f"{self.n_rows} rows x {self.n_labels} labels"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return as_html(self._title(), self._grid(), self.notes())
+        return as_html(self._title(), self._grid(), self.footnotes())
 
-    def notes(self) -> list[str]:
-        """Return the lines below the table: conventions, bounds, thresholds and what was left out."""
-        notes = [self.signature()] if self.signature() else []
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+        """
+        lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
-            notes.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
+            lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            notes.append(f"best threshold (predict scores >= it): {shown}")
+            lines.append(f"best threshold (predict scores >= it): {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
-            notes.append(f"rows left out as undefined: {shown}")
+            lines.append(f"rows left out as undefined: {shown}")
         if self.labels_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.labels_left_out.items())
-            notes.append(f"labels left out as undefined: {shown}")
+            lines.append(f"labels left out as undefined: {shown}")
         if self.left_out:
             inputs = dict.fromkeys(self.left_out.values())
             for needed in inputs:
                 names = [name for name, other in self.left_out.items() if other == needed]
-                notes.append(f"not computed without {needed}: {', '.join(names)}")
-        return notes
+                lines.append(f"not computed without {needed}: {', '.join(names)}")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
 
     def _with_intervals(self) -> dict[str, list[Spec]]:
         """Return the specs that have intervals, by what the scores leave open."""
@@ -308,6 +316,7 @@ class Report(Mapping[str, float]):
             "rows_left_out": self.rows_left_out,
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
+            "notes": [*self.notes],
             "version": __version__,
         }
 
@@ -328,16 +337,10 @@ class Report(Mapping[str, float]):
         --------
         >>> import numpy as np
         >>> from xmleval import evaluate
-        >>> names = ["p@1", "fbeta.samples(beta=0.5)@1"]
-        >>> evaluate(np.eye(3), np.eye(3), metrics=names).flat()
-        {'p_at_1': 1.0, 'fbeta_samples_beta_0_5_at_1': 1.0}
+        >>> evaluate(np.eye(3), np.eye(3), metrics=["p@1", "f1.macro@1"]).flat()
+        {'p_at_1': 1.0, 'f1_macro_at_1': 1.0}
         """
-        plain = {name: name.replace(")", "").split("@") for name in self}
-        return {
-            at.join(re.sub(r"\W", "_", part) for part in plain[name]): value
-            for name, value in self.items()
-            if not math.isnan(value)
-        }
+        return {flat_name(name, at): value for name, value in self.items() if not math.isnan(value)}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame.
@@ -380,22 +383,22 @@ class Report(Mapping[str, float]):
         return [spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name], *ends]
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, with the notes below.
+        """Return the table as Markdown, with the footnotes below.
 
         Returns
         -------
         str
         """
-        return as_markdown(self._grid(), self.notes())
+        return as_markdown(self._grid(), self.footnotes())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the notes as comments.
+        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
 
         Returns
         -------
         str
         """
-        return as_latex(self._grid(), self.notes())
+        return as_latex(self._grid(), self.footnotes())
 
 
 def _plain(value: float) -> float | str | None:
@@ -403,11 +406,3 @@ def _plain(value: float) -> float | str | None:
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
-
-
-def as_frame(header: list[str], rows: list[list[str | float]], columns: Iterable[int]) -> Any:
-    """Return a pandas DataFrame of some columns, with the first one as its index."""
-    pandas = library("pandas", "to_frame()", "pandas")
-    names = pandas.Index([row[0] for row in rows], name=header[0])
-    frame = pandas.DataFrame([row[1:] for row in rows], index=names, columns=header[1:])
-    return frame.iloc[:, [column - 1 for column in columns]]
