@@ -27,7 +27,7 @@ from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
 from xmleval.propensity import PUBLISHED
-from xmleval.spec import DEFAULT_K
+from xmleval.spec import DEFAULT_K, expand_metrics
 
 CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 MOST_CUTOFFS = 1000  # of one range
@@ -162,6 +162,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
