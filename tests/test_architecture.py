@@ -34,15 +34,18 @@ GRAPH = {
     "input.errors": "records message",
     "budget": "message input.errors",
     "threads": "budget",
-    "input.csr": "records kernels input.errors",
-    "input.scores": "records message kernels input.errors input.csr",
-    "input.sets": "records input.errors input.csr",
+    "input.tensors": "input.errors",
+    "input.csr": "records kernels input.errors input.tensors",
+    "input.pairs": "input.errors input.csr",
+    "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
+    "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
     "propensity": "records input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
-        "records message numerals kernels budget files threads input.errors input.csr input.scores input.sets"
+        "records message numerals kernels budget files threads input.errors input.csr input.pairs"
+        " input.scores input.sets"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",

@@ -126,7 +126,7 @@ def test_json(names: list[str]) -> None:
 @hostile
 def test_text(names: list[str]) -> None:
     lines = str(every(names)).split("\n")
-    assert len(lines) == 6 + len(every(names).notes)
+    assert len(lines) == 6 + len(every(names).footnotes())
     assert all(line.isprintable() for line in lines)
     assert all(printable(name).strip() in lines[1] for name in names)
 

@@ -95,6 +95,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
+@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
     type=click.Choice(list(PRESETS)),

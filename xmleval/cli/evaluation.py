@@ -283,12 +283,14 @@ def write_labels(report: Report, path: Path, names: list[str] | None = None) -> 
 
 def written(reports: dict[str, Report], form: str) -> str:
     """Return one report, or several side by side, in a form."""
-    if form == "table":
-        reports = {name: _in_options(report) for name, report in reports.items()}
+    reports = {name: _in_options(report, form) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
     return WRITERS[form](whole_result)
 
 
-def _in_options(report: Report) -> Report:
-    """Say what is missing in options, as people at a terminal can give it."""
-    return replace(report, left_out={name: spelled(text) for name, text in report.left_out.items()})
+def _in_options(report: Report, form: str) -> Report:
+    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
+    missing = report.left_out
+    if form == "table":
+        missing = {name: spelled(text) for name, text in missing.items()}
+    return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

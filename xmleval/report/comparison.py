@@ -17,15 +17,22 @@ class Comparison:
     ----------
     reports : dict of str to Report
         At least one; tables show the measures that all of them have.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was seen in the data; with the name of its report, unless all have the note.
     """
 
     def __init__(self, reports: Mapping[str, Report]) -> None:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
         self.specs = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
-        notes = {name: report.notes() for name, report in self.reports.items()}
-        self.notes = [note for note in first.notes() if all(note in own for own in notes.values())]
-        self.notes += [f"{n}: {note}" for n, own in notes.items() for note in own if note not in self.notes]
+        self.notes = _shared_first({name: report.notes for name, report in self.reports.items()})
+
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table, those that not all reports have with the name of theirs."""
+        return _shared_first({name: report.footnotes() for name, report in self.reports.items()})
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure."""
@@ -47,12 +54,12 @@ class Comparison:
         """Return a table for a terminal."""
         first = next(iter(self.reports.values()))
         title = f"{first.n_rows} rows x {first.n_labels} labels; * better"
-        return as_text(title, self.grid(), self.notes)
+        return as_text(title, self.grid(), self.footnotes())
 
     def to_json(self) -> str:
-        """Return JSON with the reports by name under ``reports``."""
+        """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
         reports = {name: report.to_dict() for name, report in self.reports.items()}
-        return json.dumps({"reports": reports}, indent=2, allow_nan=False)
+        return json.dumps({"reports": reports, "notes": self.notes}, indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
@@ -66,9 +73,17 @@ class Comparison:
         return as_csv(["name", "symbol", "direction", *heads], rows)
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, with the notes below."""
-        return as_markdown(self.grid(), self.notes)
+        """Return the table as Markdown, with the footnotes below."""
+        return as_markdown(self.grid(), self.footnotes())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the notes as comments."""
-        return as_latex(self.grid(), self.notes)
+        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments."""
+        return as_latex(self.grid(), self.footnotes())
+
+
+def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:
+    """Return the lines that all reports have, and the others behind the names of theirs."""
+    first = next(iter(lines.values()))
+    shared = [line for line in first if all(line in own for own in lines.values())]
+    own_lines = [(name, line) for name, own in lines.items() for line in own if line not in shared]
+    return [*shared, *(f"{name}: {line}" for name, line in own_lines)]

@@ -46,6 +46,10 @@ class Report(Mapping[str, float]):
         Description of propensities without known constants.
     keeps_rows : bool
         Whether row values were kept.
+    larger : bool
+        Whether larger scores are better.
+    notes : list of str
+        What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
     Examples
     --------
@@ -67,6 +71,8 @@ class Report(Mapping[str, float]):
     weighted: bool = False
     propensity: str | None = None
     keeps_rows: bool = False
+    larger: bool = True
+    notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
@@ -116,7 +122,7 @@ class Report(Mapping[str, float]):
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it."""
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
         return self.results.thresholds
 
     @property
@@ -206,6 +212,8 @@ class Report(Mapping[str, float]):
         if any("propensity" in spec.needs for spec in self.specs):
             constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
             parts.append(f"propensity=({constants or self.propensity})")
+        if not self.larger:
+            parts.append("larger=False")
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
@@ -220,29 +228,35 @@ class Report(Mapping[str, float]):
     def __str__(self) -> str:
         """Return a table for a terminal."""
         title = f"{self.n_rows} rows x {self.n_labels} labels"
-        return as_text(title, self._grid(), self.notes())
+        return as_text(title, self._grid(), self.footnotes())
 
-    def notes(self) -> list[str]:
-        """Return the lines below the table: conventions, bounds, thresholds and what was left out."""
-        notes = [self.signature()] if self.signature() else []
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+        """
+        lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
-            notes.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
+            lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            notes.append(f"best threshold (predict scores >= it): {shown}")
+            sign = ">=" if self.larger else "<="
+            lines.append(f"best threshold (predict scores {sign} it): {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
-            notes.append(f"rows left out as undefined: {shown}")
+            lines.append(f"rows left out as undefined: {shown}")
         if self.labels_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.labels_left_out.items())
-            notes.append(f"labels left out as undefined: {shown}")
+            lines.append(f"labels left out as undefined: {shown}")
         if self.left_out:
             inputs = dict.fromkeys(self.left_out.values())
             for needed in inputs:
                 names = [name for name, other in self.left_out.items() if other == needed]
-                notes.append(f"not computed without {needed}: {', '.join(names)}")
-        return notes
+                lines.append(f"not computed without {needed}: {', '.join(names)}")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
 
     def _with_intervals(self) -> dict[str, list[Spec]]:
         """Return the specs that have intervals, by what the scores leave open."""
@@ -284,11 +298,13 @@ class Report(Mapping[str, float]):
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
+            "larger": self.larger,
             "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
+            "notes": [*self.notes],
             "version": __version__,
         }
 
@@ -317,22 +333,22 @@ class Report(Mapping[str, float]):
         return [spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name], *ends]
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, with the notes below.
+        """Return the table as Markdown, with the footnotes below.
 
         Returns
         -------
         str
         """
-        return as_markdown(self._grid(), self.notes())
+        return as_markdown(self._grid(), self.footnotes())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the notes as comments.
+        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
 
         Returns
         -------
         str
         """
-        return as_latex(self._grid(), self.notes())
+        return as_latex(self._grid(), self.footnotes())
 
 
 def _plain(value: float) -> float | str | None:

@@ -80,32 +80,32 @@ def common_start(texts: Sequence[str]) -> str:
     return first[:n]
 
 
-def as_text(title: str, rows: Rows, notes: Sequence[str]) -> str:
+def as_text(title: str, rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a table for a terminal."""
     shown = [[f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in shown]
     rule = "-" * max(len(line.rstrip()) for line in lines)
-    below = map(printable, notes)
+    below = map(printable, footnotes)
     return "\n".join([title, lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:]), *below])
 
 
-def as_markdown(rows: Rows, notes: Sequence[str]) -> str:
+def as_markdown(rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a Markdown table."""
     shown = [[f"{markdown_text(cell.text)}{MARKDOWN_TAILS[cell.tail]}" for cell in row] for row in rows]
     header, *body = [f"| {' | '.join(row)} |" for row in shown]
     rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
-    below = (f"{markdown_text(note)}  " for note in notes)
+    below = (f"{markdown_text(line)}  " for line in footnotes)
     return "\n".join([header, rule, *body, "", *below]).rstrip() + "\n"
 
 
-def as_latex(rows: Rows, notes: Sequence[str]) -> str:
-    """Return a LaTeX tabular (package booktabs), the notes in comments."""
+def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
+    """Return a LaTeX tabular (package booktabs), the footnotes in comments."""
     shown = [[f"{latex_text(cell.text)}{LATEX_TAILS[cell.tail]}" for cell in row] for row in rows]
     header, *body = [" & ".join(row) + r" \\" for row in shown]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
     table = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*(f"% {printable(note)}" for note in notes), *table]) + "\n"
+    return "\n".join([*(f"% {printable(line)}" for line in footnotes), *table]) + "\n"
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
