@@ -34,16 +34,19 @@ GRAPH = {
     "input.errors": "records message",
     "budget": "message input.errors",
     "threads": "budget",
-    "input.csr": "records kernels input.errors",
-    "input.scores": "records message kernels input.errors input.csr",
-    "input.sets": "records input.errors input.csr",
+    "input.tensors": "input.errors",
+    "input.csr": "records kernels input.errors input.tensors",
+    "input.pairs": "input.errors input.csr",
+    "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
+    "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
     "datasets": "message input.errors",
     "propensity": "records datasets input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
-        "records message numerals kernels budget files threads input.errors input.csr input.scores input.sets"
+        "records message numerals kernels budget files threads input.errors input.csr input.pairs"
+        " input.scores input.sets"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
@@ -79,7 +82,7 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
+        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine thresholds"
         " report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),

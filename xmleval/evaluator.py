@@ -369,17 +369,21 @@ def make_report(
 ) -> Report:
     """Return the report on the counted rows, with further notes on what was seen in the data."""
     results = states.finish()
+    if not settings.larger:
+        results.negate_thresholds()
+    decision = settings.decision if plan.decision and settings.decision else plan.decision
     return Report(
         results=results,
         specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
         n_rows=n_rows,
         n_labels=plan.n_labels,
-        decision=None if plan.decision is None else str(plan.decision),
+        decision=None if decision is None else str(decision),
         constants=settings.constants,
         left_out={**plan.left_out, **results.left_open},
         weighted=plan.weighted,
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
+        larger=settings.larger,
         notes=[*notes],
     )

@@ -30,6 +30,7 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    larger: bool = True,
     bounds: bool = False,
     keep_rows: bool = False,
     keep_labels: bool = False,
@@ -43,11 +44,12 @@ def evaluate(
     Parameters
     ----------
     y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
+        Relevant labels of each instance (lists of ids if ``n_labels`` is given). Any array can be a tensor.
     y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
-        Scores. In a top-k list, -1 marks an empty slot and the scores can be None. A stored zero of a sparse
-        matrix is a score (except in DIA format, where zeros are padding); see ``unlisted`` for labels without
-        a score.
+        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
+        as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
+        the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
+        are padding); see ``unlisted`` for labels without a score.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
@@ -60,14 +62,16 @@ def evaluate(
     inverse_propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
-        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly above), or a
-        rule fitted by `xmleval.thresholds.fit`.
+        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
+        a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
         ``"sklearn"``, ``"wu2017"``, `Conventions`, or a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
         Weight of each instance: 0 or within 2^-30..2^20.
+    larger : bool, default True
+        Whether larger scores are better. With False they are distances, of which smaller ones are better.
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
@@ -116,6 +120,7 @@ def evaluate(
         decision=decision,
         conventions=conventions,
         unlisted=unlisted,
+        larger=larger,
         bounds=bounds,
         keep_rows=keep_rows,
         keep_labels=keep_labels,

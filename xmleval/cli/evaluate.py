@@ -27,7 +27,7 @@ from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
-from xmleval.spec import DEFAULT_K
+from xmleval.spec import DEFAULT_K, expand_metrics
 
 MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
@@ -103,6 +103,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
+@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
     type=click.Choice(list(PRESETS)),
@@ -170,6 +171,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:

@@ -122,6 +122,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if found is not None:
             more = {"threads": options["threads"], "memory": evaluators[0].memory}
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
+            n_rows = rows.truth[1].n_rows
+            tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
     return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
 
 

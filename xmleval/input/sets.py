@@ -21,6 +21,7 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.tensors import as_plain
 from xmleval.records import Truth, label_dtype, row_sizes
 
 
@@ -38,6 +39,8 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
+    if not is_sparse(value):
+        value = as_plain(argument, value)
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected))
     if n_labels is not None and isinstance(value, list | tuple):

@@ -51,6 +51,8 @@ class Report(Mapping[str, float]):
         Description of propensities without known constants.
     keeps_rows : bool
         Whether row values were kept.
+    larger : bool
+        Whether larger scores are better.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -74,6 +76,7 @@ class Report(Mapping[str, float]):
     weighted: bool = False
     propensity: str | None = None
     keeps_rows: bool = False
+    larger: bool = True
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -131,7 +134,7 @@ class Report(Mapping[str, float]):
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it."""
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
         return self.results.thresholds
 
     @property
@@ -222,6 +225,8 @@ class Report(Mapping[str, float]):
             numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
             constants = " ".join(f"{name}={number}" for name, number in numbers.items())
             parts.append(f"propensity=({constants or self.propensity})")
+        if not self.larger:
+            parts.append("larger=False")
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
@@ -257,7 +262,8 @@ class Report(Mapping[str, float]):
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            lines.append(f"best threshold (predict scores >= it): {shown}")
+            sign = ">=" if self.larger else "<="
+            lines.append(f"best threshold (predict scores {sign} it): {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             lines.append(f"rows left out as undefined: {shown}")
@@ -311,6 +317,7 @@ class Report(Mapping[str, float]):
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
+            "larger": self.larger,
             "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,

@@ -74,6 +74,13 @@ def csv_text(value: str | float) -> str:
     return f'"{doubled}"' if QUOTED.search(text) else text
 
 
+def common_start(texts: Sequence[str]) -> str:
+    """Return the longest text that all of some texts start with."""
+    first, last = min(texts), max(texts)  # what these share, all share
+    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:n]
+
+
 def as_text(title: str, rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a table for a terminal."""
     shown = [[f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in row] for row in rows]

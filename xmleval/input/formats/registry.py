@@ -18,6 +18,7 @@ from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.tabular import ARROW
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
+from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
 FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
@@ -105,8 +106,9 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
 
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
-    found, completed = find_format(path, name)
-    return reader_of(found, path, kind)(completed)
+    known, completed = find_format(path, name)
+    found = reader_of(known, path, kind)(completed)
+    return TopK(*found) if isinstance(found, tuple) else found
 
 
 def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path], Any]:
