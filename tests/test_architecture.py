@@ -82,8 +82,8 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine thresholds"
-        " report evaluator statistics demo"
+        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
+        " thresholds report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",
