@@ -34,6 +34,7 @@ class Plan:
     keep_labels: bool = False  # keep per-label totals under the decision, if any
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
+    larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
     insisted: frozenset[str] = frozenset()  # specs requested by name
     left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
@@ -45,7 +46,8 @@ class Plan:
     @cached
     def unlisted(self) -> float | None:
         """Score of unlisted labels; None if they rank below every listed label."""
-        return self.conventions.unlisted_score
+        given = self.conventions.unlisted_score
+        return given if self.larger or given is None else 0 - given
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""

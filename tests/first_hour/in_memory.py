@@ -22,6 +22,12 @@ TASKS = [
     Task(
         GIVEN + "I = np.argsort(-S)[:, :2]; D = np.sort(-S)[:, :2]; xmleval.p_at_k(Y, (-D, I), 1)", ("1.0",)
     ),
+    Task(GIVEN + "xmleval.p_at_k(Y, 1 - S, 1, larger=False)", ("1.0",)),
+    Task(
+        GIVEN + "xmleval.evaluate(Y, 1 - S, metrics='p@1,f1.micro'.split(','), larger=False, "
+        "decision='threshold0.3')",
+        ("larger=False", "decision=threshold0.3"),
+    ),
     Task(
         GIVEN + "I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I, np.array([[2, 1]] * 4)), 1)",
         ("y_score: two arrays of integers", "floating-point"),

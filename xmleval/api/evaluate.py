@@ -30,6 +30,7 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    larger: bool = True,
     bounds: bool = False,
     keep_rows: bool = False,
     keep_labels: bool = False,
@@ -61,14 +62,16 @@ def evaluate(
     inverse_propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
-        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly above), or a
-        rule fitted by `xmleval.thresholds.fit`.
+        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
+        a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
         ``"sklearn"``, ``"wu2017"``, `Conventions`, or a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
         Weight of each instance: 0 or within 2^-30..2^20.
+    larger : bool, default True
+        Whether larger scores are better. With False they are distances, of which smaller ones are better.
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
@@ -117,6 +120,7 @@ def evaluate(
         decision=decision,
         conventions=conventions,
         unlisted=unlisted,
+        larger=larger,
         bounds=bounds,
         keep_rows=keep_rows,
         keep_labels=keep_labels,

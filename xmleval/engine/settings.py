@@ -22,7 +22,7 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-FLAGS = ("keep_rows", "keep_labels", "bounds")
+FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
 KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
     bounds: bool
     keep_rows: bool
     keep_labels: bool
+    larger: bool
     curve_points: int | None
 
 
@@ -85,11 +86,12 @@ class Settings:
     asked: list[tuple[Spec, bool]]
     conventions: Conventions
     propensity: Propensity | None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None
     keep_rows: bool
     keep_labels: bool
     bounds: bool
+    larger: bool
     curve_points: int
 
     @classmethod
@@ -110,11 +112,11 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        check_decision(rule, resolved, n_labels)
-        flags = {name: dict(options).get(name, False) for name in FLAGS}
+        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
+        check_decision(rule, resolved, n_labels, bool(flags["larger"]))
         curve_points = options.get("curve_points")
         if flags["bounds"] and resolved.unlisted_score is not None:
             raise InputError(
@@ -170,6 +172,14 @@ class Settings:
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}
 
+    def _decided(self, given: frozenset[str]) -> Decision | None:
+        """Return how sets are given or made, as it applies to scores of which larger ones are better."""
+        if "y_pred" in given:
+            return Decision("pred")
+        if self.decision is None or self.larger or self.decision.kind != "threshold":
+            return self.decision
+        return Decision("threshold", 0 - self.decision.value)
+
     def plan(self, given: frozenset[str]) -> Plan:
         """Return the plan: measures requested by name, and those of groups that the inputs allow."""
         if "y_pred" in given and self.decision is not None:
@@ -204,7 +214,7 @@ class Settings:
             n_labels=self.n_labels,
             conventions=self.conventions,
             propensity=self.propensity,
-            decision=Decision("pred") if "y_pred" in given else self.decision,
+            decision=self._decided(given),
             weighted="sample_weight" in given,
             keep_curves=self.keep_labels and curves,
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),

@@ -35,7 +35,7 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 4, "saved evaluator")
+STATE = Form("xmleval state", 5, "saved evaluator")
 CHECKPOINT = Form("xmleval checkpoint", 4, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 

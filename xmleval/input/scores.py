@@ -53,6 +53,7 @@ def ranking_rows(
     unlisted: float | None = None,
     depth: int | None = None,
     ordered: bool = True,
+    larger: bool = True,
 ) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
@@ -60,23 +61,24 @@ def ranking_rows(
     pair whose scores may be None, or, where ``n_labels`` is given, ragged lists. The truth has ``known``
     labels; ``n_labels`` is what the caller gave. Labels that are not listed score ``unlisted``, None ranks
     them below everything. The leading ``depth`` labels of a row are needed, all if None, and best first if
-    ``ordered``: if not, matrices are left in the order of their labels. NaN, ids that are out of range or
-    twice in a row, and other shapes are refused.
+    ``ordered``: if not, matrices are left in the order of their labels. Where smaller scores are better, not
+    ``larger`` ones, rankings hold them negated, and ``unlisted`` is negated, too. NaN, ids that are out of
+    range or twice in a row, and other shapes are refused.
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
     if is_pair(value):
-        return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth)
+        return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth, larger)
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered)
+        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered, larger)
     if n_labels is not None and isinstance(value, list):
-        return _ragged_rows(argument, value, known, unlisted, depth)
+        return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
@@ -90,7 +92,7 @@ def ranking_rows(
 
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
-        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         return _rank(ptr, labels, scores, unlisted, depth, ordered)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
@@ -106,14 +108,14 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     return None if first is None else isinstance(first, tuple | list)
 
 
-def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool = True) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
-    scores = _exact_scores(argument, values, ptr, start)
+    scores = _exact_scores(argument, values, ptr, start, larger)
     _refuse_nan(argument, scores, ptr, start)
     return scores
 
 
-def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool) -> Scores:
     scores: Scores
     if values.dtype.char in EXACT_FLOAT32:
         scores = values.astype(np.float32, copy=False)
@@ -130,7 +132,7 @@ def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) ->
             row = start + int(rows_of(ptr, np.array(lost))[0])
             value = values[lost[0]]
             raise InputError(argument, f"score {value} is not exact in float64", row=row, value=value)
-    return np.ascontiguousarray(scores)
+    return np.ascontiguousarray(scores if larger else 0 - scores)
 
 
 def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
@@ -156,14 +158,14 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 
 def _sparse_rows(
-    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool, larger: bool
 ) -> Source[Ranking]:
     n_rows = stored.ptr.size - 1
 
     def block(start: int, stop: int) -> Ranking:
         entries = cut_entries(argument, stored, start, stop)
         assert entries.data is not None
-        scores = ordered_scores(argument, entries.data, entries.ptr, start)
+        scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
         ptr, labels = entries.ptr, entries.labels
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
@@ -237,6 +239,7 @@ def _list_rows(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
+    larger: bool,
 ) -> Source[Ranking]:
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         raise InputError(
@@ -247,21 +250,22 @@ def _list_rows(
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     if scores is None:
-        _refuse_unlisted(argument, unlisted)
+        _refuse_unlisted(argument, unlisted, larger)
     n_rows, width = labels.shape
 
     def block(start: int, stop: int) -> Ranking:
         ids = labels[start:stop]
         ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
         values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
+        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
     return Source(n_rows, n_labels, 24.0 * width, block)
 
 
-def _refuse_unlisted(argument: str, unlisted: float | None) -> None:
+def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
     if unlisted is not None:
-        compares = Keyword("unlisted", f"{unlisted:g}"), " compares with scores; this list has none"
+        given = unlisted if larger else 0 - unlisted
+        compares = Keyword("unlisted", f"{given:g}"), " compares with scores; this list has none"
         raise InputError(argument, Message(*compares))
 
 
@@ -274,6 +278,7 @@ def _ranked_list(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
+    larger: bool,
 ) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
     given = ids
@@ -294,7 +299,7 @@ def _ranked_list(
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)
-    scores = _exact_scores(argument, values, ptr, start)
+    scores = _exact_scores(argument, values, ptr, start, larger)
     if not falls(ptr, scores):
         _refuse_nan(argument, scores, ptr, start)
         labels, scores = labels.copy(), scores.copy()
@@ -303,13 +308,13 @@ def _ranked_list(
 
 
 def _ragged_rows(
-    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
+    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None, larger: bool
 ) -> Source[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
     if not with_scores:
-        _refuse_unlisted(argument, unlisted)
+        _refuse_unlisted(argument, unlisted, larger)
     scores: list[float] = []
     if with_scores:
         scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
@@ -321,7 +326,8 @@ def _ragged_rows(
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
-        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
+        labels = stored.labels[lo:hi]
+        return _ranked_list(argument, ptr, labels, values, start, n_labels, unlisted, depth, larger)
 
     return Source(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
 
