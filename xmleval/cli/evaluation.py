@@ -17,7 +17,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input, refuse_many_labels
-from xmleval.cli.messages import naming_files, spelled
+from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import (
     count_named_training,
     holds_both,
