@@ -41,7 +41,8 @@ GRAPH = {
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
     "input.objects": "records message input.errors input.csr",
-    "propensity": "records input.errors input.csr input.sets",
+    "datasets": "message input.errors",
+    "propensity": "records datasets input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -51,7 +52,7 @@ GRAPH = {
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
-    "spellings": "metrics",
+    "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
@@ -71,8 +72,10 @@ GRAPH = {
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
-    "report": "version records message numerals conventions spec results",
-    "evaluator": "budget files input.errors threads spec plan states thresholds.rule engine report",
+    "integrations": "",
+    "integrations.library": "",
+    "report": "version records message numerals conventions spellings spec results integrations.library",
+    "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets input.objects spec engine thresholds report evaluator",
@@ -80,8 +83,8 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " propensity input view metrics spec thresholds.linear thresholds.rule engine thresholds"
-        " report evaluator statistics demo"
+        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
+        " thresholds report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",

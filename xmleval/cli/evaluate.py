@@ -17,25 +17,28 @@ from xmleval.cli.options import (
     NUMBER,
     OUTPUT,
     PER_LABEL,
+    field_options,
     file_option,
     format_option,
 )
 from xmleval.cli.output import write_result
 from xmleval.conventions import PRESETS
+from xmleval.datasets import PUBLISHED
 from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
-from xmleval.propensity import PUBLISHED
-from xmleval.spec import DEFAULT_K
+from xmleval.spec import DEFAULT_K, expand_metrics
 
-CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
     ("train", "inverse_propensity"),
     ("pred", "decision"),
     ("inverse_propensity", "a"),
     ("inverse_propensity", "b"),
+    ("inverse_propensity", "dataset"),
+    ("dataset", "a"),
+    ("dataset", "b"),
 )
 
 
@@ -90,8 +93,14 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
 @file_option("--inverse-propensity", help="Inverse propensities: an .npy vector, or one number a line.")
-@click.option("--a", "a", type=NUMBER, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
-@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Take the published constants A and B of the propensity model for a data set: "
+    f"{', '.join(one.dataset for one in PUBLISHED)}. The result names their source.",
+)
+@click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
+@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
@@ -114,6 +123,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
+)
+@field_options
+@click.option(
+    "--ranked",
+    is_flag=True,
+    help="Labels predicted in TRUTH's own file stand best first; without it, they are sets alone.",
 )
 @format_option(list(WRITERS))
 @OUTPUT
@@ -155,14 +170,18 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     Propensity-scored measures need --train or --inverse-propensity.
     """
     _refuse_together(options, EXCLUDE)
-    if options["train"] is None and (options["a"], options["b"]) != (None, None):
-        raise click.UsageError("--a and --b need --train", click.get_current_context())
+    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
+        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    if options["ranked"] and (scores or options["pred"] is not None):
+        said = "--ranked is for predictions in TRUTH's own file"
+        raise click.UsageError(said, click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     for name in ("per_label", "state"):
         if len(scores) > 1 and options[name] is not None:
             option = {"state": "save"}.get(name, name).replace("_", "-")
             raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
