@@ -29,10 +29,8 @@ Q = inverse_propensity(label_counts=ROWS["counts"], n_instances=ROWS["n_instance
 def ours(name: str, preset: Any) -> float:
     """Our value; of sets where the measure is one of sets."""
     given: dict[str, Any] = {"y_score": LISTS} if "@" in name else {"y_pred": ROWS["sets"]}
-    more = {"inverse_propensity": Q} if name.startswith("ps") else {}
-    report = evaluate(
-        ROWS["truth"], **given, metrics=[name], n_labels=len(LABELS), conventions=preset, **more
-    )
+    given |= {"inverse_propensity": Q} if name.startswith("ps") else {}
+    report = evaluate(ROWS["truth"], **given, metrics=[name], n_labels=len(LABELS), conventions=preset)
     return report[name]
 
 
