@@ -13,8 +13,8 @@ import numpy as np
 from xmleval.conventions import Conventions
 from xmleval.message import did_you_mean
 from xmleval.records import Floats
-from xmleval.report.frames import as_frame, flat_name
-from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
+from xmleval.report.frames import as_frame, flat_name, name_column
+from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import canonical
@@ -129,7 +129,9 @@ class Report(Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
-        return _named(self.row_names) | {name: values.copy() for name, values in self.results.rows.items()}
+        return name_column(self.row_names) | {
+            name: values.copy() for name, values in self.results.rows.items()
+        }
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -172,7 +174,7 @@ class Report(Mapping[str, float]):
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
         columns = {name: column.copy() for name, column in self.results.labels.items()}
-        return _named(self.label_names) | columns
+        return name_column(self.label_names) | columns
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -315,9 +317,9 @@ class Report(Mapping[str, float]):
         dict
         """
         return {
-            "values": {name: _plain(value) for name, value in self.items()},
-            "intervals": {name: [*map(_plain, ends)] for name, ends in self.intervals.items()},
-            "thresholds": {name: _plain(value) for name, value in self.thresholds.items()},
+            "values": {name: as_json_value(value) for name, value in self.items()},
+            "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
+            "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
@@ -411,19 +413,3 @@ class Report(Mapping[str, float]):
         str
         """
         return as_latex(self._grid(), self.footnotes())
-
-
-def _named(names: list[Any] | None) -> dict[str, Any]:
-    """Return a column of names, if there are any."""
-    if names is None:
-        return {}
-    column = np.empty(len(names), object)
-    column[:] = names
-    return {"name": column}
-
-
-def _plain(value: float) -> float | str | None:
-    """Return a number as a JSON value."""
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)
