@@ -43,7 +43,7 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out.
+    ``label_names`` and ``row_names`` are None where there are numbers alone; ``pairs`` are left out.
     """
 
     truth: tuple[str, Pieces]
@@ -51,6 +51,7 @@ class Inputs(NamedTuple):
     pred: tuple[str, Pieces] | None
     label_names: list[str] | None = None
     pairs: Pairs | None = None
+    row_names: list[str] | None = None
 
     def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""

@@ -19,7 +19,7 @@ from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input, refuse_many_labels
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
-from xmleval.cli.output import check_outputs, write_columns
+from xmleval.cli.output import check_outputs
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -73,7 +73,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options["output"], options["per_label"]],
+        [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
         [options["state"]],
     )
@@ -86,6 +86,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
+    arguments["keep_rows"] = options["per_row"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files(
@@ -180,6 +181,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
             None,
             found.label_names,
+            row_names=found.row_names,
         )
     else:
         if options["labels"] is not None:
@@ -271,14 +273,6 @@ def count(run: Run) -> list[Report]:
 
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
     return [evaluator.compute() for evaluator in run.evaluators]
-
-
-def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
-    """Write the results of every label as CSV, with its name where there are names."""
-    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
-    if names is not None:
-        columns["name"] = np.array(names, object)
-    write_columns(columns | report.per_label(), path)
 
 
 def written(reports: dict[str, Report], form: str) -> str:
