@@ -28,7 +28,9 @@ WORD = "xmleval: compiling kernels, once, about 14 s"
 def test_the_first_word_on_a_terminal_and_only_once(tmp_path: Path) -> None:
     (tmp_path / "compiles.py").write_text(COMPILES)  # a cache needs a file
     for told in (f"{WORD}\n", ""):
-        out, shown = on_terminal(tmp_path, "compiles.py", NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        out, shown = on_terminal(
+            tmp_path, "compiles.py", variables={"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        )
         assert (out[:8], shown) == ("xmleval ", told)
 
 
@@ -37,7 +39,7 @@ def test_no_word_in_a_pipe_or_in_python(tmp_path: Path) -> None:
     (tmp_path / "python.py").write_text(COMPILES.replace("assert main", "# assert main"))
     done = process("-u", "compiles.py", python="-B", cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
-    _, shown = on_terminal(tmp_path, "python.py", NUMBA_CACHE_DIR=str(tmp_path / "other"))
+    _, shown = on_terminal(tmp_path, "python.py", variables={"NUMBA_CACHE_DIR": str(tmp_path / "other")})
     assert shown == ""
 
 
@@ -52,11 +54,11 @@ def test_nothing_is_promised_where_no_cache_can_be_written(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
     cache = {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(tmp_path / "cache")}
-    _, first = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, **cache)
+    _, first = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, variables=cache)
     assert f"kept in {cache['NUMBA_CACHE_DIR']}" in plain(first)
-    _, second = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, **cache)
+    _, second = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, variables=cache)
     assert plain(second).startswith("0 kernels compiled in ")
-    _, shown = on_terminal(tmp_path, "-m", "xmleval", "demo", **cache)
+    _, shown = on_terminal(tmp_path, "-m", "xmleval", "demo", variables=cache)
     assert shown == ""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from xmleval.cli.counting import count_rows
 from xmleval.cli.evaluate import evaluate
@@ -19,7 +20,7 @@ from xmleval.cli.output import show
 from xmleval.demo import evaluate_demo, make_demo
 from xmleval.input.formats.xmc import write_xmc
 from xmleval.kernels.jit import cache_folders, compiled
-from xmleval.records import Floats, Ints
+from xmleval.records import Ints
 
 N_ROWS, N_LABELS, N_RELEVANT, DEPTH = 20_000, 40, 3, 8  # enough rows for several threads
 N_KERNELS = 160  # about as many are compiled
@@ -69,6 +70,6 @@ def evaluate_everything(folder: Path) -> None:
             run.evaluators[0].compute()
 
 
-def _matrix(labels: Ints, data: Floats) -> Any:
+def _matrix(labels: Ints, data: NDArray[Any]) -> Any:
     rows = np.arange(0, labels.size + 1, labels.shape[1])
     return scipy.sparse.csr_array((data.ravel(), labels.ravel(), rows), shape=(N_ROWS, N_LABELS))
