@@ -26,5 +26,11 @@ TASKS = [
         "xmleval evaluate Y.npz part_1.npz part_2.npz",
         ("2 rows do not match the 4 of Y.npz", "quote the pattern: 'part_*.npz'", "exit code 2"),
     ),
+    Task("xmleval evaluate Y.npz m.npz --metrics p@1,f1.macro@1 --per-label labels.csv", ("exit code 0",)),
+    Task("open('labels.csv').read()", ("label,support,tp@1,fp@1,fn@1,f1@1\n",)),
+    Task(
+        "xmleval evaluate Y.npz m.npz part.npz --metrics p@1 --per-row rows.csv", ("part.npz", "exit code 0")
+    ),
+    Task("xmleval evaluate Y.npz m.npz --metrics f1.micro@1 --per-row rows.csv", ("mean over rows",)),
     Task("xmleval evaluate Y.npz 'part_*.npz' --metrics p@1", ("4 rows x 5 labels", "exit code 0")),
 ]

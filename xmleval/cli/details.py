@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from xmleval.cli.output import write_columns
 from xmleval.records import Floats, Ints
 from xmleval.report.report import Report
+from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")
+OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
+OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
 Names = Sequence[str] | None
 
 
@@ -29,6 +32,13 @@ def write_labels(reports: Mapping[str, Report], path: Path, names: Names = None)
 def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
     """Write the row values of the measures that were asked for, ordered by the first of them."""
     write_columns((_rows_of(name, reports, names) for name in reports), path)
+
+
+def refuse_no_rows(specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which has row values."""
+    if not any(spec.state in OF_ROWS and spec.metric.table != OF_SUMS for spec in specs):
+        names = ", ".join(spec.name for spec in specs)
+        raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
 
 
 def _labels_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:

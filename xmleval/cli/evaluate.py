@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.details import write_labels, write_rows
+from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
 from xmleval.cli.options import (
@@ -166,6 +166,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         raise click.UsageError("--save takes one SCORES", click.get_current_context())
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
+    if options["per_row"] is not None:
+        refuse_no_rows(run.evaluators[0].asked)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
         write_labels(reports, options["per_label"], run.rows.label_names or run.rows.truth[1].label_names)
