@@ -211,7 +211,7 @@ class Settings:
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
         curves = {"entry scores", "equal weights"} <= inputs
-        by_label = any(spec.state == "label_extremes" for spec in specs)
+        by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"], " and no weights"
             raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))

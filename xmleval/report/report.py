@@ -159,12 +159,12 @@ class Report(Mapping[str, float]):
         Returns
         -------
         dict of str to ndarray of shape (n_labels,)
-            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
-            ``f1`` of the predicted sets, and of the first k labels for requested averages over labels at k,
-            as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the classes); ``peak_f1`` and
-            its ``threshold``, the lowest score predicted (NaN without relevant rows); ``margin`` and
-            ``margin_share``, if requested as macro averages (NaN as for ``auc``). What the input does not
-            determine is absent. ``name`` comes first where the labels have names.
+            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall``,
+            ``f1`` and other requested measures of the predicted sets, and of the first k labels for each
+            requested cutoff, as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the
+            classes); ``peak_f1`` and its ``threshold``, the lowest score predicted (NaN without relevant
+            rows); ``margin`` and ``margin_share``, if requested as macro averages (NaN as for ``auc``). What
+            the input does not determine is absent. ``name`` comes first where the labels have names.
 
         Raises
         ------
