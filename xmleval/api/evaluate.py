@@ -13,10 +13,12 @@ from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
+from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
 from xmleval.thresholds import Rule
+from xmleval.thresholds.rule import rule_for
 
 
 def evaluate(
@@ -66,7 +68,7 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
-    inverse_propensity : array of shape (l,), optional
+    inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
@@ -76,7 +78,7 @@ def evaluate(
         a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
-    sample_weight : array of shape (m,), optional
+    sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20.
     larger : bool, default True
         Whether larger scores are better. With False they are distances, of which smaller ones are better.
@@ -121,13 +123,14 @@ def evaluate(
     """
     taken = take(y_true, y_score, y_pred, n_labels, labels)
     (y_true, y_score, y_pred), n_labels = taken.inputs, taken.n_labels
+    sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
         truth.n_labels,
         k=k,
-        inverse_propensity=inverse_propensity,
-        decision=decision,
+        inverse_propensity=by_name("inverse_propensity", inverse_propensity, taken.label_names, taken.closed),
+        decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
         larger=larger,
@@ -147,4 +150,5 @@ def evaluate(
     )  # fmt: skip
     states = count(plan, work, None, rows)
     report = make_report(settings, plan, states, rows.n_rows, taken.notes)
-    return replace(report, label_names=taken.label_names, row_names=taken.row_names)
+    counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
+    return replace(report, label_names=taken.label_names, row_names=None if counted else taken.row_names)

@@ -111,7 +111,7 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
         return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
         return True
-    first = next((item for row in value for item in row), None)
+    first = next((item for row in value if hasattr(row, "__iter__") for item in row), None)
     return None if first is None else isinstance(first, tuple | list)
 
 
