@@ -40,6 +40,7 @@ GRAPH = {
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
+    "input.objects": "records message input.errors input.csr",
     "datasets": "message input.errors",
     "propensity": "records datasets input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
@@ -65,7 +66,7 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
-        " input.weights view spec plan states thresholds.rule"
+        " input.objects input.weights view spec plan states thresholds.rule"
     ),
     "thresholds": (
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
@@ -76,7 +77,7 @@ GRAPH = {
     "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
-    "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
+    "api": "conventions input.errors input.sets input.objects spec engine thresholds report evaluator",
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call

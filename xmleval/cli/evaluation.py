@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
@@ -25,7 +24,7 @@ from xmleval.cli.named_inputs import (
     rule_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, write_columns
+from xmleval.cli.output import check_outputs
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -86,7 +85,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options["output"], options["per_label"]],
+        [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
         [options["state"]],
     )
@@ -101,6 +100,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
+    arguments["keep_rows"] = options["per_row"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files(
@@ -276,14 +276,6 @@ def count(run: Run) -> list[Report]:
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
-
-
-def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
-    """Write the results of every label as CSV, with its name where there are names."""
-    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
-    if names is not None:
-        columns["name"] = np.array(names, object)
-    write_columns(columns | report.per_label(), path)
 
 
 def written(reports: dict[str, Report], form: str) -> str:

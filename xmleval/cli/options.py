@@ -70,7 +70,11 @@ OUTPUT = click.option(
     help="File for the result, written whole or not at all; default stdout.",
 )
 PER_LABEL = file_option(
-    "--per-label", help="CSV file for the results of every label, written whole or not at all."
+    "--per-label",
+    help="CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
+)
+PER_ROW = file_option(
+    "--per-row", help="CSV file for every row: the measures of rows asked for, worst first."
 )
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
 
