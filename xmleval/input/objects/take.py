@@ -16,6 +16,7 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 Held = Wide | NamedRows
+BESIDE = ("exclude", "candidates")  # which may have other rows and labels than the truth
 
 
 class Taken(NamedTuple):
@@ -29,20 +30,22 @@ class Taken(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def take(y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None) -> Taken:
+def take(
+    y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None, **sets: Any
+) -> Taken:
     """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
     a truth names them first; those that only predictions name come behind.
     """
-    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
     held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
     _refuse_transposed(given, n_labels)
     if not held:
         if names is not None:
             return Taken(tuple(_dense(given, len(names), n_labels).values()), len(names), names)
-        return _with_ids(given) if n_labels is None else Taken((y_true, y_score, y_pred), n_labels)
+        return _with_ids(given) if n_labels is None else Taken(tuple(given.values()), n_labels)
     return Matching(given, held, n_labels, names).taken()
 
 
@@ -234,6 +237,14 @@ class Matching:
                 return np.array(rows.labels, np.int64)
             which = "; give ", Keyword("labels"), ", the name of each"
             raise InputError(argument, Message("has integer ids of labels, which y_true names", *which))
+        if not self.closed and argument in BESIDE:
+            codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
+            known = np.concatenate(([0], np.cumsum(codes >= 0)))  # others are neither relevant nor predicted
+            sizes = np.diff(known[np.concatenate(([0], np.cumsum(rows.sizes)))])
+            labels = [label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code >= 0]
+            values = None if rows.values is None else rows.values[codes >= 0]
+            self.held[argument] = rows._replace(sizes=sizes, labels=labels, values=values)
+            return codes[codes >= 0]
         if not self.closed:
             before = len(index)
             codes = np.array([index.setdefault(name, len(index)) for name in rows.labels], np.int64)
@@ -307,16 +318,16 @@ class Matching:
         if n_empty and isinstance(rows, Wide):
             missing = true_keys[int((order < 0).argmax())]
             raise InputError(argument, f"no row {missing!r}, which y_true has")
-        if n_empty == order.size and numbers and order.size:
+        if n_empty == order.size and numbers and order.size and argument not in BESIDE:
             raise InputError(
                 argument,
                 f"no row is one of y_true, as {keys[0]!r} is not; expected names like {true_keys[0]!r}",
             )
         n_ignored = len(keys) - (order.size - n_empty)
-        if n_empty:
+        if n_empty and argument not in BESIDE:
             told = "rows of y_true that have no prediction and count as empty"
             self.notes.append(f"{argument}: {told}: {n_empty}")
-        if n_ignored:
+        if n_ignored and argument not in BESIDE:
             self.notes.append(f"{argument}: rows that are not in y_true and do not count: {n_ignored}")
         return order
 
