@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
 
 from xmleval.message import printable
@@ -23,6 +22,7 @@ LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
+HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|~$&]")
 FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
 QUOTED = re.compile(r'[",;\t]')
@@ -111,7 +111,7 @@ def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
 
 def html_text(text: str) -> str:
     """Return text that HTML shows as it stands."""
-    return escape(printable(text))
+    return printable(text).translate(HTML)
 
 
 def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
