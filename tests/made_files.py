@@ -79,6 +79,23 @@ def npy(path: Path, matrix: Any) -> Path:
     return path.with_name(f"{path.name}_indices.npy")
 
 
+def npy_labels(path: Path, matrix: Any) -> Path:
+    """As AttentionXML and LightXML call them."""
+    for name, array in zip(("labels", "scores"), as_list(matrix), strict=True):
+        np.save(path.with_name(f"{path.name}-{name}.npy"), array)
+    return path.with_name(f"{path.name}-labels.npy")
+
+
+def npz_calibration(path: Path, matrix: Any) -> Path:
+    """As in the studies of calibration at k."""
+    labels, values = as_list(matrix)
+    hits = np.zeros(labels.shape, np.float32)
+    pairs = np.array([(0, 0)])
+    found = {"scores": values, "true_positives": hits, "prediction_ids": labels, "labels": pairs}
+    np.savez(path.with_suffix(".npz"), **found)
+    return path.with_suffix(".npz")
+
+
 def xmc(path: Path, matrix: Any, kind: str) -> Path:
     write_xmc(path.with_suffix(".txt"), matrix, kind)
     return path.with_suffix(".txt")
@@ -216,7 +233,9 @@ SCORES: dict[str, Writer] = {
     "npz-coo": lambda path, matrix: npz(path, matrix, False, "coo"),
     "npz-list": npz_list,
     "npz-list-packed": lambda path, matrix: npz_list(path, matrix, True),
+    "npz-calibration": npz_calibration,
     "npy": npy,
+    "npy-labels": npy_labels,
     "xmc": lambda path, matrix: xmc(path, matrix, "scores"),
     "xmc-gz": lambda path, matrix: packed(xmc(path, matrix, "scores")),
     "parquet": lambda path, matrix: parquet(path, matrix, "scores"),
