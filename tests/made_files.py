@@ -116,6 +116,27 @@ def svmlight(path: Path, matrix: Any) -> Path:
     return path.with_suffix(".svm")
 
 
+def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
+    """Ids of a row on each line; the last row tells the last label."""
+    lines = (separator.join(map(str, row)) for row in rows_of(matrix))
+    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
+    return path.with_suffix(".txt")
+
+
+def fasttext(path: Path, matrix: Any, kind: str) -> Path:
+    """Labels with their prefix, in front of a text or each followed by its score."""
+    lines = []
+    for row, labels in enumerate(rows_of(matrix)):
+        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+        words = [
+            f"__label__{label}" + f" {value!r}" * (kind == "scores")
+            for label, value in zip(labels, values, strict=True)
+        ]
+        lines.append(" ".join([*words, *["some", "text"] * (kind == "truth")]))
+    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
+    return path.with_suffix(".txt")
+
+
 def mulan(path: Path, matrix: Any) -> Path:
     """Sparse ARFF; labels stand before a feature, in another order than in the XML file."""
     n = matrix.shape[1]
@@ -218,6 +239,8 @@ TRUTHS: dict[str, Writer] = {
     "xmc": lambda path, matrix: xmc(path, matrix, "truth"),
     "xmc-data": xmc_data,
     "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),
+    "ids": ids,
+    "ids-gz": lambda path, matrix: packed(ids(path, matrix, ",")),
     "svmlight": svmlight,
     "svmlight-gz": lambda path, matrix: packed(svmlight(path, matrix)),
     "mulan": mulan,

@@ -51,9 +51,10 @@ def _open_list(path: Path, kinds: str = "iu") -> list[tuple[NpyArray, str]]:
     pair = _pair(path)
     labels_path = pair[0] if pair else path  # a file of another name holds labels alone
     expected = "labels of a top-k list, integers of shape (instances, k)"
+    known = "biuf"
     if labels_path.name.endswith(OTHER_LABELS):
-        expected = f"{expected}, or {STRINGS}"
-    labels = open_array(labels_path, expected, "biufU")
+        expected, known = f"{expected}, or {STRINGS}", "biufU"
+    labels = open_array(labels_path, expected, known)
     with naming(labels_path, expected):
         if len(labels.shape) != 2 or labels.dtype.kind not in kinds:
             raise ValueError(f"{labels.dtype} of shape {labels.shape}")

@@ -13,6 +13,7 @@ from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.label_lines import LINES
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
@@ -22,7 +23,7 @@ from xmleval.input.formats.xmc import XMC
 from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, LINES)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -150,7 +151,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
     if ending is not None:
         return ending, path
     wholes = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
-    found = [(known, whole) for known, whole in wholes if _by_ending(whole, "scores") is known]
+    found = [(known, whole) for known, whole in wholes if _by_ending(whole, kind or "scores") is known]
     if len(found) > 1:
         shown = ", ".join(str(whole) for _, whole in found)
         raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
@@ -190,4 +191,6 @@ def _completed(path: Path, known: Format) -> Path | None:
 def titles_of(kind: str) -> str:
     """Name the formats that hold truth, or scores."""
     holding = (known for known in FORMATS if getattr(known, kind))
-    return " or ".join(f"{known.title} ({', '.join(known.extensions)})" for known in holding)
+    return " or ".join(
+        f"{known.title} ({', '.join(known.extensions or known.completions)})" for known in holding
+    )
