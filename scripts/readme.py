@@ -77,6 +77,17 @@ def records_table() -> str:
     return to_table(["name", "measure", "", "range", "formula", "source"], rows)
 
 
+def datasets_table() -> str:
+    """Return the data sets with published constants of the propensity model."""
+    from xmleval.datasets import PUBLISHED
+
+    by_constants: dict[tuple[str, ...], list[str]] = {}
+    for name, a, b, source in PUBLISHED:
+        by_constants.setdefault((f"{a:g}", f"{b:g}", source), []).append(f"`{name}`")
+    rows = [[*constants, ", ".join(names)] for constants, names in by_constants.items()]
+    return to_table(["A", "B", "source", "data sets"], rows)
+
+
 def formats_table() -> str:
     """Return the table of file formats."""
     from xmleval.input.formats.registry import FORMATS
@@ -106,6 +117,7 @@ def benchmark_tables() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
+    "datasets": datasets_table,
     "formats": formats_table,
     "speed": speed_table,
     "benchmarks": benchmark_tables,

@@ -40,7 +40,8 @@ GRAPH = {
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
-    "propensity": "records input.errors input.csr input.sets",
+    "datasets": "message input.errors",
+    "propensity": "records datasets input.errors input.csr input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -50,7 +51,7 @@ GRAPH = {
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
     "metrics": "records conventions discounts view",
-    "spellings": "metrics",
+    "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
@@ -70,8 +71,10 @@ GRAPH = {
         "records conventions kernels input.errors input.csr input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
-    "report": "version records message numerals conventions spec results",
-    "evaluator": "budget files input.errors threads spec plan states thresholds.rule engine report",
+    "integrations": "",
+    "integrations.library": "",
+    "report": "version records message numerals conventions spellings spec results integrations.library",
+    "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": "conventions input.errors input.sets spec engine thresholds report evaluator",
@@ -79,8 +82,8 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " propensity kernels input view metrics spec thresholds.linear thresholds.rule engine thresholds"
-        " report evaluator statistics demo"
+        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
+        " thresholds report evaluator statistics demo"
     ),
     "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
     "__main__": "cli",

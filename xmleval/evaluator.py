@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from xmleval.budget import Allowance, Budget
+from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted, Counting, with_spans
 from xmleval.engine.run import make_work
@@ -352,10 +353,13 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     return Counted(n_rows, plan, given, states, (), score_dtype, with_spans((), tuple(spans)))
 
 
-def known_constants(constants: dict[str, float]) -> dict[str, float]:
+def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:
     """Return the constants of the propensity model, or refuse others."""
-    fits = all(type(value) is float and math.isfinite(value) for value in constants.values())
-    if list(constants) not in ([], ["a", "b", "n"]) or not fits:
+    names, numbers = list(constants), list(constants.values())[:3]
+    fits = all(type(value) is float and math.isfinite(value) for value in numbers)
+    if names[3:]:
+        fits = fits and list(published(str(constants["dataset"])).where().items()) == [*constants.items()][3:]
+    if names[:3] not in ([], ["a", "b", "n"]) or not fits:
         raise ValueError(f"constants are {constants}")
     return constants
 

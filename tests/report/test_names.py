@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import numpy as np
@@ -107,6 +108,16 @@ def test_csv(names: list[str]) -> None:
 
 def escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
+
+
+@hostile
+def test_html(names: list[str]) -> None:
+    root = ElementTree.fromstring(every(names)._repr_html_())
+    assert [*map(len, root.iter("tr"))] == [1 + len(names)] * 4
+    heads = [cell.text or "" for cell in next(root.iter("tr"))]
+    assert heads[1:] == [*map(printable, names)]
+    tags = {element.tag for element in root.iter()}
+    assert tags == {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "small"}
 
 
 @given(value=st.floats(allow_nan=False))

@@ -24,20 +24,22 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_result
 from xmleval.conventions import PRESETS
+from xmleval.datasets import PUBLISHED
 from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
-from xmleval.propensity import PUBLISHED
 from xmleval.spec import DEFAULT_K, expand_metrics
 
-CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
     ("train", "inverse_propensity"),
     ("pred", "decision"),
     ("inverse_propensity", "a"),
     ("inverse_propensity", "b"),
+    ("inverse_propensity", "dataset"),
+    ("dataset", "a"),
+    ("dataset", "b"),
 )
 
 
@@ -92,8 +94,14 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
 @file_option("--inverse-propensity", help="Inverse propensities: an .npy vector, or one number a line.")
-@click.option("--a", "a", type=NUMBER, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
-@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Take the published constants A and B of the propensity model for a data set: "
+    f"{', '.join(one.dataset for one in PUBLISHED)}. The result names their source.",
+)
+@click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
+@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
@@ -158,8 +166,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     Propensity-scored measures need --train or --inverse-propensity.
     """
     _refuse_together(options, EXCLUDE)
-    if options["train"] is None and (options["a"], options["b"]) != (None, None):
-        raise click.UsageError("--a and --b need --train", click.get_current_context())
+    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
+        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     if len(scores) > 1 and options["state"] is not None:

@@ -225,9 +225,13 @@ def _propensity(
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
         counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece, allowance)
-    with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
+    constants = ("a", "b", "dataset")
+    with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return inverse_propensity(
-            a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
+            **{name: options[name] for name in constants},
+            label_counts=counts,
+            n_instances=n_rows,
+            n_labels=n_labels,
         )
 
 

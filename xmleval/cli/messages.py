@@ -18,6 +18,7 @@ OPTIONS = {
     "inverse_propensity": "--train or --inverse-propensity",
     "decision": "--decision",
     "unlisted": "--unlisted",
+    "dataset": "--dataset",
     "conventions": "--conventions",
     "threads": "--threads",
     "bounds": "--bounds",

@@ -86,7 +86,7 @@ class Settings:
     asked: list[tuple[Spec, bool]]
     conventions: Conventions
     propensity: Propensity | None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None
     keep_rows: bool
     keep_labels: bool

@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
+from xmleval.message import did_you_mean
 from xmleval.records import Floats
-from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.frames import as_frame, flat_name
+from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
+from xmleval.spellings import canonical
 from xmleval.version import __version__
+
+RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,7 @@ class Report(Mapping[str, float]):
     n_rows: int
     n_labels: int
     decision: str | None = None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
     propensity: str | None = None
@@ -82,8 +87,15 @@ class Report(Mapping[str, float]):
             raise KeyError(name)
         try:
             return self.results.values[str(parse_spec(name))]
-        except ValueError as error:
-            raise KeyError(str(error)) from None
+        except (KeyError, ValueError):
+            raise KeyError(self._unknown(name)) from None
+
+    def _unknown(self, name: str) -> str:
+        """Say that there is no such value, and which are near."""
+        of_measure = [known for known in self if known.split("@")[0] == canonical(name).split("@")[0]]
+        few = ", ".join([*self][:6]) + (", ..." if len(self) > 6 else "")
+        near = f"it has {', '.join(of_measure)}" if of_measure else did_you_mean(name, self, canonical)
+        return f"{name!r} is not in this report; {near or f'it has {few}'}"
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -210,7 +222,8 @@ class Report(Mapping[str, float]):
         if any("sets" in spec.needs for spec in self.specs) and self.decision:
             parts.append(f"decision={self.decision}")
         if any("propensity" in spec.needs for spec in self.specs):
-            constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
+            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
+            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
             parts.append(f"propensity=({constants or self.propensity})")
         if not self.larger:
             parts.append("larger=False")
@@ -227,8 +240,14 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        title = f"{self.n_rows} rows x {self.n_labels} labels"
-        return as_text(title, self._grid(), self.footnotes())
+        return as_text(self._title(), self._grid(), self.footnotes())
+
+    def _title(self) -> str:
+        return f"{self.n_rows} rows x {self.n_labels} labels"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self._grid(), self.footnotes())
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
@@ -308,6 +327,45 @@ class Report(Mapping[str, float]):
             "version": __version__,
         }
 
+    def flat(self, at: str = "_at_") -> dict[str, float]:
+        """Return the values by names of letters, digits and ``_``, which every tracker of experiments takes.
+
+        Parameters
+        ----------
+        at : str, default "_at_"
+            What stands for ``@``, which MLflow refuses.
+
+        Returns
+        -------
+        dict of str to float
+            Undefined values are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3), metrics=["p@1", "f1.macro@1"]).flat()
+        {'p_at_1': 1.0, 'f1_macro_at_1': 1.0}
+        """
+        return {flat_name(name, at): value for name, value in self.items() if not math.isnan(value)}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each measure, by canonical name: ``symbol``, ``direction`` ("up" if higher is better),
+            ``value`` and, if there are any, the bounds ``lower`` and ``upper``; NaN if undefined.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        n_columns = len(RECORD) - (0 if self.intervals else 2)
+        return as_frame(RECORD, [self._record(spec) for spec in self.specs], range(1, n_columns))
+
     def to_json(self) -> str:
         """Return the report as JSON.
 
@@ -325,8 +383,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        header = ["name", "symbol", "direction", "value", "lower", "upper"]
-        return as_csv(header, [self._record(spec) for spec in self.specs])
+        return as_csv(RECORD, [self._record(spec) for spec in self.specs])
 
     def _record(self, spec: Spec) -> list[str | float]:
         ends = self.intervals.get(spec.name, (math.nan, math.nan))

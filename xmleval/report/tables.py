@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import NamedTuple
 
 from xmleval.message import printable
@@ -106,6 +107,31 @@ def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
     begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
     table = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join([*(f"% {printable(line)}" for line in footnotes), *table]) + "\n"
+
+
+def html_text(text: str) -> str:
+    """Return text that HTML shows as it stands."""
+    return escape(printable(text))
+
+
+def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
+    """Return an HTML table, with the title above and the notes below."""
+    shown = [[html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}") for cell in row] for row in rows]
+    header, *body = [
+        f'<tr><th style="text-align: left">{name}</th>{_between(tag, texts)}</tr>'
+        for tag, (name, *texts) in zip(["th", *["td"] * (len(shown) - 1)], shown, strict=True)
+    ]
+    table = ["<table>", "<thead>", header, "</thead>", "<tbody>", *body, "</tbody>", "</table>"]
+    around = [
+        f"<p>{html_text(title)}</p>",
+        *table,
+        *(f"<p><small>{html_text(note)}</small></p>" for note in notes),
+    ]
+    return "\n".join(["<div>", *around, "</div>"])
+
+
+def _between(tag: str, texts: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{text}</{tag}>" for text in texts)
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
