@@ -183,7 +183,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         write_rows(reports, options["per_row"], run.rows.row_names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
-    write_result(written(reports, options["output_format"]), options["output"])
+    write_result(written(reports, options["output_format"], options["output"]), options["output"])
     if run.checkpoint:
         run.checkpoint.remove()
 
