@@ -15,7 +15,7 @@ def make(folder: Path) -> None:
     """Write a truth, a list of predictions, and the same list in two parts."""
     sp.save_npz(folder / "Y.npz", sp.csr_array(Y_TEST))
     np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
-    np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES)
+    np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
     np.savez(folder / "part_1.npz", indices=LABELS[:2], scores=SCORES[:2])
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 

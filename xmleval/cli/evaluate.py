@@ -19,6 +19,7 @@ from xmleval.cli.options import (
     OUTPUT,
     PER_LABEL,
     PER_ROW,
+    field_options,
     file_option,
     format_option,
 )
@@ -125,6 +126,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )
+@field_options
+@click.option(
+    "--ranked",
+    is_flag=True,
+    help="Labels predicted in TRUTH's own file stand best first; without it, they are sets alone.",
+)
 @format_option(list(WRITERS))
 @OUTPUT
 @click.option(
@@ -168,6 +175,9 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     _refuse_together(options, EXCLUDE)
     if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
         raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    if options["ranked"] and (scores or options["pred"] is not None):
+        said = "--ranked is for predictions in TRUTH's own file"
+        raise click.UsageError(said, click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     if len(scores) > 1 and options["state"] is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from xmleval.files.input import InputFile
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
+from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
@@ -21,7 +22,7 @@ from xmleval.input.formats.xmc import XMC
 from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -177,7 +178,7 @@ def _by_ending(path: Path) -> Format | None:
 
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
-    if not path.name or (os.path.lexists(path) and not path.is_dir()):
+    if known.by_whole_name or not path.name or (os.path.lexists(path) and not path.is_dir()):
         return None
     names = (path.with_name(path.name + ending) for ending in known.extensions)
     return next((whole for whole in names if os.path.lexists(whole)), None)
