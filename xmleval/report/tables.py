@@ -219,3 +219,10 @@ def _between(tag: str, texts: Sequence[str]) -> str:
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
     """Return CSV with numbers in full precision; undefined numbers are empty."""
     return "".join(f"{','.join(map(csv_text, row))}\n" for row in (header, *rows))
+
+
+def as_json_value(value: float) -> float | str | None:
+    """Return a number as a JSON value."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
