@@ -42,7 +42,7 @@ class Evaluator:
     metrics : str or iterable of str, optional
         See `evaluate`.
     n_labels : int
-        Number of labels. Nested lists in `update` are lists of label ids.
+        Number of labels, unless ``labels`` names them. Nested lists in `update` are lists of label ids.
     memory, threads, block_rows : optional
         See `evaluate`.
     options : dict
@@ -69,7 +69,7 @@ class Evaluator:
         self,
         metrics: str | Iterable[str] | None = None,
         *,
-        n_labels: int,
+        n_labels: int | None = None,
         memory: int | str = MEMORY,
         threads: int | None = None,
         block_rows: int | None = None,
@@ -282,6 +282,7 @@ class Evaluator:
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
+            labels=settings["labels"],
             inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
@@ -385,5 +386,6 @@ def make_report(
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
         larger=settings.larger,
+        label_names=settings.labels,
         notes=[*notes],
     )

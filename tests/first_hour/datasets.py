@@ -1,4 +1,4 @@
-"""Data sets by the names that people give them."""
+"""Data sets and conventions by the names that people give them."""
 
 from __future__ import annotations
 
@@ -26,5 +26,8 @@ TASKS = [
     Task(f"{START} --dataset Wiki10-31K", ("nothing is published", "--dataset 'default'", "exit code 2")),
     Task(f"{START} --dataset AmazonTitle-670K", ("did you mean AmazonTitles-670K", "exit code 2")),
     Task(f"{START} --dataset amazon --a 0.5", ("exclude each other", "exit code 2")),
+    Task("xmleval evaluate Y.npz m.npz --metrics f1.macro@1 --conventions mulan", ("both_empty",)),
+    Task("xmleval evaluate Y.npz m.npz --metrics p@1 --conventions beir", ("empty=skip",)),
+    Task("xmleval.evaluate([[1]], [[1]], conventions='Sklern')", ("did you mean sklearn?",)),
     Task("xmleval evaluate Y.npz m.npz --dataset amazon", ("need --train", "exit code 2")),
 ]

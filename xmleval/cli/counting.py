@@ -43,7 +43,7 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out;
+    ``label_names`` and ``row_names`` are None where there are numbers alone; ``pairs`` are left out;
     ``notes`` tell what was settled by files alone, for each report.
     """
 
@@ -52,6 +52,7 @@ class Inputs(NamedTuple):
     pred: tuple[str, Pieces] | None
     label_names: list[str] | None = None
     pairs: Pairs | None = None
+    row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
 
     def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from xmleval.cli.evaluation import WRITERS, count, prepare, write_labels, written
+from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
+from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
+from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import (
     COUNT,
     FILE,
@@ -17,6 +19,7 @@ from xmleval.cli.options import (
     NUMBER,
     OUTPUT,
     PER_LABEL,
+    PER_ROW,
     field_options,
     file_option,
     format_option,
@@ -65,7 +68,24 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     return list(cutoffs)
 
 
-@click.command()
+SECTIONS = {
+    "Inputs": "train exclude labels input_format",
+    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Predictions to sets": "pred decision ranked",
+    "Output": "output_format output per_label per_row state",
+    "Resources": "memory threads checkpoint resume help",
+}
+EXAMPLES = """Examples:
+
+\b
+  xmleval evaluate Y.npz bert.npz \\
+      --train Y_train.npz
+  xmleval evaluate Y.npz bert.npz \\
+      --metrics sets --decision top3
+"""
+
+
+@click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @click.option(
@@ -107,8 +127,10 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
-    type=click.Choice(list(PRESETS)),
-    help="Preset for what papers and libraries define differently, such as ties and 0/0.",
+    type=Choice(list(PRESETS)),
+    metavar="PRESET",
+    help="Preset for what papers and libraries define differently, such as ties and 0/0: "
+    f"{', '.join(PRESETS)}.",
 )
 @file_option("--pred", help="Predicted sets, for measures of sets.")
 @click.option(
@@ -119,7 +141,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 )
 @click.option(
     "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
+    type=Choice([known.name for known in FORMATS]),
+    metavar="FORMAT",
     help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
@@ -138,6 +161,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help="Also print the least and the largest value that any scores of unlisted labels could give.",
 )
 @PER_LABEL
+@PER_ROW
 @click.option(
     "--memory",
     default=MEMORY,
@@ -177,19 +201,20 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         raise click.UsageError(said, click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
-    for name in ("per_label", "state"):
-        if len(scores) > 1 and options[name] is not None:
-            option = {"state": "save"}.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    if len(scores) > 1 and options["state"] is not None:
+        raise click.UsageError("--save takes one SCORES", click.get_current_context())
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
+    if options["per_row"] is not None:
+        refuse_no_rows(run.evaluators[0].asked)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        names = run.rows.label_names or run.rows.truth[1].label_names
-        write_labels(next(iter(reports.values())), options["per_label"], names)
+        write_labels(reports, options["per_label"], run.rows.label_names or run.rows.truth[1].label_names)
+    if options["per_row"] is not None:
+        write_rows(reports, options["per_row"], run.rows.row_names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
-    write_result(written(reports, options["output_format"]), options["output"])
+    write_result(written(reports, options["output_format"], options["output"]), options["output"])
     if run.checkpoint:
         run.checkpoint.remove()
 

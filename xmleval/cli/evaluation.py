@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
@@ -25,7 +24,7 @@ from xmleval.cli.named_inputs import (
     rule_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, write_columns
+from xmleval.cli.output import check_outputs, screen
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -86,7 +85,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options["output"], options["per_label"]],
+        [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
         [options["state"]],
     )
@@ -101,6 +100,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
+    arguments["keep_rows"] = options["per_row"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files(
@@ -278,18 +278,12 @@ def count(run: Run) -> list[Report]:
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
 
 
-def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
-    """Write the results of every label as CSV, with its name where there are names."""
-    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
-    if names is not None:
-        columns["name"] = np.array(names, object)
-    write_columns(columns | report.per_label(), path)
-
-
-def written(reports: dict[str, Report], form: str) -> str:
-    """Return one report, or several side by side, in a form."""
+def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
+    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
     reports = {name: _in_options(report, form) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    if form == "table" and output is None:
+        return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.budget import Allowance, OverLimitError
+from xmleval.cli.help import Choice
 from xmleval.files.archive import NpyArray
 from xmleval.files.input import InputFile
 from xmleval.input.formats.array_rows import matrix_pieces
@@ -29,7 +30,7 @@ from xmleval.numerals import whole_number
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 INPUT_FORMAT = click.option(
-    "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
+    "--input-format", type=Choice([known.name for known in FORMATS]), help=FORMAT_HELP
 )
 COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"

@@ -23,6 +23,7 @@ OPTIONS = {
     "threads": "--threads",
     "bounds": "--bounds",
     "keep_labels": "--per-label",
+    "keep_rows": "--per-row",
     "memory": "--memory",
     "format": "--input-format",
 }

@@ -112,7 +112,8 @@ def named_rows(
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred, found.label_names
-    return Inputs(*rows, notes=tuple([*shared, *own_notes] for own_notes in notes or [[]]))
+    all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
+    return Inputs(*rows, row_names=found.row_names, notes=all_notes)
 
 
 def _notes(name: str, told: Sequence[str]) -> list[str]:

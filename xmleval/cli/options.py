@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.help import Choice
 from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
@@ -24,7 +25,7 @@ class Whole(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-class Number(click.FloatRange):
+class Number(click.types.FloatParamType):
     """A number in plain decimal notation."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -56,9 +57,10 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Decorator:
     return click.option(
         "--format",
         "output_format",
-        type=click.Choice(forms),
+        type=Choice(forms),
+        metavar="FORM",
         callback=by_suffix,
-        help="Form of the result; default by the suffix of --output, else a table.",
+        help=f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table.",
     )
 
 
@@ -70,7 +72,11 @@ OUTPUT = click.option(
     help="File for the result, written whole or not at all; default stdout.",
 )
 PER_LABEL = file_option(
-    "--per-label", help="CSV file for the results of every label, written whole or not at all."
+    "--per-label",
+    help="CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
+)
+PER_ROW = file_option(
+    "--per-row", help="CSV file for every row: the measures of rows asked for, worst first."
 )
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
 

@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
@@ -36,6 +37,7 @@ GIVEN_AS = {
 class Options(TypedDict, total=False):
     """Options of `evaluate` and `Evaluator` that decide what is computed."""
 
+    labels: Any
     k: int | Iterable[int]
     inverse_propensity: Any
     decision: str | Rule | Decision | None
@@ -72,6 +74,8 @@ class Settings:
     ----------
     n_labels : int
         Number of labels.
+    labels : list of str or int, or None
+        Their names.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -83,6 +87,7 @@ class Settings:
     """
 
     n_labels: int
+    labels: list[Any] | None = None
     asked: list[tuple[Spec, bool]]
     conventions: Conventions
     propensity: Propensity | None
@@ -96,14 +101,15 @@ class Settings:
 
     @classmethod
     def checked(
-        cls, metrics: str | Iterable[str] | None, n_labels: int, **options: Unpack[Options]
+        cls, metrics: str | Iterable[str] | None, n_labels: int | None, **options: Unpack[Options]
     ) -> Settings:
         """Check the arguments of `Evaluator`; raise ValueError for the first invalid one."""
         unknown = next((name for name in options if name not in Options.__annotations__), None)
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
-        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
+        labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
+        n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
         inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")
@@ -129,6 +135,7 @@ class Settings:
             )
         return cls(
             n_labels=n_labels,
+            labels=labels,
             asked=asked,
             conventions=resolved,
             propensity=q,
@@ -142,6 +149,7 @@ class Settings:
         """Return all settings except the propensities as JSON values."""
         return {
             "n_labels": self.n_labels,
+            "labels": self.labels,
             "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
@@ -160,7 +168,7 @@ class Settings:
         return (
             "given"
             if self.propensity.lowest >= 1
-            else "values below 1: these look like propensities, not their inverses"
+            else "values below 1: these look like propensities, not their inverses, which are 1 / p"
         )
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
@@ -203,7 +211,7 @@ class Settings:
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
         curves = {"entry scores", "equal weights"} <= inputs
-        by_label = any(spec.state == "label_extremes" for spec in specs)
+        by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"], " and no weights"
             raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))

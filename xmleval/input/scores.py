@@ -69,6 +69,8 @@ def ranking_rows(
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
+    if isinstance(value, Stored):
+        return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
         return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth, larger)
     if not is_sparse(value):
@@ -80,6 +82,9 @@ def ranking_rows(
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
+    if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
+        ids = "; label ids are given as a pair of labels and their scores or None"
+        raise InputError(argument, f"shape {array.shape} has {array.shape[1]} labels, not {known}{ids}")
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
@@ -100,6 +105,8 @@ def ranking_rows(
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
+    if isinstance(value, Stored):
+        return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):
         return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
@@ -313,23 +320,31 @@ def _ragged_rows(
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
-    if not with_scores:
-        _refuse_unlisted(argument, unlisted, larger)
     scores: list[float] = []
     if with_scores:
         scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
         rows = [[pair[0] for pair in pairs] for pairs in rows]
     stored = stored_lists(argument, rows, n_labels)
     data = np.array(scores, np.float64) if with_scores else None
+    return _stored_list(argument, stored._replace(data=data), unlisted, depth, larger)
+
+
+def _stored_list(
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, larger: bool
+) -> Source[Ranking]:
+    """Accept labels of each row, best first, and their scores, if there are any."""
+    data, n_rows = stored.data, stored.ptr.size - 1
+    if data is None and stored.labels.size:
+        _refuse_unlisted(argument, unlisted, larger)
 
     def block(start: int, stop: int) -> Ranking:
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
         labels = stored.labels[lo:hi]
-        return _ranked_list(argument, ptr, labels, values, start, n_labels, unlisted, depth, larger)
+        return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
 
-    return Source(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block)
+    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from xmleval.integrations.library import library
 
 
@@ -26,3 +28,12 @@ def flat_name(name: str, at: str) -> str:
     'fbeta_samples_beta_0_5_at_5'
     """
     return at.join(re.sub(r"\W", "_", part) for part in name.replace(")", "").split("@"))
+
+
+def name_column(names: list[Any] | None) -> dict[str, Any]:
+    """Return a column of names, if there are any."""
+    if names is None:
+        return {}
+    column = np.empty(len(names), object)
+    column[:] = names
+    return {"name": column}

@@ -13,8 +13,8 @@ import numpy as np
 from xmleval.conventions import Conventions
 from xmleval.message import did_you_mean
 from xmleval.records import Floats
-from xmleval.report.frames import as_frame, flat_name
-from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
+from xmleval.report.frames import as_frame, flat_name, name_column
+from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import canonical
@@ -53,6 +53,8 @@ class Report(Mapping[str, float]):
         Whether row values were kept.
     larger : bool
         Whether larger scores are better.
+    label_names, row_names : list or None
+        Names of the labels and of the rows, if they were given with names.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -77,6 +79,8 @@ class Report(Mapping[str, float]):
     propensity: str | None = None
     keeps_rows: bool = False
     larger: bool = True
+    label_names: list[Any] | None = field(default=None, repr=False)
+    row_names: list[Any] | None = field(default=None, repr=False)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -109,14 +113,14 @@ class Report(Mapping[str, float]):
         """Return a short description."""
         return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
 
-    def per_row(self) -> dict[str, Floats]:
+    def per_row(self) -> dict[str, Any]:
         """Return the row values of each measure.
 
         Returns
         -------
         dict of str to ndarray of shape (n_rows,)
             Values in row order; NaN for rows left out of the mean. Measures that are not means over rows are
-            absent.
+            absent. ``name`` comes first where the rows have names.
 
         Raises
         ------
@@ -125,7 +129,9 @@ class Report(Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
-        return {name: values.copy() for name, values in self.results.rows.items()}
+        return name_column(self.row_names) | {
+            name: values.copy() for name, values in self.results.rows.items()
+        }
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -147,18 +153,18 @@ class Report(Mapping[str, float]):
         """Number of labels left out of the mean because they lack one of the classes, by name."""
         return self.results.labels_left_out
 
-    def per_label(self) -> dict[str, Floats]:
+    def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
 
         Returns
         -------
         dict of str to ndarray of shape (n_labels,)
-            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
-            ``f1`` of the predicted sets, and of the first k labels for requested averages over labels at k,
-            as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the classes); ``peak_f1`` and
-            its ``threshold``, the lowest score predicted (NaN without relevant rows); ``margin`` and
-            ``margin_share``, if requested as macro averages (NaN as for ``auc``). What the input does not
-            determine is absent.
+            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall``,
+            ``f1`` and other requested measures of the predicted sets, and of the first k labels for each
+            requested cutoff, as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the
+            classes); ``peak_f1`` and its ``threshold``, the lowest score predicted (NaN without relevant
+            rows); ``margin`` and ``margin_share``, if requested as macro averages (NaN as for ``auc``). What
+            the input does not determine is absent. ``name`` comes first where the labels have names.
 
         Raises
         ------
@@ -167,7 +173,8 @@ class Report(Mapping[str, float]):
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
-        return {name: column.copy() for name, column in self.results.labels.items()}
+        columns = {name: column.copy() for name, column in self.results.labels.items()}
+        return name_column(self.label_names) | columns
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -240,7 +247,11 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        return as_text(self._title(), self._grid(), self.footnotes())
+        return self.to_text()
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return a table for a terminal of ``width`` columns, if given, with colours or without."""
+        return as_text(self._title(), self._grid(), self.footnotes(), width, colour)
 
     def _title(self) -> str:
         return f"{self.n_rows} rows x {self.n_labels} labels"
@@ -310,9 +321,9 @@ class Report(Mapping[str, float]):
         dict
         """
         return {
-            "values": {name: _plain(value) for name, value in self.items()},
-            "intervals": {name: [*map(_plain, ends)] for name, ends in self.intervals.items()},
-            "thresholds": {name: _plain(value) for name, value in self.thresholds.items()},
+            "values": {name: as_json_value(value) for name, value in self.items()},
+            "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
+            "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
@@ -406,10 +417,3 @@ class Report(Mapping[str, float]):
         str
         """
         return as_latex(self._grid(), self.footnotes())
-
-
-def _plain(value: float) -> float | str | None:
-    """Return a number as a JSON value."""
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)
