@@ -377,5 +377,5 @@ def make_report(
         weighted=plan.weighted,
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
-        notes=[*notes],
+        notes=[*settings.notes(), *results.notes.values(), *notes],
     )

@@ -35,8 +35,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 4, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 4, "checkpoint")
+STATE = Form("xmleval state", 5, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 5, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 
