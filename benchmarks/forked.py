@@ -8,9 +8,13 @@ import os
 import select
 import signal
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
+
+WAITING = 5  # seconds of the clock for a second of processor time
 
 
 class Ended(NamedTuple):
@@ -23,7 +27,8 @@ class Ended(NamedTuple):
 def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
     """Yield what a forked process yields, as JSON values; at the end how it ended, if it hangs or crashes.
 
-    ``patience`` is the number of seconds that it may be silent.
+    ``patience`` is the number of seconds of processor time that it may be silent, so that other load does not
+    matter; waiting may take `WAITING` times as long.
     """
     reading, writing = os.pipe()
     with tempfile.TemporaryFile("w+") as errors:
@@ -34,7 +39,7 @@ def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
             _write(work(), writing, patience)
         os.close(writing)
         how = "hang"
-        for line in lines_of(reading, patience):
+        for line in lines_of(reading, child, patience):
             if line is None:
                 os.kill(child, signal.SIGKILL)
                 break
@@ -64,17 +69,29 @@ def _write(lines: Iterator[Any], file: int, patience: float) -> NoReturn:
         os._exit(code)
 
 
-def lines_of(file: int, patience: float) -> Iterator[Any]:
+def lines_of(file: int, process: int, patience: float) -> Iterator[Any]:
     """Yield what a process writes, and None where it has been silent for too long."""
-    text = b""
-    while select.select([file], [], [], patience)[0]:
+    text, since = b"", (time.monotonic(), processor_seconds(process))
+    while True:
+        if not select.select([file], [], [], min(1.0, patience / 4))[0]:
+            waited, used = time.monotonic() - since[0], processor_seconds(process) - since[1]
+            if used > patience or waited > WAITING * patience:
+                yield None
+                return
+            continue
         read = os.read(file, 1 << 16)
         if not read:
             return
+        since = time.monotonic(), processor_seconds(process)
         *whole, text = (text + read).split(b"\n")
         for line in whole:
             yield json.loads(line)
-    yield None
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time that a process has taken, its threads included."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def last_words(errors: str) -> str:

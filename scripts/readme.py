@@ -27,8 +27,8 @@ DOCUMENTS = (
     *(
         ROOT / folder / "README.md"
         for folder in (
-            "xmleval/cli", "xmleval/input", "xmleval/metrics", "xmleval/thresholds", "benchmarks",
-            "scripts/limo",
+            "xmleval/cli", "xmleval/input", "xmleval/metrics", "xmleval/thresholds", "xmleval/integrations",
+            "benchmarks", "scripts/limo",
         )
     ),
 )  # fmt: skip
@@ -77,6 +77,17 @@ def records_table() -> str:
     return to_table(["name", "measure", "", "range", "formula", "source"], rows)
 
 
+def datasets_table() -> str:
+    """Return the data sets with published constants of the propensity model."""
+    from xmleval.datasets import PUBLISHED
+
+    by_constants: dict[tuple[str, ...], list[str]] = {}
+    for name, a, b, source in PUBLISHED:
+        by_constants.setdefault((f"{a:g}", f"{b:g}", source), []).append(f"`{name}`")
+    rows = [[*constants, ", ".join(names)] for constants, names in by_constants.items()]
+    return to_table(["A", "B", "source", "data sets"], rows)
+
+
 def formats_table() -> str:
     """Return the table of file formats."""
     from xmleval.input.formats.registry import FORMATS
@@ -106,6 +117,7 @@ def benchmark_tables() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
+    "datasets": datasets_table,
     "formats": formats_table,
     "speed": speed_table,
     "benchmarks": benchmark_tables,
@@ -139,7 +151,7 @@ def with_outputs(text: str) -> str:
 
 
 def output(command: str, work: Path, programs: Path) -> str:
-    """Return the standard output of a command, which must succeed without other output."""
+    """Return what a command prints, which must succeed; on standard error, only lines of its own."""
     found = {name: os.environ.get(name) for name in ("PATH", "PYTHONPATH")}
     first = {"PATH": str(programs), "PYTHONPATH": str(ROOT)}
     paths = {name: os.pathsep.join(filter(None, [first[name], found[name]])) for name in first}
@@ -147,9 +159,9 @@ def output(command: str, work: Path, programs: Path) -> str:
         command, shell=True, cwd=work, capture_output=True, text=True, encoding="utf-8", check=False,
         env=os.environ | paths,
     )  # fmt: skip
-    if done.returncode or done.stderr:
+    if done.returncode or any(not line.startswith("xmleval: ") for line in done.stderr.splitlines()):
         raise RuntimeError(f"{command}: exit {done.returncode}\n{done.stderr}")
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in (done.stderr + done.stdout).splitlines())
 
 
 def commands_of(block: re.Match[str]) -> list[str]:

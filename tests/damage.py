@@ -17,7 +17,18 @@ from unittest import mock
 import numpy as np
 import scipy.sparse as sp
 
-from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz, qrels, trec_run
+from tests.made_files import (
+    NAMED,
+    SCORES,
+    TRUTHS,
+    make_scores,
+    make_truth,
+    named_pair,
+    npy,
+    npz,
+    qrels,
+    trec_run,
+)
 from xmleval.cli import checkpoint, main
 
 KINDS = ("flip", "put", "put", "cut", "double", "repeat", "end", "over", "word", "number", "number")
@@ -152,8 +163,7 @@ class Case(NamedTuple):
 INPUTS = [
     *(("truth", name) for name in TRUTHS),
     *(("scores", name) for name in SCORES),
-    ("names", "qrels"),
-    ("names", "run"),
+    *(("names", name) for name in NAMED),
 ]
 OTHERS = [
     ("pairs", "txt"),
@@ -187,8 +197,9 @@ def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (
         folder / "out.npz",
     )
     if role == "names":
-        paths = qrels(folder / "Y", truth), trec_run(folder / "m", scores)
-        return Case([paths[name == "run"]], _evaluations(*paths, "--metrics", POOLED))
+        paths = named_pair(name, folder, truth, scores)
+        damaged = paths[NAMED[name][0] == "scores"]
+        return Case([damaged], _evaluations(*paths, "--metrics", POOLED))
     if role == "labels" or (role, name) == ("rule", "named"):
         paths = qrels(folder / "Y", truth), trec_run(folder / "m", scores)
         names = list(map(str, range(n_labels + 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,42 @@ def trec_run(path: Path, matrix: Any) -> Path:
     return path.with_suffix(".run")
 
 
+def csv_documents(path: Path, matrix: Any, kind: str) -> Path:
+    """A row each, with text that has quotes, delimiters and lines; scores in a field of their own."""
+    lines = ["id,labels" + ",scores" * (kind == "scores") + ",text"]
+    for row, labels in enumerate(rows_of(matrix)):
+        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+        cells = [";".join(map(str, labels)), *([";".join(map(repr, values))] if kind == "scores" else [])]
+        lines.append(f'{row},{",".join(cells)},"a ""b"", c\n\nand so on"')
+    path.with_suffix(".csv").write_text("\n".join(lines) + "\n")
+    return path.with_suffix(".csv")
+
+
+def jsonl_documents(path: Path, matrix: Any, kind: str) -> Path:
+    """An object each; scores beside their labels."""
+    lines = []
+    for row, ids in enumerate(rows_of(matrix)):
+        labels, values = [*map(str, ids)], matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+        found = (
+            {"labels": labels} if kind == "truth" else {"predicted": dict(zip(labels, values, strict=True))}
+        )
+        lines.append(json.dumps({"id": row, **found}))
+    path.with_suffix(".jsonl").write_text("\n".join(lines) + "\n")
+    return path.with_suffix(".jsonl")
+
+
+def beir_qrels(path: Path, matrix: Any) -> Path:
+    """Three columns; a row without labels has a judgement of no relevance."""
+    found = [(row, label, 1) for row, ids in enumerate(rows_of(matrix)) for label in ids]
+    found += [(row, 0, 0) for row, ids in enumerate(rows_of(matrix)) if not ids]
+    lines = [
+        "query-id\tcorpus-id\tscore",
+        *(f"{row}\t{label}\t{value}" for row, label, value in sorted(found)),
+    ]
+    path.with_suffix(".tsv").write_text("\n".join(lines) + "\n")
+    return path.with_suffix(".tsv")
+
+
 def parquet(path: Path, matrix: Any, kind: str) -> Path:
     write_parquet(path.with_suffix(".parquet"), matrix, kind)
     return path.with_suffix(".parquet")
@@ -186,3 +223,21 @@ SCORES: dict[str, Writer] = {
     "parquet-entries": lambda path, matrix: entries(path, matrix, "scores"),
     "feather": lambda path, matrix: feather(path, matrix, "scores"),
 }
+NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and its writer
+    "qrels": ("truth", qrels),
+    "run": ("scores", trec_run),
+    "csv": ("truth", lambda path, matrix: csv_documents(path, matrix, "truth")),
+    "csv-scores": ("scores", lambda path, matrix: csv_documents(path, matrix, "scores")),
+    "csv-gz": ("truth", lambda path, matrix: packed(csv_documents(path, matrix, "truth"))),
+    "jsonl": ("truth", lambda path, matrix: jsonl_documents(path, matrix, "truth")),
+    "jsonl-scores": ("scores", lambda path, matrix: jsonl_documents(path, matrix, "scores")),
+    "beir": ("truth", beir_qrels),
+}
+
+
+def named_pair(name: str, folder: Path, truth: Any, scores: Any) -> tuple[Path, Path]:
+    """Files of a truth and of scores with names, one of them in the format of that name."""
+    kind, write = NAMED[name]
+    if kind == "truth":
+        return write(folder / "Z", truth), trec_run(folder / "z", scores)
+    return qrels(folder / "Z", truth), write(folder / "z", scores)

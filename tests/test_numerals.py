@@ -38,7 +38,7 @@ READERS: dict[str, Callable[[str, Path], Any]] = {
     "top": lambda text, _: parse_decision(f"top{text}"),
     "threshold": lambda text, _: parse_decision(f"threshold{text}"),
     "unlisted": lambda text, _: Conventions(unlisted=text),
-    "zero division": lambda text, _: Conventions(zero_division=text),  # type: ignore[arg-type]
+    "zero division": lambda text, _: Conventions(zero_division=text),
     "memory": lambda text, _: Evaluator(n_labels=3, memory=f"{text}MB"),
     "propensities": in_file(read_inverse_propensity, "{}\n"),
     "row of a pair": in_file(read_pairs, "{} 1\n"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.numerals import decimal_number
 
 CHOICES: dict[str, tuple[object, ...]] = {
@@ -16,7 +16,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "ndcg_ties": ("order", "average"),
     "empty": ("zero", "skip", "one"),
     "no_pairs": ("skip", "perfect", "perfect_except_auc"),
-    "zero_division": (0.0, 1.0, math.nan),
+    "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
 }
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
@@ -38,8 +38,9 @@ class Conventions:
         Value of measures at k without relevant labels: 0, left out, or 1 where the formula is 0/0.
     no_pairs : {"skip", "perfect", "perfect_except_auc"}
         Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC.
-    zero_division : {0, 1, nan}
-        Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean.
+    zero_division : {0, 1, nan, "both_empty"}
+        Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean, "both_empty" is 1
+        where truth and prediction are both empty (specificity: both full) and else 0.
     labels : {"all", "present", "seen"}
         Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
@@ -62,7 +63,7 @@ class Conventions:
     ndcg_ties: str = "order"
     empty: str = "zero"
     no_pairs: str = "skip"
-    zero_division: float = 0.0
+    zero_division: float | str = 0.0
     labels: str = "all"
     unlisted: str | float = "below"
 
@@ -72,8 +73,9 @@ class Conventions:
             value = getattr(self, name)
             if name == "zero_division":
                 number = _number(value)
-                known = number is not None and (math.isnan(number) or number in (0.0, 1.0))
-                if known:
+                known = value == "both_empty"
+                if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
+                    known = True
                     object.__setattr__(self, name, number)
             else:
                 known = isinstance(value, str) and value in choices
@@ -131,6 +133,10 @@ PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
     "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
     "wu2017": Conventions(auc_ties="full"),
+    "mulan": Conventions(zero_division="both_empty"),
+    "beir": Conventions(empty="skip"),  # queries without judgements are left out
+    "pyxclib": Conventions(),
+    "napkinxc": Conventions(),
 }
 
 
@@ -145,7 +151,10 @@ def resolve_conventions(
     elif isinstance(given, str):
         if given not in PRESETS:
             preset = Keyword("conventions", repr(given))
-            raise ValueError(Message(preset, f" is not one of {', '.join(PRESETS)}"))
+            near = did_you_mean(given, PRESETS)
+            raise ValueError(
+                Message(preset, f" is not one of {', '.join(PRESETS)}", f"; {near}" if near else "")
+            )
         found = PRESETS[given]
     elif isinstance(given, Mapping):
         unknown = sorted(set(given) - {f.name for f in fields(Conventions)})

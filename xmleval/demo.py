@@ -16,6 +16,7 @@ from xmleval.records import Floats
 from xmleval.report.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
+DOCUMENTS = "docs.csv"
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
 # Weight of a label's training frequency, and of its relevance, in the scores of each model
 BIAS = {"head": 0.8, "tail": -0.3}
@@ -101,8 +102,9 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
             arrays[f"model_{name}{end}_indices.npy"] = labels
             arrays[f"model_{name}{end}_scores.npy"] = scores
     matrices = {"Y_train.npz": demo.y_train, "Y_valid.npz": demo.y_valid, "Y_test.npz": demo.y_test}
+    known = {*arrays, *matrices, DOCUMENTS}
     folder.mkdir(parents=True, exist_ok=True)
-    others = sorted(path.name for path in folder.iterdir() if path.name not in {*arrays, *matrices})
+    others = sorted(path.name for path in folder.iterdir() if path.name not in known)
     if others:
         raise ValueError(f"{folder}: holds {others[0]!r}; expected a new folder, or that of an earlier demo")
     for file_name, matrix in matrices.items():
@@ -111,7 +113,20 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
     for file_name, array in arrays.items():
         with replacing(folder / file_name) as file:
             np.save(file, array)
-    return [folder / file_name for file_name in (*matrices, *arrays)]
+    with replacing(folder / DOCUMENTS) as file:
+        file.write(_documents(demo).encode())
+    return [folder / file_name for file_name in (*matrices, *arrays, DOCUMENTS)]
+
+
+def _documents(demo: Demo) -> str:
+    """Return test instances with their labels as tags, and the first three of a model as predicted ones."""
+    truth, predicted = demo.y_test, demo.models["head"][0][:, :3].tolist()
+    lines = ["id,tags,predicted"]
+    for row, listed in enumerate(predicted):
+        relevant = truth.indices[truth.indptr[row] : truth.indptr[row + 1]].tolist()
+        cells = (";".join(f"tag{label}" for label in labels) for labels in (relevant, listed))
+        lines.append(f"doc{row},{','.join(cells)}")
+    return "\n".join([*lines, ""])
 
 
 def _draw_labels(rng: np.random.Generator, n_rows: int, log_frequency: Floats) -> scipy.sparse.csr_array:

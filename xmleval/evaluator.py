@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from xmleval.budget import Allowance, Budget
+from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.run import make_work
@@ -41,7 +42,7 @@ class Evaluator:
     metrics : str or iterable of str, optional
         See `evaluate`.
     n_labels : int
-        Number of labels. Nested lists in `update` are lists of label ids.
+        Number of labels, unless ``labels`` names them. Nested lists in `update` are lists of label ids.
     memory, threads, block_rows : optional
         See `evaluate`.
     options : dict
@@ -68,7 +69,7 @@ class Evaluator:
         self,
         metrics: str | Iterable[str] | None = None,
         *,
-        n_labels: int,
+        n_labels: int | None = None,
         memory: int | str = MEMORY,
         threads: int | None = None,
         block_rows: int | None = None,
@@ -286,6 +287,7 @@ class Evaluator:
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
+            labels=settings["labels"],
             inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
@@ -364,10 +366,13 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     return Counted(n_rows, plan, given, states, (), score_dtype, spans, (source, whole(row, "place")))
 
 
-def known_constants(constants: dict[str, float]) -> dict[str, float]:
+def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:
     """Return the constants of the propensity model, or refuse others."""
-    fits = all(type(value) is float and math.isfinite(value) for value in constants.values())
-    if list(constants) not in ([], ["a", "b", "n"]) or not fits:
+    names, numbers = list(constants), list(constants.values())[:3]
+    fits = all(type(value) is float and math.isfinite(value) for value in numbers)
+    if names[3:]:
+        fits = fits and list(published(str(constants["dataset"])).where().items()) == [*constants.items()][3:]
+    if names[:3] not in ([], ["a", "b", "n"]) or not fits:
         raise ValueError(f"constants are {constants}")
     return constants
 
@@ -377,17 +382,22 @@ def make_report(
 ) -> Report:
     """Return the report on the counted rows, with further notes on what was seen in the data."""
     results = states.finish()
+    if not settings.larger:
+        results.negate_thresholds()
+    decision = settings.decision if plan.decision and settings.decision else plan.decision
     return Report(
         results=results,
         specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
         n_rows=n_rows,
         n_labels=plan.n_labels,
-        decision=None if plan.decision is None else str(plan.decision),
+        decision=None if decision is None else str(decision),
         constants=settings.constants,
         left_out={**plan.left_out, **results.left_open},
         weighted=plan.weighted,
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
+        larger=settings.larger,
+        label_names=settings.labels,
         notes=[*settings.notes(), *results.notes.values(), *notes],
     )

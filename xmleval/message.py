@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -15,6 +16,19 @@ def printable(text: str) -> str:
     two\nlines \x1b[31mred café
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def did_you_mean(name: str, known: Iterable[str], among: Callable[[str], str] = str.lower) -> str:
+    """Return a hint with the known names nearest to another, compared as ``among`` spells them; or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("SKlern", ["sklearn", "mulan"])
+    'did you mean sklearn?'
+    """
+    spelled = {among(one): one for one in known}
+    near = difflib.get_close_matches(among(name), spelled, n=3)
+    return f"did you mean {' or '.join(spelled[one] for one in near)}?" if near else ""
 
 
 class Keyword(NamedTuple):

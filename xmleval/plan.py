@@ -34,6 +34,7 @@ class Plan:
     keep_labels: bool = False  # keep per-label totals under the decision, if any
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
+    larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
     insisted: frozenset[str] = frozenset()  # specs requested by name
     left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
@@ -45,7 +46,8 @@ class Plan:
     @cached
     def unlisted(self) -> float | None:
         """Score of unlisted labels; None if they rank below every listed label."""
-        return self.conventions.unlisted_score
+        given = self.conventions.unlisted_score
+        return given if self.larger or given is None else 0 - given
 
     def decide(self, spec: Spec) -> Decision:
         """Return the decision rule of a set measure: the top k, or the evaluation's."""
@@ -71,12 +73,20 @@ class Plan:
             found[ROW_BOUNDS] = tuple(bounded)
         if self.gapless:
             found[GAPS] = tuple(self.gapless)
-        if self.keep_labels and self.decision:
+        if self.kept_decisions:
             found.setdefault(SETS_OF_LABELS, ())
         if self.keep_curves or self.curve_points:
             found.setdefault("score_runs", ())
         found[SEEN] = ()
         return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN) if name in found}
+
+    @cached
+    def kept_decisions(self) -> list[Decision]:
+        """The rules whose hits and misses are kept by label: the evaluation's, and the top k of measures."""
+        if not self.keep_labels:
+            return []
+        tops = dict.fromkeys(top(spec.k) for spec in self.specs if spec.k)
+        return [*([self.decision] if self.decision else []), *tops]
 
     @cached
     def gapless(self) -> list[Spec]:
@@ -136,7 +146,8 @@ class Plan:
     @cached
     def uses_decision(self) -> bool:
         """Whether any measure reads sets predicted by the decision, not only those at k."""
-        return self._keeps_decided or any(spec.needs == ("sets",) for spec in self.every)
+        kept = self.decision in self.kept_decisions and self.decision != Decision("pred")
+        return kept or any(spec.needs == ("sets",) for spec in self.every)
 
     @cached
     def ordered(self) -> bool:
@@ -145,7 +156,7 @@ class Plan:
 
     @property
     def _keeps_decided(self) -> bool:
-        return self.keep_labels and self.decision is not None and self.decision.kind != "pred"
+        return any(decision.kind != "pred" for decision in self.kept_decisions)
 
     def _decides(self, spec: Spec) -> bool:
         """Return whether a spec reads sets derived from scores."""

@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.sets import set_rows
 from xmleval.records import Ints, Truth
 
-# Constants (A, B) of Jain, Prabhu & Varma 2016 and of the Extreme Classification Repository
-PUBLISHED: dict[str, tuple[float, float]] = {
-    "default": (0.55, 1.5),
-    "wikipedia": (0.5, 0.4),
-    "amazon": (0.6, 2.6),
-}
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
@@ -31,11 +26,12 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
 
     Attributes
     ----------
-    constants : dict of str to float
-        ``a``, ``b`` and ``n``, the number of training instances.
+    constants : dict of str to float or str
+        ``a``, ``b`` and ``n``, the number of training instances; ``dataset`` and ``source``, if a and b are
+        published ones.
     """
 
-    constants: dict[str, float]
+    constants: dict[str, float | str]
 
     def __array_finalize__(self, source: Any) -> None:
         """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
@@ -55,7 +51,7 @@ def inverse_propensity(
     label_counts: Any = None,
     n_instances: int | None = None,
     n_labels: int | None = None,
-    dataset: str = "default",
+    dataset: str | None = None,
 ) -> InversePropensity:
     """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
 
@@ -67,15 +63,16 @@ def inverse_propensity(
     y_train : sparse matrix or array, dense 0/1 array, or lists of label ids, optional
         Training labels (N, n_labels), instead of ``label_counts`` and ``n_instances``.
     a, b : float, optional
-        Constants of the model, by default those of ``dataset``.
+        Constants of the model, by default 0.55 and 1.5.
     label_counts : array of shape (n_labels,), optional
         N_j of each label.
     n_instances : int, optional
         N; required with ``label_counts``.
     n_labels : int, optional
         Number of labels; required if ``y_train`` is lists of ids.
-    dataset : {"default", "wikipedia", "amazon"}
-        Published constants (a, b): (0.55, 1.5), (0.5, 0.4) or (0.6, 2.6).
+    dataset : str, optional
+        Instead of ``a`` and ``b``: a data set with published constants by its usual name, such as
+        ``"LF-AmazonTitles-131K"``, or ``"wikipedia"`` (0.5, 0.4), ``"amazon"`` (0.6, 2.6) or ``"default"``.
 
     Returns
     -------
@@ -85,8 +82,8 @@ def inverse_propensity(
     Raises
     ------
     ValueError
-        If N is 2 or less (q would be below 1), a count is not an integer within 0..N, or a or b is out of
-        range.
+        If N is 2 or less (q would be below 1), a count is not an integer within 0..N, a or b is out of
+        range, or nothing is published for the data set.
 
     References
     ----------
@@ -99,10 +96,17 @@ def inverse_propensity(
     >>> [round(float(value), 4) for value in q]
     [12.4551, 9.6493]
     """
-    if dataset not in PUBLISHED:
-        raise InputError("dataset", f"{dataset!r} is not one of {', '.join(PUBLISHED)}")
-    a = PUBLISHED[dataset][0] if a is None else real_number("a", a)
-    b = PUBLISHED[dataset][1] if b is None else real_number("b", b)
+    if dataset is not None and (a, b) != (None, None):
+        raise InputError("dataset", "give either the data set or a and b")
+    found_in = None if dataset is None else published(dataset)
+    a, b = (
+        found_in[1:3]
+        if found_in
+        else (
+            default if given is None else real_number(name, given)
+            for name, given, default in zip("ab", (a, b), DEFAULT, strict=True)
+        )
+    )
     if (y_train is None) == (label_counts is None):
         raise InputError("y_train", "give either y_train or label_counts with n_instances")
     if y_train is not None:
@@ -143,7 +147,7 @@ def inverse_propensity(
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     found: InversePropensity = weights.view(InversePropensity)
     found.flags.writeable = False
-    found.constants = {"a": a, "b": b, "n": float(n_instances)}
+    found.constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
     return found
 
 

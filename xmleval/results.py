@@ -53,6 +53,13 @@ class Results:
         for kind, found in vars(self).items():
             found.update(getattr(other, kind))
 
+    def negate_thresholds(self) -> None:
+        """Turn thresholds of negated scores into those of the scores."""
+        self.thresholds = {name: 0 - score for name, score in self.thresholds.items()}
+        if "threshold" in self.labels:
+            self.labels["threshold"] = 0 - self.labels["threshold"]
+        self.points = {name: points * [-1, 1, 1] for name, points in self.points.items()}
+
     def only(self, names: list[str]) -> Results:
         """Return the results of some specs in their order, with all labels, points and notes."""
         kept = Results(labels=self.labels, points=self.points, left_open=self.left_open, notes=self.notes)

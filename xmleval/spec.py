@@ -67,6 +67,11 @@ class Spec:
         """Return the name."""
         return self.name
 
+    @property
+    def label_column(self) -> str:
+        """Return the name of the values by label that it averages, e.g. ``f1@5`` for ``f1.macro@5``."""
+        return self.name.replace(f".{self.average}", "", 1)
+
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         tied = self.metric.tied if conventions.ndcg_ties == "average" else None

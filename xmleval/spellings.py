@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
+from xmleval.message import did_you_mean
 from xmleval.metrics import ALIASES, GROUPS, TABLE
 
 WORDS = {"roc_auc": "auc", "average_precision": "ap"}  # names of scikit-learn
@@ -55,5 +55,4 @@ def _dotted(name: str) -> str:
 def nearest(name: str) -> str:
     """Return a hint with the names nearest to an unknown one, or where all are listed."""
     known = sorted({*NAMES, *JOINED.values(), *GROUPS, *(alias.rstrip("@") for alias in ALIASES)})
-    found = difflib.get_close_matches(canonical(name), known, n=3)
-    return f"did you mean {' or '.join(found)}?" if found else "`xmleval metrics` lists all"
+    return did_you_mean(name, known, canonical) or "`xmleval metrics` lists all"

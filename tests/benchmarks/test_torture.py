@@ -109,6 +109,11 @@ def raises(command: list[str]) -> NoReturn:
 
 def hangs(command: list[str]) -> NoReturn:
     while True:
+        pass
+
+
+def waits(command: list[str]) -> NoReturn:
+    while True:
         time.sleep(1)
 
 
@@ -120,6 +125,7 @@ def takes_memory(command: list[str]) -> tuple[int, str, str]:
 ANSWERS = {
     "traceback": raises,
     "hang": hangs,
+    "hang: waiting": waits,
     "memory": takes_memory,
     "answer": lambda command: (2, "", "xmleval: out of range\n"),
     "answer: two": lambda command: (2, "", "xmleval: pairs.txt: bad\nxmleval: worse\n"),
@@ -135,8 +141,8 @@ def test_planted_faults_of_commands_are_found(
     monkeypatch.chdir(tmp_path)
     case = make_case(Path(), "pairs", "txt")
     monkeypatch.setattr(fuzz, "answer", ANSWERS[kind])
-    monkeypatch.setattr(fuzz, "PATIENCE", 1.0 if kind == "hang" else 60.0)
-    monkeypatch.setattr(fuzz, "COMPILING", 1.0)
+    monkeypatch.setattr(fuzz, "PATIENCE", 0.4 if kind.startswith("hang") else 60.0)
+    monkeypatch.setattr(fuzz, "COMPILING", 0.4)
     found = fuzz.tried(tmp_path, case, case.commands[0], Counter())
     assert (found.kind if found else "") == kind.split(":")[0]
 

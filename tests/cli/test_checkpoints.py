@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npy, npz
 from xmleval import Evaluator
-from xmleval.cli import checkpoint
+from xmleval.cli import checkpoint, main
 from xmleval.cli.lock import Lock
 from xmleval.files.saved import CHECKPOINT
 
@@ -47,8 +48,25 @@ def killed(counts: list[int], words: str) -> list[int]:
         text=True,
         check=False,
     )
-    assert re.fullmatch(r"(-?\d+ ?)+\n", done.stderr), done.stderr
-    return [int(end) for end in done.stderr.split()]
+    told = re.sub(r"xmleval: kept: resumed at row \d+ of 300\n", "", done.stderr)
+    assert re.fullmatch(r"(-?\d+ ?)+\n", told), told
+    return [int(end) for end in told.split()]
+
+
+@pytest.fixture
+def resumed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """Resume the run that was killed, and return what it printed."""
+
+    def runs() -> str:
+        code = main(shlex.split(f"{EVALUATE} --checkpoint kept --resume"))
+        out, err = capsys.readouterr()
+        assert code == 0
+        found = re.fullmatch(r"xmleval: kept: resumed at row (\d+) of 300\n", err)
+        assert found
+        assert 0 < int(found[1]) < 300
+        return out
+
+    return runs
 
 
 @pytest.fixture
@@ -173,9 +191,9 @@ def test_a_folder_is_for_one_process_at_a_time(folder: Path, run: Any, refused: 
     assert run(f"{EVALUATE} --checkpoint kept") == whole
 
 
-def test_a_lock_ends_with_its_process(half_way: Path, run: Any) -> None:
+def test_a_lock_ends_with_its_process(half_way: Path, run: Any, resumed: Any) -> None:
     assert (half_way / "checkpoint.lock").exists()
-    assert run(f"{EVALUATE} --checkpoint kept --resume") == run(EVALUATE)
+    assert resumed() == run(EVALUATE)
     assert not half_way.exists()
 
 
@@ -280,7 +298,7 @@ def test_other_options_are_refused(half_way: Path, refused: Any) -> None:
     assert {path: path.read_bytes() for path in half_way.iterdir() if path.name != checkpoint.LOCK} == before
 
 
-def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> None:
+def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any, resumed: Any) -> None:
     whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
     said = "kept: holds a checkpoint of another run; "
     assert refused(resume.replace(" m ", " other.npz ")).startswith(
@@ -298,11 +316,11 @@ def test_other_inputs_are_refused(half_way: Path, refused: Any, run: Any) -> Non
         )
         path.write_bytes(held)
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert run(resume) == whole
+    assert resumed() == whole
 
 
 @pytest.mark.slow
-def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -> None:
+def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any, resumed: Any) -> None:
     whole, resume = run(EVALUATE), f"{EVALUATE} --checkpoint kept --resume"
     rng = np.random.default_rng(3)
     sums = json.loads((half_way / checkpoint.MANIFEST).read_text())["manifest"]["sums"]
@@ -324,7 +342,7 @@ def test_damage_is_refused_by_the_file(half_way: Path, refused: Any, run: Any) -
             said = refused(resume)
             assert said.startswith("kept: " if "another run" in said else f"kept/{path.name}: "), said
             path.write_bytes(held)
-    assert run(resume) == whole
+    assert resumed() == whole
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ T m --decision top2 --pred sets.npz
 T m --train Y_train.npz --inverse-propensity q.npy
     --train and --inverse-propensity exclude each other; {SEE}
 T m --a 0.5
-    --a and --b need --train; {SEE}
+    --a, --b and --dataset need --train; {SEE}
 T m --metrics p@1,,r@1
     Invalid value for '--metrics': 'p@1,,r@1' has an empty name; {SEE}
 T m --k 1,0

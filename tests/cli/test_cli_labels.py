@@ -47,13 +47,16 @@ def test_the_command_line_writes_a_row_for_each_label(run: Any, more: dict[str, 
     with open("out.csv", newline="") as file:
         header, *rows = list(csv.reader(file))
     found = report.per_label()
-    assert header == ["label", *found]
-    assert {"auc", "peak_f1", "tp@3", "f1@3"} <= {*header}
-    assert ("tp" in header) == bool(more)
-    assert [row[0] for row in rows] == ["0", "1", "2", "3", "4"]
-    for place, name in enumerate(found, 1):
+    counts = ["tp", "fp", "fn", "tp@3", "fp@3", "fn@3"] if more else ["tp@3", "fp@3", "fn@3"]
+    assert sorted(header) == sorted(
+        ["label", "support", *counts, "auc", "ap", "peak_f1", "f1@3", "threshold"]
+    )
+    order = [int(row[0]) for row in rows]
+    for place, name in enumerate(header[1:], 1):
         column = [float(row[place]) if row[place] else math.nan for row in rows]
-        np.testing.assert_array_equal(column, found[name])
+        np.testing.assert_array_equal(column, found[name][order])
+    worst = found["auc"][order]
+    np.testing.assert_array_equal(worst, np.sort(found["auc"]))  # NaN at the end
 
 
 @pytest.mark.parametrize(
@@ -79,9 +82,78 @@ def test_two_results_are_not_written_to_one_file(run: Any) -> None:
     assert not Path("same.csv").exists()
 
 
-def test_a_list_without_scores_has_no_results_of_labels(run: Any) -> None:
+def table(path: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a CSV file."""
+    with open(path, newline="") as file:
+        header, *rows = csv.reader(file)
+    return header, rows
+
+
+def test_columns_are_those_asked_for(run: Any) -> None:
+    sets = "support tp fp fn"
+    for words, wanted in (
+        ("--metrics p@1,p@3", "support tp@1 fp@1 fn@1 tp@3 fp@3 fn@3"),
+        ("--metrics 'jaccard.macro,fbeta.weighted(beta=2)' --decision top2", f"{sets} jaccard fbeta(beta=2)"),
+        ("--metrics auc.macro", "support auc"),
+        ("--metrics f1.micro@2,peak_f1.macro", "support tp@2 fp@2 fn@2 f1@2 peak_f1 threshold"),
+    ):  # fmt: skip
+        assert run(f"{words} --per-label out.csv")[0] == 0
+        assert table("out.csv")[0] == ["label", *wanted.split(" ")]
+
+
+def test_without_averages_over_labels_the_most_misses_are_first(run: Any) -> None:
+    assert run("--metrics p@1 --per-label out.csv")[0] == 0
+    header, rows = table("out.csv")
+    misses = [int(row[header.index("fn@1")]) for row in rows]
+    assert misses == sorted(misses, reverse=True)
+
+
+def test_several_scores_follow_one_another(run: Any) -> None:
+    for part in ("indices", "scores"):
+        np.save(f"n_{part}.npy", np.load(f"m_{part}.npy")[::-1])
+    words = "--metrics p@1,f1.macro@2,one_error"
+    assert run(f"n {words} --per-label labels.csv --per-row rows.csv")[0] == 0
+    for path, what, n in (("labels.csv", "label", 5), ("rows.csv", "row", 4)):
+        header, rows = table(path)
+        assert header[:2] == ["scores", what]
+        assert [row[0] for row in rows] == ["m"] * n + ["n"] * n
+        assert run(f"{words} --per-{what} one.csv")[0] == 0
+        assert table("one.csv") == (header[1:], [row[1:] for row in rows[:n]])
+
+
+@pytest.mark.parametrize("first", ["p@1", "one_error"])
+def test_rows_are_written_worst_first(run: Any, first: str) -> None:
+    names = [first, "p@3", "lrap"]
+    assert run(f"--metrics {','.join(names)} --per-row out.csv")[0] == 0
+    kept = evaluate(Y_TEST, (LABELS, SCORES), metrics=names, keep_rows=True).per_row()
+    header, rows = table("out.csv")
+    assert header == ["row", *names]
+    for row in rows:
+        assert [float(text) if text else math.nan for text in row[1:]] == pytest.approx(
+            [kept[name][int(row[0])] for name in names], abs=0, nan_ok=True
+        )
+    values = [float(row[1]) for row in rows]
+    assert values == sorted(values, reverse=first == "one_error")
+
+
+def test_names_of_rows_and_labels_are_written(run: Any) -> None:
+    Path("q.qrels").write_text("d1 0 apple 1\nd2 0 pear 1\n")
+    Path("m.run").write_text("d1 Q0 apple 1 0.9 t\nd2 Q0 apple 1 0.8 t\n")
+    words = "evaluate q.qrels m.run --metrics p@1,f1.macro@1 --per-label labels.csv --per-row rows.csv"
+    assert main(shlex.split(words)) == 0
+    assert [row[:2] for row in table("labels.csv")[1]] == [["1", "pear"], ["0", "apple"]]
+    assert [row[:2] for row in table("rows.csv")[1]] == [["1", "d2"], ["0", "d1"]]
+
+
+def test_measures_without_row_values_are_refused_at_once(run: Any) -> None:
+    code, out, err = run("--metrics f1.micro@2 --per-row out.csv")
+    assert (code, out) == (2, "")
+    assert "--per-row: none of f1.micro@2 is a mean over rows, as p@5 is" in err
+
+
+def test_a_list_without_scores_has_no_curves_of_labels(run: Any) -> None:
     Path("m_scores.npy").unlink()
-    code, out, err = run("--per-label out.csv")
+    code, out, err = run("--metrics one_error --per-label out.csv")
     assert (code, out) == (2, "")
     assert "--per-label needs" in err
     assert not Path("out.csv").exists()

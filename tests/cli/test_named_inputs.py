@@ -111,10 +111,10 @@ def test_training_labels_by_name(folder: Path, says: Any) -> None:
         ("evaluate Y.npz m_indices.npy --train t.qrels", "t.qrels: has names, which Y.npz has not"),
         ("stats Y.npz --train t.qrels", "t.qrels: has names, which Y.npz has not"),
         ("evaluate t.qrels m_indices.npy", "m_indices.npy: expected one file of predictions with names"),
-        ("evaluate t.qrels m.run --pred Y.npz", "t.qrels: has names; --pred is by number"),
+        ("evaluate t.qrels m.run --pred Y.npz", "Y.npz: expected one file of predictions with names"),
         (
             "evaluate Y.npz m_indices.npy --pred t.qrels",
-            "t.qrels: instance 'q1' is not called by a number; expected",
+            "Y.npz: predictions have names; expected one file of relevant labels with names",
         ),
         (
             "evaluate t.qrels other.run",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.made_files import make_scores, make_truth, npy, npz
+from tests.terminal import on_terminal, plain
 
-pty = pytest.importorskip("pty", reason="the system has no pseudo-terminals")
 SCRIPT = """
 import sys, time
 import rich.live
@@ -32,37 +31,12 @@ sys.exit(main(sys.argv[1:]))
 WORDS = ["evaluate", "Y.npz", "m", "--metrics", "p@1", "--format", "json", "--memory", "8KB"]
 
 
-def on_terminal(folder: Path, words: list[str]) -> tuple[str, str]:
-    """What a process prints: on stdout, which is a pipe, and on the terminal that is its stderr."""
-    home = str(Path(__file__).resolve().parents[2])
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *words],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": home, "TERM": "xterm", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        text=True,
-    )
-    os.close(theirs)
-    shown = b""
-    while process.poll() is None or select.select([ours], [], [], 0)[0]:
-        if select.select([ours], [], [], 0.1)[0]:
-            try:
-                shown += os.read(ours, 1 << 16)
-            except OSError:  # the other end is closed
-                break
-    os.close(ours)
-    out = process.communicate()[0]
-    assert process.returncode == 0, shown
-    return out, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
-
-
 @pytest.mark.slow
 def test_rows_rate_and_time_left_on_a_terminal(tmp_path: Path) -> None:
     npz(tmp_path / "Y", make_truth(600))
     npy(tmp_path / "m", make_scores(600))
-    out, shown = on_terminal(tmp_path, WORDS)
+    out, shown = on_terminal(tmp_path, "-c", SCRIPT, *WORDS)
+    shown = plain(shown)
     assert out.startswith("{")
     rows = [int(done) for done in re.findall(r"(\d+)/600 *rows", shown)]
     assert rows == sorted(rows)
@@ -75,8 +49,8 @@ def test_rows_rate_and_time_left_on_a_terminal(tmp_path: Path) -> None:
 def test_rows_where_nothing_tells_how_many_there_are(tmp_path: Path) -> None:
     (tmp_path / "Y.svm").write_text("1,2 0:1\n29 0:1\n" * 300)
     npy(tmp_path / "m", make_scores(600))
-    _, shown = on_terminal(tmp_path, ["evaluate", "Y.svm", *WORDS[2:]])
-    assert re.search(r"\d+/\? *rows", shown)
+    _, shown = on_terminal(tmp_path, "-c", SCRIPT, "evaluate", "Y.svm", *WORDS[2:])
+    assert re.search(r"\d+/\? *rows", plain(shown))
     assert "rows/s" in shown
 
 

@@ -172,3 +172,29 @@ def test_a_shard_counts_once(folder: Path, run: Any, refused: Any) -> None:
     npz(folder / "truth_1", make_truth(seed=7))  # another version of the file holds other rows
     run("evaluate truth_1.npz scores_1.npz --metrics p@1 --save other")
     assert "120 rows" in run("merge state_1 other")
+
+
+@pytest.mark.parametrize(("truth", "pattern"), [("truth.npz", "part_*.npz"), ("text.svm", "part_*.npz")])
+def test_a_pattern_that_the_shell_has_expanded(folder: Path, refused: Any, truth: str, pattern: str) -> None:
+    npz(folder / "truth", make_truth())
+    TRUTHS["svmlight"](folder / "text", make_truth())
+    for number in range(9, 12):
+        npz(folder / f"part_{number}", make_scores(20))
+    several = " ".join(f"part_{number}.npz" for number in range(9, 12))
+    told = "20 rows do not match the 60 of"
+    ask = "; do the files follow one another?"
+    assert refused(f"evaluate {truth} {several}") == (
+        f"part_9.npz: {told} {truth}{ask} quote the pattern: '{pattern}'"
+    )
+    assert refused(f"evaluate {truth} part_10.npz part_11.npz") == (
+        f"part_10.npz: {told} {truth}{ask} quote the pattern: 'part_1*.npz'"
+    )
+    assert refused(f"evaluate {truth} part_9.npz part_11.npz").endswith(
+        f"{ask} give their folder, or a pattern in quotes"
+    )
+    npz(folder / "m", make_scores())
+    assert refused(f"evaluate {truth} m.npz part_9.npz") == f"part_9.npz: {told} {truth}"
+
+
+def test_a_wrong_measure_is_told_before_files_are_opened(refused: Any) -> None:
+    assert refused("evaluate none.npz none.npz --metrics pp@1").startswith("'pp@1': unknown measure 'pp'")

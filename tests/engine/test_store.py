@@ -107,7 +107,7 @@ def test_files_of_earlier_versions_are_refused_by_name(version: int, tmp_path: P
     with np.load(path) as held:
         arrays = dict(held)
     meta = json.loads(arrays["meta"].tobytes())
-    assert meta["version"] == 4
+    assert meta["version"] == 5
     meta["version"] = version
     for known in (meta["arrays"], ["profile/hits", "totals-top3/totals"]):  # arrays were named otherwise
         saved = json.dumps({**meta, "arrays": known}).encode()

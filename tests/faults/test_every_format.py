@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from tests.faults.conftest import IRREGULAR, METRICS
-from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, npz, qrels, trec_run
+from tests.made_files import NAMED, SCORES, TRUTHS, make_scores, make_truth, named_pair, npz
 
 FORMATS = [*(("truth", name) for name in TRUTHS), *(("scores", name) for name in SCORES)]
-FORMATS += [("names", "qrels"), ("names", "run")]
-TEXT = ("xmc", "xmc-data", "svmlight", "mulan", "qrels", "run")
+FORMATS += [("names", name) for name in NAMED]
+TEXT = ("xmc", "xmc-data", "svmlight", "mulan", *(name for name in NAMED if not name.endswith("-gz")))
 
 
 def place(role: str, name: str) -> tuple[Path, str]:
     """Write a valid file, and return it with the command line that reads it."""
     if role == "names":
-        paths = qrels(Path("Z"), make_truth()), trec_run(Path("z"), make_scores())
-        return paths[name == "run"], f"evaluate {paths[0]} {paths[1]}"
+        paths = named_pair(name, Path(), make_truth(), make_scores())
+        return paths[NAMED[name][0] == "scores"], f"evaluate {paths[0]} {paths[1]}"
     if role == "truth":
         path = TRUTHS[name](Path("Z"), make_truth())
         return path, f"evaluate {path} m"

@@ -230,6 +230,19 @@ TEXTS = {
         ("q.qrels Z.run.gz", lines("0 Q0 new# 1 0.5 t\n", 50_000)),
         ("q.qrels Z.run.gz", lines("new# Q0 0 1 0.5 t\n", 50_000)),
     ],
+    "Z.csv.gz": [
+        ("Z.csv.gz r.run", gzip.compress(b"id,labels\n") + lines("q#,a#;b#\n", 50_000)),
+        ("Z.csv.gz r.run", gzip.compress(b"id,labels\n") + lines("q#,\n", 50_000)),
+        ("Z.csv.gz r.run", packed(b"id,labels\n0,", b"a;")),
+        ("Z.csv.gz r.run", packed(b'id,labels\n0,"', b"a\n")),
+        ("Z.csv.gz r.run", packed(b"id,labels\n0,[", b"[],", 1 << 20)),
+        ("Z.csv.gz r.run", packed(b"", b"a,")),
+    ],
+    "Z.jsonl.gz": [
+        ("Z.jsonl.gz r.run", lines('{"id": "q#", "labels": ["a#"]}\n', 50_000)),
+        ("Z.jsonl.gz r.run", packed(b'{"id": 0, "labels": [', b"[],", 1 << 20)),
+        ("q.qrels Z.jsonl.gz", lines('{"id": "q#", "predicted": {"a#": 0.5}}\n', 50_000)),
+    ],
     "Z.weights.gz": [
         ("Y.npz m --inverse-propensity Z.weights.gz", packed(b"", b"1\n")),
         ("Y.npz m --inverse-propensity Z.weights.gz", packed(b"", b"1")),

@@ -40,7 +40,7 @@ TASKS = [
     Task("xmleval evaluate none.npz m.npz --metrics p@1", ("no row of the truth has a relevant label",)),
     Task(
         "xmleval evaluate Y.npz m.npz --metrics psp@1 --inverse-propensity p.npy --format json",
-        ('"notes": [', "values below 1", "give 1 / propensity"),
+        ('"notes": [', "values below 1", "inverses, which are 1 / p"),
     ),
     Task(
         "xmleval evaluate Y.npz m.npz short.npz --metrics lrap",

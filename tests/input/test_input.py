@@ -339,6 +339,13 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "fewer lists": bad("1 rows do not match the 4 of y_true", y_score=([[1]], None)),
     "fewer labels": bad("shape (4, 5) has 5 labels; 6 were expected", y_score=S[:, :5]),
     "fewer in csr": bad("shape (4, 5) has 5 labels; 6 were expected", y_pred=sp.csr_array(H[:, :5])),
+    "ids alone": bad(
+        "shape (4, 2) has 2 labels, not 6; label ids are given as a pair", y_score=np.ones((M, 2), int)
+    ),
+    "swapped": bad("row 0: value 4.0 is neither 0 nor 1 in a label set", y_true=S, y_score=T),
+    "a score in sets": bad(
+        "row 0: value 0.5 is neither 0 nor 1 in a label set; it looks like a score: are", y_true=S / 8
+    ),
     "n_labels": bad("shape (4, 6) has 6 labels; 7 were expected", y_true=T, n_labels=7),
     "no labels": bad("shape (4, 0) does not have 1..2^40 labels", y_true=np.empty((4, 0))),
     "widths": bad("labels of shape (4, 1) have scores of shape (4, 2)", y_score=([[1]] * M, np.ones((M, 2)))),
@@ -365,7 +372,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "1-D scores": bad("shape (6,) is not two-dimensional", y_score=S[0]),
     "3-D scores": bad("shape (1, 4, 6) is not two-dimensional", y_score=S[None]),
     "1-D coo": bad("shape (6,) is not two-dimensional", y_true=sp.coo_array(T[0])),
-    "ragged truth": bad("not a rectangular array", y_true=[[0], [1, 2], [], [3]]),
+    "ragged truth": bad("not a rectangular", y_true=[[0], [1, 2], [], [3]], y_score=([[1]] * M, None)),
     "int64 scores": bad(f"row 2: score {2**53 + 1} is not exact", y_score=put(8 * T, 2, 1, 2**53 + 1)),
     "int64 in pair": ragged(f"row 2: score {2**53 + 1} is not exact", [], [], [(1, 2**53 + 1)], []),
     "short weight": bad("shape (3,) does not match 4 rows", sample_weight=np.ones(3)),

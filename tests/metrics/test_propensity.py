@@ -6,6 +6,7 @@ import json
 import math
 import re
 from decimal import Context, Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmleval import evaluate, inverse_propensity, label_statistics
-from xmleval.propensity import PUBLISHED
+from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics
+from xmleval.datasets import ALIASES, DEFAULT, PUBLISHED, UNPUBLISHED, Published, published
 
 TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
 COUNTS = [3, 1, 1, 0]
@@ -58,7 +59,7 @@ def rounded_once(count: int, n: int, a: float, b: float) -> float:
     return 1.0 + scale * power(count + b, -a)
 
 
-@pytest.mark.parametrize(("a", "b"), [*PUBLISHED.values(), (1.0, 0.5), (2.75, 1e-3)])
+@pytest.mark.parametrize(("a", "b"), [*{one[1:3] for one in PUBLISHED}, (1.0, 0.5), (2.75, 1e-3)])
 @pytest.mark.parametrize("n", [3, 15511, 1717899, 2**53])
 def test_every_operation_is_rounded_once(a: float, b: float, n: int) -> None:
     counts = np.unique(np.geomspace(1, n, 60).astype(np.int64)) - 1
@@ -68,14 +69,65 @@ def test_every_operation_is_rounded_once(a: float, b: float, n: int) -> None:
     assert (np.abs(q - usual) <= 4 * np.spacing(q)).all()
 
 
-def test_published_constants() -> None:
-    assert PUBLISHED == {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
-    for dataset, (a, b) in PUBLISHED.items():
-        q = inverse_propensity(label_counts=COUNTS, n_instances=40, dataset=dataset)
-        assert q.tolist() == pytest.approx([plain(count, 40, a, b) for count in COUNTS], rel=1e-15)
-        assert q.constants == {"a": a, "b": b, "n": 40.0}
-    one = inverse_propensity(label_counts=COUNTS, n_instances=40, dataset="amazon", a=0.5)
-    assert one.constants == {"a": 0.5, "b": 2.6, "n": 40.0}
+@pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: str(one.dataset))
+def test_published_constants(one: Published) -> None:
+    family = (0.6, 2.6) if "amazon" in one.dataset.lower() else (0.5, 0.4)
+    of_default = one.dataset in ("default", "EURLex-4K", "AmazonCat-13K") or "SeeAlso" in one.dataset
+    assert one[1:3] == (DEFAULT if of_default else family)
+    q = inverse_propensity(label_counts=COUNTS, n_instances=40, dataset=one.dataset)
+    assert q.tolist() == pytest.approx([plain(count, 40, one.a, one.b) for count in COUNTS], rel=1e-15)
+    assert q.constants == {"a": one.a, "b": one.b, "n": 40.0, "dataset": one.dataset, "source": one.source}
+    for name in (one.dataset.upper(), one.dataset.replace("-", "_"), one.dataset.replace("-", "").lower()):
+        assert published(name) is one
+
+
+@pytest.mark.parametrize("name", ["LF-AmazonTitles-131K", "amazoncat13k", "Eurlex-4K", "Wiki-500K", "eurlex"])
+def test_usual_names(name: str) -> None:
+    assert published(name) in PUBLISHED
+
+
+def test_aliases_name_data_sets() -> None:
+    assert {published(alias).dataset for alias in ALIASES} == {*ALIASES.values()}
+
+
+def test_constants_without_a_data_set() -> None:
+    q = inverse_propensity(label_counts=COUNTS, n_instances=40)
+    assert q.constants == {"a": 0.55, "b": 1.5, "n": 40.0}
+    one = inverse_propensity(label_counts=COUNTS, n_instances=40, a=0.5)
+    assert one.constants == {"a": 0.5, "b": 1.5, "n": 40.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        *(
+            (
+                {"dataset": name},
+                f"nothing is published for {name!r}; most papers take a=0.55, b=1.5, which is",
+            )
+            for name in UNPUBLISHED
+        ),
+        ({"dataset": "LF-AmazonTitle-131K"}, "did you mean LF-AmazonTitles-131K"),
+        ({"dataset": "mnist"}, "'mnist' is not known; known are default, wikipedia"),
+        ({"dataset": 3}, "3 is not the name of a data set"),
+        ({"dataset": "amazon", "b": 2.6}, "give either the data set or a and b"),
+        ({"dataset": "amazon", "a": 0.6}, "give either the data set or a and b"),
+    ],
+)
+def test_data_sets_that_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^dataset: .*{re.escape(message)}"):
+        inverse_propensity(label_counts=COUNTS, n_instances=40, **given)
+
+
+def test_the_source_is_reported_and_saved(tmp_path: Path) -> None:
+    q = inverse_propensity(TRAIN, dataset="eurlex-4k")
+    evaluator = Evaluator("psp@1", n_labels=4, inverse_propensity=q)
+    evaluator.update(TRAIN, TRAIN)
+    evaluator.save(tmp_path / "state")
+    for found in (evaluator, Evaluator.load(tmp_path / "state")):
+        report = found.compute()
+        assert report.signature().endswith("propensity=(a=0.55 b=1.5 n=4 dataset=EURLex-4K source=DeepXML)")
+        assert json.loads(report.to_json())["propensity"] == q.constants
 
 
 @pytest.mark.parametrize("form", ["array", "csr_array", "csc_matrix", "coo_array", "bool", "lists"])
@@ -151,7 +203,6 @@ def test_constants_are_reported_while_they_are_true() -> None:
         ({"y_train": TRAIN, "b": np.inf}, "b: a=0.55, b=inf: the model needs"),
         ({"y_train": TRAIN, "b": -1.0}, "b: a=0.55, b=-1: the model needs"),
         ({"y_train": TRAIN, "b": 0.0}, "b: a=0.55, b=0: the model needs a >= 0, N_j + b > 0"),
-        ({"y_train": TRAIN, "dataset": "eurlex"}, "dataset: 'eurlex' is not one of default, wikipedia"),
     ],
 )  # fmt: skip
 def test_refused_propensities(given: dict[str, Any], message: str) -> None:

@@ -20,7 +20,7 @@ DEFAULTS: dict[str, object] = {
     "ndcg_ties": "order",  # order, average
     "empty": "zero",  # zero, skip, one: rows with R = 0
     "no_pairs": "skip",  # skip, perfect, perfect_except_auc: rows with R = 0 or R = l
-    "zero_division": 0.0,  # 0, 1, nan: 0/0 in a set measure
+    "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
 }
@@ -67,9 +67,11 @@ def convention(case: Case, name: str) -> object:
     return case.conventions.get(name, DEFAULTS[name])
 
 
-def zero_division(case: Case) -> float:
-    """What stands for 0/0 in a set measure."""
+def zero_division(case: Case) -> float | None:
+    """What stands for 0/0 in a set measure; None: 1 where both sets are empty, else 0."""
     chosen = convention(case, "zero_division")
+    if chosen == "both_empty":
+        return None
     assert isinstance(chosen, (int, float))
     return float(chosen)
 
@@ -287,10 +289,16 @@ def count(cells: Iterable[tuple[bool, bool, float]]) -> Counts:
     return tp, fp, fn, tn
 
 
-def set_formula(name: str, counts: Counts, zero: float, beta: float) -> float:
-    """A set measure from tp, fp, fn, tn; `zero` stands for 0/0."""
+def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> float:
+    """A set measure from tp, fp, fn, tn; `zero` stands for 0/0, None for `zero_division`'s both_empty."""
     tp, fp, fn, tn = counts
-    tpr, tnr, b2 = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero), beta * beta
+    if zero is None:
+        empty, full = float(tp + fp + fn == 0), float(tn + fp + fn == 0)
+        tpr, tnr = ratio(tp, tp + fn, empty), ratio(tn, tn + fp, full)
+        zero = empty if name in ("precision", "jaccard", "f1", "fbeta") else max(empty, full)
+    else:
+        tpr, tnr = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero)
+    b2 = beta * beta
     if name == "accuracy":  # (tp + tn) / (tp + fp + fn + tn)
         return ratio(tp + tn, tp + fp + fn + tn, zero)
     if name == "precision":  # tp / (tp + fp)
@@ -325,7 +333,7 @@ def set_row(name: str, case: Case, y: set[int], h: set[int], beta: float) -> flo
     if name == "subset_accuracy":
         return float(h == y)
     if name == "hamming_loss":
-        return ratio(len(h ^ y), case.n_labels, zero_division(case))
+        return len(h ^ y) / case.n_labels
     counts = count((j in y, j in h, 1.0) for j in range(case.n_labels))
     return set_formula(name, counts, zero_division(case), beta)
 
@@ -357,7 +365,7 @@ def f_of_averages(case: Case, average: str, beta: float) -> float:
     """(1 + b2) P R / (b2 P + R) of the mean row (of_means) or macro (of_macros) precision P and recall R."""
     inner = {"of_means": "samples", "of_macros": "macro"}[average]
     p, r, b2 = value("precision", case, inner), value("recall", case, inner), beta * beta
-    return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case))
+    return ratio((1 + b2) * p * r, b2 * p + r, zero_division(case) or 0.0)
 
 
 def checked(

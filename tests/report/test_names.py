@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import click
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tests.examples import S, T
 from xmleval import evaluate
 from xmleval.cli import main
-from xmleval.cli.evaluation import write_labels
+from xmleval.cli.details import write_labels
 from xmleval.cli.messages import one_line, tell
 from xmleval.cli.output import show
 from xmleval.message import printable
@@ -109,6 +110,16 @@ def escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
+@hostile
+def test_html(names: list[str]) -> None:
+    root = ElementTree.fromstring(every(names)._repr_html_())
+    assert [*map(len, root.iter("tr"))] == [1 + len(names)] * 4
+    heads = [cell.text or "" for cell in next(root.iter("tr"))]
+    assert heads[1:] == [*map(printable, names)]
+    tags = {element.tag for element in root.iter()}
+    assert tags == {"div", "p", "table", "thead", "tbody", "tr", "th", "td", "small"}
+
+
 @given(value=st.floats(allow_nan=False))
 def test_numbers_of_csv_stay_numbers(value: float) -> None:
     assert float(csv_text(value)) == value
@@ -154,7 +165,7 @@ def test_lines_on_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> N
 def test_columns_of_labels(names: list[str], tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "labels.csv"
     report = evaluate(np.eye(len(names)), y_pred=np.eye(len(names)), metrics="f1.macro", keep_labels=True)
-    write_labels(report, path, names)
+    write_labels({"": report}, path, names)
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
     assert [from_csv(row[1]) for row in rows] == [CONTROL.sub(escape, name) for name in names]

@@ -119,7 +119,7 @@ def test_undefined_is_null_empty_and_said() -> None:
 
 
 def test_propensity_constants_are_reported() -> None:
-    q = inverse_propensity(label_counts=[1, 2, 3, 4], n_instances=30, dataset="amazon")
+    q = inverse_propensity(a=0.6, b=2.6, label_counts=[1, 2, 3, 4], n_instances=30)
     report = report_of(["psp@1"], inverse_propensity=q)
     assert json.loads(report.to_json())["propensity"] == {"a": 0.6, "b": 2.6, "n": 30.0}
     assert report.signature() == "unlisted=below propensity=(a=0.6 b=2.6 n=30)"

@@ -31,6 +31,7 @@ ARGUMENTS = {
         "Inverse propensities, see `inverse_propensity`.",
         "np.array([2, 3, 4])",
     ),
+    "larger": ("bool, default True", "Whether larger scores are better; False for distances.", ""),
 }
 
 
@@ -44,7 +45,9 @@ def documented(measure: str) -> Callable[[Function], Function]:
     def complete(function: Function) -> Function:
         names = list(inspect.signature(function).parameters)
         parameters = [f"{name} : {ARGUMENTS[name][0]}\n    {ARGUMENTS[name][1]}" for name in names]
-        given = ", ".join(("" if n.startswith("y_") else f"{n}=") + ARGUMENTS[n][2] for n in names)
+        given = ", ".join(
+            ("" if n.startswith("y_") else f"{n}=") + ARGUMENTS[n][2] for n in names if ARGUMENTS[n][2]
+        )
         sections = {
             "Parameters": parameters,
             "Returns": ["float", f"    Within {low}..{high}{better}; NaN if undefined."],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from xmleval.conventions import Conventions
@@ -11,6 +12,7 @@ from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
 from xmleval.input.errors import positive_integer
+from xmleval.input.objects.take import take
 from xmleval.input.sets import set_rows
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
@@ -25,11 +27,13 @@ def evaluate(
     metrics: str | Iterable[str] | None = None,
     k: int | Iterable[int] = DEFAULT_K,
     n_labels: int | None = None,
+    labels: Any = None,
     inverse_propensity: Any = None,
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    larger: bool = True,
     bounds: bool = False,
     keep_rows: bool = False,
     keep_labels: bool = False,
@@ -42,12 +46,15 @@ def evaluate(
 
     Parameters
     ----------
-    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels of each instance (lists of ids if ``n_labels`` is given).
-    y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists, optional
-        Scores. In a top-k list, -1 marks an empty slot and the scores can be None. A stored zero of a sparse
-        matrix is a score (except in DIA format, where zeros are padding); see ``unlisted`` for labels without
-        a score.
+    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
+        Relevant labels of each instance, by column, by id (nested lists are lists of ids if ``n_labels`` is
+        given) or by name. Any array can be a tensor. The README in ``xmleval/input`` has the forms of names:
+        lists and dicts, which are matched by key, and frames, which are matched by index and columns.
+    y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k), optional
+        Scores. Of a pair, the integers are the labels, so that results of ``torch.topk`` and FAISS are taken
+        as they are; a dict has ``indices`` and ``scores``. In such a top-k list, -1 marks an empty slot and
+        the scores can be None. A stored zero of a sparse matrix is a score (except in DIA format, where zeros
+        are padding); see ``unlisted`` for labels without a score.
     y_pred : as y_true, optional
         Predicted sets.
     metrics : str or iterable of str, optional
@@ -57,17 +64,22 @@ def evaluate(
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
+    labels : list of str, optional
+        Names of all labels, by column; by default those of the truth, in the order in which it names them.
     inverse_propensity : array of shape (l,), optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
-        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly above), or a
-        rule fitted by `xmleval.thresholds.fit`.
+        How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
+        a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, `Conventions`, or a dict of fields that differ from the default.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, `Conventions`, or
+        a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), optional
         Weight of each instance: 0 or within 2^-30..2^20.
+    larger : bool, default True
+        Whether larger scores are better. With False they are distances, of which smaller ones are better.
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
@@ -107,6 +119,8 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
+    taken = take(y_true, y_score, y_pred, n_labels, labels)
+    (y_true, y_score, y_pred), n_labels = taken.inputs, taken.n_labels
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
@@ -116,6 +130,7 @@ def evaluate(
         decision=decision,
         conventions=conventions,
         unlisted=unlisted,
+        larger=larger,
         bounds=bounds,
         keep_rows=keep_rows,
         keep_labels=keep_labels,
@@ -130,4 +145,6 @@ def evaluate(
         plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows,
     )  # fmt: skip
-    return make_report(settings, plan, count(plan, work, None, rows), rows.n_rows)
+    states = count(plan, work, None, rows)
+    report = make_report(settings, plan, states, rows.n_rows, taken.notes)
+    return replace(report, label_names=taken.label_names, row_names=taken.row_names)

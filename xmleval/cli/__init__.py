@@ -25,6 +25,7 @@ COMMANDS = {
     "metrics": "List the measures, or explain one.",
     "stats": "Describe a data set by its labels.",
     "threshold": "Tune a rule that turns scores into sets, or apply it.",
+    "warmup": "Compile and keep what other commands would wait for.",
 }
 
 
@@ -77,6 +78,10 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail
+    if sys.stderr is not None and sys.stderr.isatty():
+        from xmleval.cli.compiling import tell_of_compiling
+
+        tell_of_compiling()
     try:
         code = program.main(args, prog_name="xmleval", standalone_mode=False)
         _flush()

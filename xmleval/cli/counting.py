@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ from xmleval.input.reader import RowReader
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
+from xmleval.report.tables import common_start
 
 REFRESH_SECONDS = 0.1
 
@@ -40,7 +43,8 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` are those of the labels, None where they have numbers alone; ``pairs`` are left out.
+    ``label_names`` and ``row_names`` are None where there are numbers alone; ``pairs`` are left out;
+    ``notes`` tell what was settled by files alone, for each report.
     """
 
     truth: tuple[str, Pieces]
@@ -48,6 +52,8 @@ class Inputs(NamedTuple):
     pred: tuple[str, Pieces] | None
     label_names: list[str] | None = None
     pairs: Pairs | None = None
+    row_names: list[str] | None = None
+    notes: tuple[list[str], ...] = ()
 
     def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
         """Start reading all of them."""
@@ -76,7 +82,7 @@ def count_rows(
     readers = [truth, *scores, *([pred] if pred else [])]
     try:
         for reader in readers:
-            _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows)
+            _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows, scores)
             reader.skip(skipped)
         while any(reader.ready() for reader in readers):
             n = min(reader.ready() for reader in readers)
@@ -86,7 +92,7 @@ def count_rows(
             _count(evaluators, truth, scores, pred, n)
             after(truth.n_taken)
         for reader in readers:
-            _refuse_other_count(truth, reader, reader.count(), truth.count())
+            _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
         if not truth.n_taken:
             _count_nothing(evaluators, truth, scores, pred)
     finally:
@@ -95,10 +101,26 @@ def count_rows(
 
 
 def _refuse_other_count(
-    truth: RowReader, reader: RowReader, n_rows: int | None, expected: int | None
+    truth: RowReader,
+    reader: RowReader,
+    n_rows: int | None,
+    expected: int | None,
+    scores: Sequence[RowReader],
 ) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
-        raise ValueError(f"{reader.name}: {n_rows} rows do not match the {expected} of {truth.name}")
+        told = f"{reader.name}: {n_rows} rows do not match the {expected} of {truth.name}"
+        if len(scores) > 1 and all((other.n_rows or 0) < expected for other in scores):
+            told += f"; do the files follow one another? {_quoted([other.name for other in scores])}"
+        raise ValueError(told)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Return how to give files as one input, where a shell has expanded a pattern."""
+    start, end = common_start(names), common_start([name[::-1] for name in names])[::-1]
+    for pattern in (f"{start.rstrip('0123456789')}*{end.lstrip('0123456789')}", f"{start}*{end}"):
+        if sorted(glob.glob(pattern)) == sorted(names):
+            return f"quote the pattern: {shlex.quote(pattern)}"
+    return "give their folder, or a pattern in quotes"
 
 
 def _count(

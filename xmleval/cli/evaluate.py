@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from xmleval.cli.evaluation import WRITERS, count, prepare, write_labels, written
+from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
+from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
 from xmleval.cli.options import (
     COUNT,
@@ -17,25 +18,29 @@ from xmleval.cli.options import (
     NUMBER,
     OUTPUT,
     PER_LABEL,
+    PER_ROW,
+    field_options,
     file_option,
     format_option,
 )
 from xmleval.cli.output import write_result
 from xmleval.conventions import PRESETS
+from xmleval.datasets import PUBLISHED
 from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
-from xmleval.propensity import PUBLISHED
-from xmleval.spec import DEFAULT_K
+from xmleval.spec import DEFAULT_K, expand_metrics
 
-CONSTANTS = "; ".join(f"{name} {a:g}, {b:g}" for name, (a, b) in PUBLISHED.items())
 MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
     ("train", "inverse_propensity"),
     ("pred", "decision"),
     ("inverse_propensity", "a"),
     ("inverse_propensity", "b"),
+    ("inverse_propensity", "dataset"),
+    ("dataset", "a"),
+    ("dataset", "b"),
 )
 
 
@@ -90,11 +95,18 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help="Training labels, to estimate propensities from. TRUTH is not used unless it is named here.",
 )
 @file_option("--inverse-propensity", help="Inverse propensities: an .npy vector, or one number a line.")
-@click.option("--a", "a", type=NUMBER, help=f"Constant A of the propensity model (A, B: {CONSTANTS}).")
-@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Take the published constants A and B of the propensity model for a data set: "
+    f"{', '.join(one.dataset for one in PUBLISHED)}. The result names their source.",
+)
+@click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
+@click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
+@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
     type=click.Choice(list(PRESETS)),
@@ -114,6 +126,12 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )
+@field_options
+@click.option(
+    "--ranked",
+    is_flag=True,
+    help="Labels predicted in TRUTH's own file stand best first; without it, they are sets alone.",
+)
 @format_option(list(WRITERS))
 @OUTPUT
 @click.option(
@@ -122,6 +140,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     help="Also print the least and the largest value that any scores of unlisted labels could give.",
 )
 @PER_LABEL
+@PER_ROW
 @click.option(
     "--memory",
     default=MEMORY,
@@ -154,19 +173,24 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     Propensity-scored measures need --train or --inverse-propensity.
     """
     _refuse_together(options, EXCLUDE)
-    if options["train"] is None and (options["a"], options["b"]) != (None, None):
-        raise click.UsageError("--a and --b need --train", click.get_current_context())
+    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
+        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    if options["ranked"] and (scores or options["pred"] is not None):
+        said = "--ranked is for predictions in TRUTH's own file"
+        raise click.UsageError(said, click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
-    for name in ("per_label", "state"):
-        if len(scores) > 1 and options[name] is not None:
-            option = {"state": "save"}.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{option} takes one SCORES", click.get_current_context())
+    if len(scores) > 1 and options["state"] is not None:
+        raise click.UsageError("--save takes one SCORES", click.get_current_context())
+    expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
+    if options["per_row"] is not None:
+        refuse_no_rows(run.evaluators[0].asked)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        names = run.rows.label_names or run.rows.truth[1].label_names
-        write_labels(next(iter(reports.values())), options["per_label"], names)
+        write_labels(reports, options["per_label"], run.rows.label_names or run.rows.truth[1].label_names)
+    if options["per_row"] is not None:
+        write_rows(reports, options["per_row"], run.rows.row_names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
     write_result(written(reports, options["output_format"]), options["output"])

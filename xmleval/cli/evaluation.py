@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
+from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
@@ -18,15 +17,20 @@ from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input, refuse_many_labels
 from xmleval.cli.messages import naming_files, spelled, tell
-from xmleval.cli.named_inputs import count_named_training, read_named, rule_for
-from xmleval.cli.output import check_outputs, write_columns
+from xmleval.cli.named_inputs import (
+    count_named_training,
+    holds_both,
+    named_rows,
+    rule_for,
+)
+from xmleval.cli.options import fields_of
+from xmleval.cli.output import check_outputs
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
-from xmleval.input.names import load_names
-from xmleval.input.reader import count_columns, whole
+from xmleval.input.reader import count_columns
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
@@ -40,6 +44,10 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "markdown": lambda report: str(report.to_markdown()),
     "latex": lambda report: str(report.to_latex()),
 }
+MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
+    "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
+    "hamming_loss", "subset_accuracy",
+]  # fmt: skip
 LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
@@ -67,18 +75,24 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
         budget = Budget(memory)
     allowance = budget.allowance()
-    find = functools.partial(find_input, input_format=options["input_format"], allowance=allowance)
+    fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
+
+    def find(path: Path, kind: str) -> Input:
+        return find_input(path, kind, options["input_format"], allowance).with_fields(fields)
+
     given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
-        [options["output"], options["per_label"]],
+        [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
         [options["state"]],
     )
     rows = open_rows(*given, pred, options)
+    if rows.pred is not None and not rows.scores and not _is_given("metrics"):
+        options = options | {"metrics": MEASURES_OF_SETS}
     n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
@@ -87,6 +101,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
+    arguments["keep_rows"] = options["per_row"] is not None
     evaluators = []
     for _ in range(max(1, len(scores))):
         with naming_files(
@@ -123,6 +138,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if found is not None:
             more = {"threads": options["threads"], "memory": evaluators[0].memory}
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
+            n_rows = rows.truth[1].n_rows
+            tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
@@ -167,22 +184,10 @@ def find_decision(text: str | None, label_names: list[str] | None, allowance: Al
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
-    if any(given.named for given in (*scores, truth)):
-        if pred is not None:
-            raise ValueError(f"{truth.name}: has names; --pred is by number")
-        labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
-        found, read = read_named(truth, scores, labels)
-        for given, named in zip(scores, read, strict=True):
-            _say_unmatched(given.name, named)
-        if len(read) > 1 and any(named.n_new_labels for named in read):
-            told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
-            tell(truth.name, told)
-        rows = Inputs(
-            (truth.name, whole(found.matrix)),
-            [(given.name, whole(named.matrix)) for given, named in zip(scores, read, strict=True)],
-            None,
-            found.label_names,
-        )
+    own = not scores and pred is None and holds_both(truth)
+    others = [*scores, *([pred] if pred else [])]
+    if own or any(given.named for given in (*others, truth)):
+        rows = named_rows(truth, [truth] if own else others, len(scores), own, options)
     else:
         if options["labels"] is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
@@ -194,15 +199,9 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
     return rows if options["exclude"] is None else without(rows, options, truth.allowance)
 
 
-def _say_unmatched(name: str, named: Any) -> None:
-    told = [
-        (named.n_empty, "rows of the truth have no prediction and count as empty"),
-        (named.n_ignored, "rows are not in the truth and do not count"),
-        (named.n_new_labels, "labels are not in the truth and are relevant nowhere"),
-    ]
-    for n, what in told:
-        if n:
-            tell(name, f"{n} {what}")
+def _is_given(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not ParameterSource.DEFAULT
 
 
 def _propensity(
@@ -226,9 +225,13 @@ def _propensity(
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
         counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece, allowance)
-    with naming_files({"n_instances": train.name, "a": "--a", "b": "--b"}):
+    constants = ("a", "b", "dataset")
+    with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return inverse_propensity(
-            a=options["a"], b=options["b"], label_counts=counts, n_instances=n_rows, n_labels=n_labels
+            **{name: options[name] for name in constants},
+            label_counts=counts,
+            n_instances=n_rows,
+            n_labels=n_labels,
         )
 
 
@@ -250,6 +253,8 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
         **{role: [_stamp(path) for path in several] for role, several in files.items()},
         "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
+        "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
+        "labels of a field": [options["separator"], options["ranked"]],
         "evaluator": evaluator.settings,
     }
     checkpoint = Checkpoint(folder, settings)
@@ -276,15 +281,9 @@ def count(run: Run) -> list[Report]:
                 evaluator.read_from(run.sources[name], row)
 
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
-    return [evaluator.compute() for evaluator in run.evaluators]
-
-
-def write_labels(report: Report, path: Path, names: list[str] | None = None) -> None:
-    """Write the results of every label as CSV, with its name where there are names."""
-    columns: dict[str, Any] = {"label": np.arange(report.n_labels)}
-    if names is not None:
-        columns["name"] = np.array(names, object)
-    write_columns(columns | report.per_label(), path)
+    reports = [evaluator.compute() for evaluator in run.evaluators]
+    several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
+    return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
 
 
 def written(reports: dict[str, Report], form: str) -> str:

@@ -6,7 +6,7 @@ import errno
 import glob
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from xmleval.budget import Allowance, OverLimitError
 from xmleval.files.archive import NpyArray
 from xmleval.files.input import InputFile
 from xmleval.input.formats.array_rows import matrix_pieces
+from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import LABELS, SCORES, open_array
 from xmleval.input.formats.npz import read_npz
@@ -77,6 +78,15 @@ class Input:
     def files(self) -> list[Path]:
         """All files that are read."""
         return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+
+    def with_fields(self, fields: Fields) -> Input:
+        """Return it with the names of its fields, where its format has fields."""
+        named = [shard.format.for_fields and shard.format.for_fields(fields) for shard in self.shards]
+        shards = [
+            shard._replace(format=replace(shard.format, named=readers)) if readers else shard
+            for shard, readers in zip(self.shards, named, strict=True)
+        ]
+        return replace(self, shards=shards)
 
     def pieces(self) -> Pieces:
         """Return its rows."""
@@ -152,7 +162,8 @@ def _has_labels_beside(file: Path, found: list[Path]) -> bool:
 
 
 def _known(path: Path) -> bool:
-    return path.name.lower().endswith(tuple(end for form in FORMATS for end in form.extensions))
+    shards = (form.extensions for form in FORMATS if not form.by_whole_name)
+    return path.name.lower().endswith(tuple(end for extensions in shards for end in extensions))
 
 
 def read_features(path: Path, allowance: Allowance) -> Any:

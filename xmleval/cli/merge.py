@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from xmleval.budget import Budget, memory_bytes
-from xmleval.cli.evaluation import WRITERS, write_labels, written
+from xmleval.cli.details import write_labels
+from xmleval.cli.evaluation import WRITERS, written
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
@@ -50,7 +51,7 @@ def merge(
             raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     report = whole.compute()
     if per_label is not None:
-        write_labels(report, per_label)
+        write_labels({str(states[0]): report}, per_label)
     if state is not None:
         whole.save(state)
     write_result(written({str(states[0]): report}, output_format), output)

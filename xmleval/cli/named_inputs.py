@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
+from xmleval.cli.counting import Inputs
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.input.lines import shown
-from xmleval.input.names import Named, NameIndex
+from xmleval.input.names import Named, NameIndex, load_names
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import whole
 from xmleval.records import Ints
+from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
+
+LISTS_BYTES, MOST_LISTS = 1 << 20, 1 << 13  # of lists that are filled up to the same length
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
@@ -42,17 +50,120 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     return reader.truth(truth.shards[0].path, labels, truth.allowance)
 
 
+def holds_both(truth: Input) -> bool:
+    """Tell whether a file of relevant labels also has predictions."""
+    path, readers = truth.shards[0].path, truth.shards[0].format.named
+    return len(truth.shards) == 1 and readers is not None and readers.holds_both(path, truth.allowance)
+
+
+def pieces_of(named: Named) -> Pieces:
+    """Return the rows of predictions: a sparse array, or lists in their order where they have no scores."""
+    if not named.unscored:
+        return whole(named.matrix)
+    ptr, labels, places = named.matrix.indptr, named.matrix.indices, -named.matrix.data.astype(np.int64) - 1
+    n_rows, n_labels = named.matrix.shape
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        start, most = 0, min(n_bytes, LISTS_BYTES) // labels.itemsize
+        while start < n_rows or not start:
+            sizes = np.diff(ptr[start : start + MOST_LISTS + 1])
+            filled = np.maximum.accumulate(sizes) * np.arange(1, sizes.size + 1)
+            n = max(1, int(np.searchsorted(filled, most, "right")))
+            cut, rows = (
+                slice(ptr[start], ptr[min(start + n, n_rows)]),
+                np.repeat(np.arange(sizes[:n].size), sizes[:n]),
+            )
+            block = np.full((sizes[:n].size, sizes[:n].max(initial=1)), -1, labels.dtype)
+            block[rows, places[cut]] = labels[cut]
+            yield block, None
+            start += n
+
+    return Pieces(n_rows, n_labels, read)
+
+
+def sets_of(named: Named) -> Pieces:
+    """Return predictions without scores as sets."""
+    ones = np.ones(named.matrix.nnz, np.uint8)
+    matrix = scipy.sparse.csr_array(
+        (ones, named.matrix.indices, named.matrix.indptr), shape=named.matrix.shape
+    )
+    return whole(matrix)
+
+
 def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
     """Return predictions with the labels of all, and how many the truth alone does not have."""
     new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
     return replace(named.widened(label_names), n_new_labels=new.size)
 
 
+def named_rows(
+    truth: Input, others: list[Input], n_scores: int, own: bool, options: dict[str, Any]
+) -> Inputs:
+    """Return the rows of a truth, of so many SCORES and of what other predictions there are, by name."""
+    labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
+    found, read = read_named(truth, others, labels)
+    scores, pred, notes = list[tuple[str, Pieces]](), None, list[list[str]]()
+    for number, (given, named) in enumerate(zip(others, read, strict=True)):
+        if number >= n_scores:
+            _refuse_other_use(given.name, named, own, options)
+        is_ranked = number < n_scores or (own and (options["ranked"] or not named.unscored))
+        is_set = number >= n_scores and named.unscored and options["decision"] is None
+        how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
+        hint = " (--ranked: also best first)" if own and not is_ranked else ""
+        taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
+        notes.append(_notes(given.name, [*named.told, *taken]))
+        _say_unmatched(given.name, named)
+        if is_set:
+            pred = given.name, sets_of(named)
+        if is_ranked:
+            scores.append((given.name, pieces_of(named)))
+    if len(read) > 1 and any(named.n_new_labels for named in read):
+        told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
+        tell(truth.name, told)
+    shared = _notes(truth.name, found.told)
+    if len(notes) > len(scores):  # those of sets
+        shared += notes.pop()
+    rows = (truth.name, whole(found.matrix)), scores, pred, found.label_names
+    all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
+    return Inputs(*rows, row_names=found.row_names, notes=all_notes)
+
+
+def _notes(name: str, told: Sequence[str]) -> list[str]:
+    return [f"{name}: {', '.join(told)}"] if told else []
+
+
+def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any]) -> None:
+    """Refuse predictions that are not what the options take them for."""
+    if not own and not named.unscored:
+        raise ValueError(f"{name}: its labels have scores; expected sets, or SCORES with --decision")
+    if own and options["ranked"] and not named.unscored:
+        raise ValueError(f"{name}: its labels have scores, which rank them; --ranked is for labels without")
+    if own and not options["ranked"] and named.unscored:
+        asked = expand_metrics(options["metrics"], options["k"])
+        needing = [str(spec) for spec, explicit in asked if explicit and "scores" in spec.needs]
+        if options["decision"] is not None:
+            needing.append("--decision")
+        if needing:
+            what = f"{needing[0]} needs a ranking, and its labels have no scores"
+            raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
+
+
+def _say_unmatched(name: str, named: Any) -> None:
+    told = [
+        (named.n_empty, "rows of the truth have no prediction and count as empty"),
+        (named.n_ignored, "rows are not in the truth and do not count"),
+        (named.n_new_labels, "labels are not in the truth and are relevant nowhere"),
+    ]
+    for n, what in told:
+        if n:
+            tell(name, f"{n} {what}")
+
+
 def read_numbered_truth(given: Input) -> Named:
     """Read relevant labels with names as a numbered matrix, and tell how rows and labels are numbered."""
     found = _truth_alone(given, None, "has names")
     told = "rows and labels are numbered in the order in which it names them first"
-    tell(given.name, told)
+    tell(given.name, ", ".join([*found.told, told]))
     return found
 
 
@@ -61,6 +172,8 @@ def count_named_training(train: Input, label_names: Sequence[str]) -> tuple[Ints
     found = _truth_alone(train, None, "has no names, which TRUTH has")
     index = NameIndex(label_names)
     places = [index.find(name) for name in found.label_names]
+    if found.told:
+        tell(train.name, ", ".join(found.told))
     counts = np.zeros(len(index), np.int64)
     own = np.bincount(found.matrix.indices, minlength=len(places))
     for place, count in zip(places, own.tolist(), strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
 FILE = click.Path(path_type=Path)
@@ -69,6 +70,39 @@ OUTPUT = click.option(
     help="File for the result, written whole or not at all; default stdout.",
 )
 PER_LABEL = file_option(
-    "--per-label", help="CSV file for the results of every label, written whole or not at all."
+    "--per-label",
+    help="CSV file for every label: support, tp, fp, fn and the averages over labels asked for, worst first.",
+)
+PER_ROW = file_option(
+    "--per-row", help="CSV file for every row: the measures of rows asked for, worst first."
 )
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
+
+
+def field_options(command: Decorator) -> Decorator:
+    """Add the options for fields of CSV and JSON Lines."""
+    for name, told in reversed(FIELDS.items()):
+        command = click.option(f"--{name}", metavar="TEXT" if name == "separator" else "NAME", help=told)(
+            command
+        )
+    return command
+
+
+FIELDS = {
+    "true-field": "Of CSV and JSON Lines: the field of relevant labels in TRUTH.",
+    "pred-field": "The field of predicted labels, in SCORES or --pred or, without them, in TRUTH itself.",
+    "score-field": "The field of their scores, where these stand in one of their own.",
+    "id-field": "The field by which rows of several files are joined.",
+    "separator": "What stands between the labels of a field, such as ';'; JSON lists need none.",
+}
+
+
+def fields_of(options: dict[str, Any], joined: bool) -> Fields:
+    """Return what options tell about fields."""
+    separator = options["separator"]
+    if separator is not None:
+        separator = {r"\t": "\t"}.get(separator, separator)
+        if not separator:
+            raise click.UsageError("--separator is empty", click.get_current_context())
+    names = {name: options[f"{name}_field"] for name in ("true", "pred", "score", "id")}
+    return Fields(**names, separator=separator, joined=joined)

@@ -85,19 +85,21 @@ def write_result(text: str, path: Path | None) -> None:
         _write(iter([text]), path)
 
 
-def write_columns(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
-    """Write columns as CSV, a row each label; what is undefined is left empty."""
-    _write(_csv_of(columns), path)
+def write_columns(tables: Iterable[Mapping[str, NDArray[Any]]], path: Path) -> None:
+    """Write tables with the same columns as CSV, one after another; what is undefined is left empty."""
+    _write(_csv_of(tables), path)
 
 
-def _csv_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    yield ",".join(map(csv_text, columns)) + "\n"
-    n_rows = min(column.size for column in columns.values())
-    for start in range(0, n_rows, ROWS_AT_A_TIME):
-        rows = zip(
-            *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
-        )
-        yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
+def _csv_of(tables: Iterable[Mapping[str, NDArray[Any]]]) -> Iterator[str]:
+    for number, columns in enumerate(tables):
+        if not number:
+            yield ",".join(map(csv_text, columns)) + "\n"
+        n_rows = min(column.size for column in columns.values())
+        for start in range(0, n_rows, ROWS_AT_A_TIME):
+            rows = zip(
+                *(column[start : start + ROWS_AT_A_TIME].tolist() for column in columns.values()), strict=True
+            )
+            yield "".join(",".join(map(_field, row)) + "\n" for row in rows)
 
 
 def _field(value: float | str) -> str:

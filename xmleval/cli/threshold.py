@@ -14,7 +14,7 @@ from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
 from xmleval.cli.evaluation import open_rows, width_of
 from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features
-from xmleval.cli.messages import naming_files
+from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import read_scores_alone, rule_for
 from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
 from xmleval.cli.output import check_outputs, write_result
@@ -88,6 +88,8 @@ def fit(
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
+    for note in rows.notes[0] if rows.notes else []:
+        tell("note", note)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
     entries = fitting.entries(width_of(rows, budget))

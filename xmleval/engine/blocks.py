@@ -61,13 +61,15 @@ def join_arguments(
     unlisted = plan.unlisted
     scores: Source[Ranking] | None = None
     if y_score is not None:
-        scores = ranking_rows("y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered)
+        scores = ranking_rows(
+            "y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered, plan.larger
+        )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
     if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
         # the ranking omits entries that score the same as unlisted labels
         most = int(min(plan.decision.value, plan.n_labels))
-        listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most)
+        listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")

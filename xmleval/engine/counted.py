@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,8 +12,10 @@ from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
+from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Block
 from xmleval.states.state import States
@@ -74,6 +77,13 @@ class Counting:
     ) -> Counted:
         """Return the counts after adding rows."""
         n_labels = self.settings.n_labels
+        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels)
+        if not taken.closed:
+            needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
+            raise InputError("y_true", Message(*needs))
+        y_true, y_score, y_pred = taken.inputs
+        for note in taken.notes:
+            warnings.warn(note, stacklevel=4)
         truth = set_rows("y_true", y_true, n_labels)
         given = given_inputs(y_score, y_pred, sample_weight, n_labels)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None

@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
@@ -22,7 +23,7 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-FLAGS = ("keep_rows", "keep_labels", "bounds")
+FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
 KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
@@ -36,6 +37,7 @@ GIVEN_AS = {
 class Options(TypedDict, total=False):
     """Options of `evaluate` and `Evaluator` that decide what is computed."""
 
+    labels: Any
     k: int | Iterable[int]
     inverse_propensity: Any
     decision: str | Rule | Decision | None
@@ -44,6 +46,7 @@ class Options(TypedDict, total=False):
     bounds: bool
     keep_rows: bool
     keep_labels: bool
+    larger: bool
     curve_points: int | None
 
 
@@ -71,6 +74,8 @@ class Settings:
     ----------
     n_labels : int
         Number of labels.
+    labels : list of str or int, or None
+        Their names.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -82,26 +87,29 @@ class Settings:
     """
 
     n_labels: int
+    labels: list[Any] | None = None
     asked: list[tuple[Spec, bool]]
     conventions: Conventions
     propensity: Propensity | None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None
     keep_rows: bool
     keep_labels: bool
     bounds: bool
+    larger: bool
     curve_points: int
 
     @classmethod
     def checked(
-        cls, metrics: str | Iterable[str] | None, n_labels: int, **options: Unpack[Options]
+        cls, metrics: str | Iterable[str] | None, n_labels: int | None, **options: Unpack[Options]
     ) -> Settings:
         """Check the arguments of `Evaluator`; raise ValueError for the first invalid one."""
         unknown = next((name for name in options if name not in Options.__annotations__), None)
         if unknown:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
-        n_labels = positive_integer("n_labels", n_labels, most=MOST_LABELS)
+        labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
+        n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
         inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")
@@ -110,11 +118,11 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        check_decision(rule, resolved, n_labels)
-        flags = {name: dict(options).get(name, False) for name in FLAGS}
+        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
+        check_decision(rule, resolved, n_labels, bool(flags["larger"]))
         curve_points = options.get("curve_points")
         if flags["bounds"] and resolved.unlisted_score is not None:
             raise InputError(
@@ -127,6 +135,7 @@ class Settings:
             )
         return cls(
             n_labels=n_labels,
+            labels=labels,
             asked=asked,
             conventions=resolved,
             propensity=q,
@@ -140,6 +149,7 @@ class Settings:
         """Return all settings except the propensities as JSON values."""
         return {
             "n_labels": self.n_labels,
+            "labels": self.labels,
             "metrics": [[spec.name, explicit] for spec, explicit in self.asked],
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
@@ -163,8 +173,8 @@ class Settings:
         if q is None or q.lowest >= 1:
             return []
         given = Message(Keyword("inverse_propensity"))
-        seen = f" has values below 1 (the lowest is {q.lowest:g}): these look like propensities"
-        return [Message(given, seen, ", which weigh rare labels least; give 1 / propensity")]
+        seen = f" has values below 1 (the lowest is {q.lowest:g})"
+        return [Message(given, seen, ": these look like propensities, not their inverses, which are 1 / p")]
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return the needs of measures that the inputs meet."""
@@ -174,6 +184,14 @@ class Settings:
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}
+
+    def _decided(self, given: frozenset[str]) -> Decision | None:
+        """Return how sets are given or made, as it applies to scores of which larger ones are better."""
+        if "y_pred" in given:
+            return Decision("pred")
+        if self.decision is None or self.larger or self.decision.kind != "threshold":
+            return self.decision
+        return Decision("threshold", 0 - self.decision.value)
 
     def plan(self, given: frozenset[str]) -> Plan:
         """Return the plan: measures requested by name, and those of groups that the inputs allow."""
@@ -198,7 +216,7 @@ class Settings:
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
         curves = {"entry scores", "equal weights"} <= inputs
-        by_label = any(spec.state == "label_extremes" for spec in specs)
+        by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"], " and no weights"
             raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
@@ -209,7 +227,7 @@ class Settings:
             n_labels=self.n_labels,
             conventions=self.conventions,
             propensity=self.propensity,
-            decision=Decision("pred") if "y_pred" in given else self.decision,
+            decision=self._decided(given),
             weighted="sample_weight" in given,
             keep_curves=self.keep_labels and curves,
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -49,11 +50,29 @@ class Saved(NamedTuple):
 
 def save_state(path: Path, saved: Saved, form: Form = STATE) -> None:
     """Write a saved file atomically."""
+    with replacing(path) as file:
+        _write(file, saved, form)
+
+
+def _write(file: IO[bytes], saved: Saved, form: Form) -> None:
     meta = json.dumps(
         {"format": form.mark, "version": form.version, "arrays": sorted(saved.arrays), **saved.meta}
     ).encode()
-    with replacing(path) as file:
-        write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
+    write_archive(file, {"meta": np.frombuffer(meta, np.uint8), **saved.arrays})
+
+
+def to_bytes(saved: Saved) -> bytes:
+    """Return what a saved file holds, to be sent to another process of the same program."""
+    file = io.BytesIO()
+    _write(file, saved, STATE)
+    return file.getvalue()
+
+
+def from_bytes(sent: bytes) -> Saved:
+    """Return what `to_bytes` was given."""
+    with np.load(io.BytesIO(sent), allow_pickle=False) as archive:
+        arrays = dict(archive)
+    return Saved(json.loads(arrays.pop("meta").tobytes()), arrays)
 
 
 def load_state(path: Path, form: Form = STATE, allowance: Allowance = UNLIMITED) -> Saved:

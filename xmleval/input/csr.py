@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.input.errors import InputError
+from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import (
     BAD_LABEL,
     BAD_POINTER,
@@ -104,13 +105,15 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         raise InputError(argument, "masked arrays are not supported; fill or drop the masked cells")
     try:
-        array = np.asarray(value)
+        array = np.asarray(as_plain(argument, value))
     except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
         raise InputError(argument, f"cannot be read as an array: {error}") from None
     except ValueError as error:
         raise InputError(
             argument, f"not a rectangular array ({error}); ragged lists of label ids need n_labels="
         ) from None
+    if array.dtype.kind == "V" and is_narrow(array.dtype):
+        array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
         raise InputError(argument, f"dtype {array.dtype} does not hold real numbers")
     return native(array)

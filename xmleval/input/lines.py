@@ -144,14 +144,21 @@ def numbered_lines(
     file: InputFile, errors: str = "strict", allowance: Allowance = UNLIMITED
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text in UTF-8 that are not blank, stripped, with their numbers, from 1."""
+    for number, line in unstripped_lines(file, errors, allowance):
+        if text := line.strip():
+            yield number, text
+
+
+def unstripped_lines(
+    file: InputFile, errors: str = "strict", allowance: Allowance = UNLIMITED
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text in UTF-8 that are not empty, as they are, with their numbers, from 1."""
     with open_text(file) as opened:
         for number, line in _filled_lines(opened, allowance):
             try:
-                text = line.decode("utf-8", errors).strip()
+                yield number, line.decode("utf-8", errors)
             except UnicodeDecodeError as error:
                 raise ValueError(f"line {number} is not in UTF-8 ({error.reason})") from None
-            if text:
-                yield number, text
 
 
 def _filled_lines(file: IO[bytes], allowance: Allowance) -> Iterator[tuple[int, bytes]]:

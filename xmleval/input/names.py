@@ -100,6 +100,12 @@ class Named:
         Whether a list told all labels, so that predictions can have no others.
     other_row : str or None
         Of predictions: the name of their first row, where none of theirs is one of the truth.
+    unscored : bool
+        Of predictions: whether they have no scores; the values tell their order in the file.
+    by_order : bool
+        Whether rows have no names of their own and are called by their numbers.
+    told : tuple of str
+        What was settled by the names of fields or by what they hold, for messages.
     """
 
     matrix: Any
@@ -110,6 +116,9 @@ class Named:
     n_new_labels: int = 0
     closed: bool = False
     other_row: str | None = None
+    unscored: bool = False
+    by_order: bool = False
+    told: tuple[str, ...] = ()
 
     def widened(self, label_names: list[str]) -> Named:
         """Return the same rows with further labels, which none of them has.
@@ -267,8 +276,19 @@ class Gathering:
         first = int(repeats[np.argmin(places[repeats])])
         return int(places[first]), self._rows.names[rows[first]], self._labels.names[labels[first]]
 
-    def finish(self) -> Named:
-        """Return the array: of ones where the values of a truth are positive, of scores as they are."""
+    def finish(self, allowance: Allowance, unit: str = "line") -> Named:
+        """Return the array: of ones where the values of a truth are positive, of scores as they are.
+
+        A label that a row has twice is refused; ``unit`` is what a place in the file is called.
+        """
+        allowance.check(self.n_bytes)
+        again = self.duplicate()
+        if again is not None:
+            place, row_name, label_name = again
+            raise ValueError(
+                f"{unit} {place}: label {shown(label_name)} of instance {shown(row_name)} a second time"
+            )
+        allowance.take(self.kept_bytes)
         rows, labels, values, _ = (np.asarray(column) for column in self._at)
         n_rows, n_labels = len(self._rows), len(self._labels)
         n_empty = n_rows - np.unique(rows).size

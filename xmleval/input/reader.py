@@ -9,6 +9,7 @@ from typing import Any
 
 import scipy.sparse
 
+from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.threads import Pool
 
@@ -108,7 +109,7 @@ class RowReader:
         if scipy.sparse.issparse(piece) and self._n_labels and piece.shape[1] < self._n_labels:
             parts = piece.data, piece.indices, piece.indptr
             piece = scipy.sparse.csr_array(parts, shape=(n, self._n_labels))
-        return piece
+        return TopK(*piece) if isinstance(piece, tuple) else piece
 
     def skip(self, n: int) -> None:
         """Leave out rows."""

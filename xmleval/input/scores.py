@@ -24,6 +24,8 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
+from xmleval.input.tensors import as_plain
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
 from xmleval.kernels.ranking import (
     copy_heads,
@@ -52,6 +54,7 @@ def ranking_rows(
     unlisted: float | None = None,
     depth: int | None = None,
     ordered: bool = True,
+    larger: bool = True,
 ) -> Source[Ranking]:
     """Accept scores in any form and rank them block by block.
 
@@ -59,24 +62,30 @@ def ranking_rows(
     pair whose scores may be None, or, where ``n_labels`` is given, ragged lists. The truth has ``known``
     labels; ``n_labels`` is what the caller gave. Labels that are not listed score ``unlisted``, None ranks
     them below everything. The leading ``depth`` labels of a row are needed, all if None, and best first if
-    ``ordered``: if not, matrices are left in the order of their labels. NaN, ids that are out of range or
-    twice in a row, and other shapes are refused.
+    ``ordered``: if not, matrices are left in the order of their labels. Where smaller scores are better, not
+    ``larger`` ones, rankings hold them negated, and ``unlisted`` is negated, too. NaN, ids that are out of
+    range or twice in a row, and other shapes are refused.
     """
     if n_labels is not None:
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
-    if isinstance(value, tuple):
-        if len(value) != 2:
-            raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
-        return _list_rows(argument, value[0], value[1], known, unlisted, depth)
+    if isinstance(value, Stored):
+        return _stored_list(argument, value, unlisted, depth, larger)
+    if is_pair(value):
+        return _list_rows(argument, *pair_members(argument, value, known), known, unlisted, depth, larger)
+    if not is_sparse(value):
+        value = as_plain(argument, value)
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered)
+        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered, larger)
     if n_labels is not None and isinstance(value, list):
-        return _ragged_rows(argument, value, known, unlisted, depth)
+        return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
+    if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
+        ids = "; label ids are given as a pair of labels and their scores or None"
+        raise InputError(argument, f"shape {array.shape} has {array.shape[1]} labels, not {known}{ids}")
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
@@ -89,7 +98,7 @@ def ranking_rows(
 
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
-        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start)
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         given = Given(scores.size, is_binary(scores))
         return _rank(ptr, labels, scores, unlisted, depth, ordered)._replace(given=given)
 
@@ -98,22 +107,24 @@ def ranking_rows(
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
-    if isinstance(value, tuple):
-        return len(value) == 2 and value[1] is not None
+    if isinstance(value, Stored):
+        return value.data is not None or (False if value.labels.size else None)
+    if is_pair(value):
+        return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
         return True
     first = next((item for row in value for item in row), None)
     return None if first is None else isinstance(first, tuple | list)
 
 
-def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool = True) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
-    scores = _exact_scores(argument, values, ptr, start)
+    scores = _exact_scores(argument, values, ptr, start, larger)
     _refuse_nan(argument, scores, ptr, start)
     return scores
 
 
-def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) -> Scores:
+def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool) -> Scores:
     scores: Scores
     if values.dtype.char in EXACT_FLOAT32:
         scores = values.astype(np.float32, copy=False)
@@ -130,7 +141,7 @@ def _exact_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int) ->
             row = start + int(rows_of(ptr, np.array(lost))[0])
             value = values[lost[0]]
             raise InputError(argument, f"score {value} is not exact in float64", row=row, value=value)
-    return np.ascontiguousarray(scores)
+    return np.ascontiguousarray(scores if larger else 0 - scores)
 
 
 def _refuse_nan(argument: str, scores: Scores, ptr: Ints, start: int) -> None:
@@ -156,14 +167,14 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 
 def _sparse_rows(
-    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool, larger: bool
 ) -> Source[Ranking]:
     n_rows = stored.ptr.size - 1
 
     def block(start: int, stop: int) -> Ranking:
         entries = cut_entries(argument, stored, start, stop)
         assert entries.data is not None
-        scores = ordered_scores(argument, entries.data, entries.ptr, start)
+        scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
         ptr, labels = entries.ptr, entries.labels
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
@@ -233,38 +244,38 @@ def cut_heads(
 
 def _list_rows(
     argument: str,
-    given_labels: Any,
-    given_scores: Any,
+    labels: NDArray[Any],
+    scores: NDArray[Any] | None,
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
+    larger: bool,
 ) -> Source[Ranking]:
-    labels = as_array(argument, given_labels)
     if labels.ndim != 2 or (labels.dtype.kind not in "iu" and labels.size):
         raise InputError(
             argument,
             f"labels of a top-k list must be integers of shape (m, k), not {labels.dtype} of "
             f"shape {labels.shape}",
         )
-    scores = None if given_scores is None else as_array(argument, given_scores)
     if scores is not None and scores.shape != labels.shape:
         raise InputError(argument, f"labels of shape {labels.shape} have scores of shape {scores.shape}")
     if scores is None:
-        _refuse_unlisted(argument, unlisted)
+        _refuse_unlisted(argument, unlisted, larger)
     n_rows, width = labels.shape
 
     def block(start: int, stop: int) -> Ranking:
         ids = labels[start:stop]
         ptr = np.arange(ids.shape[0] + 1, dtype=np.int64) * width
         values = None if scores is None else scores[start:stop].reshape(-1)
-        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth)
+        return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
     return Source(n_rows, n_labels, 24.0 * width, block, True)
 
 
-def _refuse_unlisted(argument: str, unlisted: float | None) -> None:
+def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
     if unlisted is not None:
-        compares = Keyword("unlisted", f"{unlisted:g}"), " compares with scores; this list has none"
+        given = unlisted if larger else 0 - unlisted
+        compares = Keyword("unlisted", f"{given:g}"), " compares with scores; this list has none"
         raise InputError(argument, Message(*compares))
 
 
@@ -277,6 +288,7 @@ def _ranked_list(
     n_labels: int,
     unlisted: float | None,
     depth: int | None,
+    larger: bool,
 ) -> Ranking:
     """Check ids that are given best first, and order them where their scores do not fall."""
     given = ids
@@ -297,11 +309,12 @@ def _ranked_list(
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
         return _with_level(ptr, labels, None, unlisted, depth)._replace(given=Given(labels.size, False))
-    scores = _exact_scores(argument, values, ptr, start)
+    scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
-    seen = Given(scores.size, is_binary(scores), not in_order, _falls_somewhere(ptr, scores, in_order))
+    rises = larger and not in_order  # distances rise
+    seen = Given(scores.size, is_binary(scores), rises, _falls_somewhere(ptr, scores, in_order))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
@@ -332,27 +345,36 @@ def _falls_somewhere(ptr: Ints, scores: Scores, in_order: bool) -> bool:
 
 
 def _ragged_rows(
-    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None
+    argument: str, lists: list[Any], n_labels: int, unlisted: float | None, depth: int | None, larger: bool
 ) -> Source[Ranking]:
     """Accept one list per row, of ids or of (id, score) pairs, best first."""
     rows = [as_list(argument, row, items) for row, items in enumerate(lists)]
     with_scores = any(isinstance(item, tuple | list) for items in rows for item in items[:1]) or not any(rows)
-    if not with_scores:
-        _refuse_unlisted(argument, unlisted)
     scores: list[float] = []
     if with_scores:
         scores = [_score_of(argument, row, pair) for row, pairs in enumerate(rows) for pair in pairs]
         rows = [[pair[0] for pair in pairs] for pairs in rows]
     stored = stored_lists(argument, rows, n_labels)
     data = np.array(scores, np.float64) if with_scores else None
+    return _stored_list(argument, stored._replace(data=data), unlisted, depth, larger)
+
+
+def _stored_list(
+    argument: str, stored: Stored, unlisted: float | None, depth: int | None, larger: bool
+) -> Source[Ranking]:
+    """Accept labels of each row, best first, and their scores, if there are any."""
+    data, n_rows = stored.data, stored.ptr.size - 1
+    if data is None and stored.labels.size:
+        _refuse_unlisted(argument, unlisted, larger)
 
     def block(start: int, stop: int) -> Ranking:
         lo, hi = int(stored.ptr[start]), int(stored.ptr[stop])
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
-        return _ranked_list(argument, ptr, stored.labels[lo:hi], values, start, n_labels, unlisted, depth)
+        labels = stored.labels[lo:hi]
+        return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
 
-    return Source(len(lists), n_labels, 32.0 * stored.labels.size / max(len(lists), 1), block, True)
+    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block, True)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

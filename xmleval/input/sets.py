@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.tensors import as_plain
 from xmleval.records import Truth, label_dtype, row_sizes
 
 
@@ -38,6 +40,10 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
+    if isinstance(value, Stored):
+        return _stored_rows(argument, value)
+    if not is_sparse(value):
+        value = as_plain(argument, value)
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected))
     if n_labels is not None and isinstance(value, list | tuple):
@@ -90,4 +96,7 @@ def _refuse_other_values(argument: str, values: NDArray[Any], rows: NDArray[Any]
     bad = np.flatnonzero(values != 1)
     if bad.size:
         row, value = int(rows[bad[0]]), values[bad[0]]
-        raise InputError(argument, f"value {value} is neither 0 nor 1 in a label set", row=row, value=value)
+        seen = f"value {value} is neither 0 nor 1 in a label set"
+        if math.isfinite(value) and value != int(value):
+            seen += "; it looks like a score: are the truth and the scores swapped?"
+        raise InputError(argument, seen, row=row, value=value)

@@ -103,34 +103,41 @@ def merge_lanes(held: Floats, best: Floats) -> None:
 
 
 @kernel
-def gather_listed(list_ptr: Ints, list_labels: Labels, rows: Ints, depth: int, listed: Labels) -> None:
+def gather_listed(
+    list_ptr: Ints, list_labels: Labels, rows: Ints, depth: int, firsts: Ints, sizes: Ints, listed: Labels
+) -> None:
     """Gather the first labels of each lane's list.
 
     list_ptr, list_labels : int64 (n + 1,), (s,); rows : int64 (up to LANES,), the row of each lane
+    firsts, sizes : int64 (LANES,), written: where each list begins, and how long it is
     listed : (SIZE,), written; `NO_LISTED` where a list is shorter than ``depth``
     """
     listed[:] = NO_LISTED
     for x in range(rows.size):
-        first = list_ptr[rows[x]]
-        for r in range(min(depth, list_ptr[rows[x] + 1] - first)):
-            listed[r * LANES + x] = list_labels[first + r]
+        firsts[x] = list_ptr[rows[x]]
+        sizes[x] = list_ptr[rows[x] + 1] - firsts[x]
+    # lanes innermost, with unsigned indices, as in `gather_relevant`
+    for r in range(depth):
+        for x in range(rows.size):
+            if r < sizes[x]:
+                listed[np.uint64(r * LANES + x)] = list_labels[np.uint64(firsts[x] + r)]
 
 
 @kernel
 def gather_relevant(
     true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    relevant: Labels, held: Floats,
+    firsts: Ints, relevant: Labels, held: Floats,
 ) -> None:  # fmt: skip
     """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
+    firsts : int64 (LANES,), written: where the labels of each lane begin
     relevant, held : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
     """
     if rows.size < LANES or stop - start < WIDTH:
         relevant[:] = NO_RELEVANT
         held[:] = 0.0
-    firsts = np.empty(LANES, np.int64)
     for x in range(rows.size):
         firsts[x] = true_ptr[rows[x]] + start
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
@@ -150,8 +157,9 @@ def match_lanes(relevant: Labels, listed: Labels, depth: int, found: Labels) -> 
     """
     for r in range(depth):
         for x in range(LANES):
-            label = listed[r * LANES + x]
-            found[r * LANES + x] |= (
+            place = np.uint64(r * LANES + x)
+            label = listed[place]
+            found[place] |= (
                 (relevant[x] == label)
                 | (relevant[LANES + x] == label)
                 | (relevant[2 * LANES + x] == label)
@@ -172,7 +180,7 @@ def gather_gains(propensity: Floats, listed: Labels, found: Labels, depth: int, 
     """
     for x in range(depth * LANES):
         hit = found[x]  # a product spares a branch that would often be mispredicted
-        got[x] = propensity[listed[x] * hit] * hit
+        got[x] = propensity[np.uint64(listed[x] * hit)] * hit
 
 
 @kernel
@@ -214,6 +222,7 @@ def sum_leading_gains(
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
     relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     found, counts, sums = np.empty(SIZE, np.int32), np.empty(SIZE, np.int64), np.empty((4, SIZE))
     for slot in range(group_ptr.size - 1):
@@ -225,10 +234,11 @@ def sum_leading_gains(
         sums[:] = 0.0
         for start in range(begin, end, LANES):
             rows = order[start : min(start + LANES, end)]
-            gather_listed(list_ptr, list_labels, rows, depth, listed)
+            gather_listed(list_ptr, list_labels, rows, depth, firsts, sizes, listed)
             found[:] = 0
             for t in range(0, n, WIDTH):
-                gather_relevant(true_ptr, true_labels, propensity, rows, t, min(t + WIDTH, n), relevant, held)
+                stop = min(t + WIDTH, n)
+                gather_relevant(true_ptr, true_labels, propensity, rows, t, stop, firsts, relevant, held)
                 match_lanes(relevant, listed, depth, found)
                 sort_lanes(held)
                 if t == 0:

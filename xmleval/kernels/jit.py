@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import logging
+import os
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -17,19 +20,51 @@ DAMAGE = (
     ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, MemoryError,
     RuntimeError, TypeError, ValueError, caching.pickle.UnpicklingError,
 )  # fmt: skip
+LOG = logging.getLogger("xmleval.kernels")  # on the level of debugging; the command line shows it
+KERNEL_SECONDS = 0.35  # to compile a kernel, on average
+PATIENCE = 0.5  # seconds of compiling that need no word
 _told: list[str] = []
+_caches: list[_Cache] = []
+
+
+class Compiled:
+    """What this process has compiled, and how many kernels it is expected to compile with an empty cache."""
+
+    def __init__(self) -> None:
+        self.n_kernels, self.seconds = 0, 0.0
+        self.expected, self.told = 40, False  # those of a typical evaluation
+
+
+compiled = Compiled()
 
 
 def kernel(function: F) -> F:
     """Compile on first call, without the GIL, cached on disk where a cache can be read and written."""
-    compiled: Any = njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
     try:
-        compiled._cache = _Cache(function)
+        dispatcher._cache = _Cache(function)
+        _caches.append(dispatcher._cache)
     except (OSError, RuntimeError):
+        dispatcher._cache = _NoCache()
         _tell("no cache of kernels can be written; set NUMBA_CACHE_DIR to a folder for it")
-    compiled._compile_for_args = partial(_compile_undisturbed, compiled._compile_for_args)
-    result: F = compiled
+    dispatcher._compile_for_args = partial(_compile_timed, dispatcher._compile_for_args)
+    result: F = dispatcher
     return result
+
+
+def cache_folders() -> list[str]:
+    """Return the folders that hold compiled kernels."""
+    return sorted({cache.cache_path for cache in _caches})
+
+
+def _compile_timed(compile_it: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    """Compile, or load what is compiled, and note the time that compiling takes."""
+    start, n_before = time.monotonic(), compiled.n_kernels
+    try:
+        return _compile_undisturbed(compile_it, *args, **more)
+    finally:
+        if compiled.n_kernels > n_before:
+            compiled.seconds += time.monotonic() - start
 
 
 def _compile_undisturbed(compile_it: Callable[..., Any], *args: Any, **more: Any) -> Any:
@@ -64,11 +99,14 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return a compiled kernel, or None."""
+        found = None
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except (OSError, *DAMAGE) as error:
             self._fail(error)
-        return None
+        if found is None:
+            _announce()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save a compiled kernel."""
@@ -76,6 +114,10 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
         except (OSError, *DAMAGE) as error:
             self._fail(error)
+
+    def holds_any(self) -> bool:
+        """Return whether any compiled form of the kernel is on disk."""
+        return os.path.exists(self._cache_file._index_path)
 
     def _fail(self, error: Exception) -> None:
         if not isinstance(error, OSError):
@@ -85,6 +127,32 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
         else:
             why = f"cannot be used ({error.strerror}); mend it, or set NUMBA_CACHE_DIR"
         _tell(f"{self.cache_path}: this cache of kernels {why}")
+
+
+class _NoCache(caching.NullCache):  # type: ignore[misc]
+    """No cache: every process compiles."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Return None."""
+        _announce()
+
+
+def _announce() -> None:
+    """Log once, before a wait of more than about a second, that kernels are compiled.
+
+    Called before each that is compiled. Where the cache is empty, many will be; otherwise few or none may be
+    missing, and the first of them need no word.
+    """
+    compiled.n_kernels += 1
+    if compiled.told or not LOG.isEnabledFor(logging.DEBUG):
+        return
+    empty = not any(map(_Cache.holds_any, _caches))
+    if not empty and compiled.seconds < PATIENCE:
+        return
+    compiled.told = True
+    once = "once, " if _caches else ""
+    seconds = f"about {KERNEL_SECONDS * compiled.expected:.0f} s" if empty else "a few seconds"
+    LOG.debug("compiling kernels, %s%s", once, seconds)
 
 
 def _tell(why: str) -> None:

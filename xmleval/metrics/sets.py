@@ -18,26 +18,30 @@ CONVENTIONS = ("zero_division", "labels", "unlisted")
 TINY = np.finfo(np.float64).tiny  # below every sum of weights
 
 
-def divide(numerator: Floats, denominator: Floats, setting: Setting) -> Floats:
+def divide(numerator: Floats, denominator: Floats, c: Counts, setting: Setting) -> Floats:
     """Divide; 0/0 by the convention ``zero_division``. A zero denominator implies a zero numerator."""
     out: Floats = numerator / np.maximum(denominator, TINY)  # faster than a mask
     value = setting.conventions.zero_division
-    return np.where(denominator == 0, value, out) if value else out
+    if not value:
+        return out
+    if value == "both_empty":  # or both full: nothing is wrong
+        return np.where(denominator == 0, (c.fp == 0) & (c.fn == 0), out)
+    return np.where(denominator == 0, value, out)
 
 
 def precision(c: Counts, setting: Setting) -> Floats:
     """Tp / (tp + fp)."""
-    return divide(c.tp, c.tp + c.fp, setting)
+    return divide(c.tp, c.tp + c.fp, c, setting)
 
 
 def recall(c: Counts, setting: Setting) -> Floats:
     """Tp / (tp + fn)."""
-    return divide(c.tp, c.tp + c.fn, setting)
+    return divide(c.tp, c.tp + c.fn, c, setting)
 
 
 def jaccard(c: Counts, setting: Setting) -> Floats:
     """Tp / (tp + fp + fn)."""
-    return divide(c.tp, c.tp + c.fp + c.fn, setting)
+    return divide(c.tp, c.tp + c.fp + c.fn, c, setting)
 
 
 def fbeta(c: Counts, setting: Setting) -> Floats:
@@ -45,17 +49,17 @@ def fbeta(c: Counts, setting: Setting) -> Floats:
     beta = setting.params.get("beta", 1.0)
     square = beta * beta  # a product is the same on every system, a power is not
     hits = (1.0 + square) * c.tp
-    return divide(hits, hits + square * c.fn + c.fp, setting)
+    return divide(hits, hits + square * c.fn + c.fp, c, setting)
 
 
 def accuracy(c: Counts, setting: Setting) -> Floats:
     """(tp + tn) / (tp + fp + fn + tn)."""
-    return divide(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn, setting)
+    return divide(c.tp + c.tn, c.tp + c.fp + c.fn + c.tn, c, setting)
 
 
 def specificity(c: Counts, setting: Setting) -> Floats:
     """Tn / (tn + fp)."""
-    return divide(c.tn, c.tn + c.fp, setting)
+    return divide(c.tn, c.tn + c.fp, c, setting)
 
 
 def balanced_accuracy(c: Counts, setting: Setting) -> Floats:
@@ -72,7 +76,7 @@ def gmean(c: Counts, setting: Setting) -> Floats:
 def mcc(c: Counts, setting: Setting) -> Floats:
     """Matthews correlation coefficient."""
     product = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
-    return divide(c.tp * c.tn - c.fp * c.fn, np.sqrt(product), setting)
+    return divide(c.tp * c.tn - c.fp * c.fn, np.sqrt(product), c, setting)
 
 
 def subset_accuracy(c: Counts, setting: Setting) -> Floats:
@@ -94,7 +98,10 @@ def fbeta_of_two(parts: list[float], setting: Setting) -> float:
     if math.isnan(p) or math.isnan(r):
         return float("nan")
     denominator = square * p + r
-    return (1.0 + square) * p * r / denominator if denominator else setting.conventions.zero_division
+    if denominator:
+        return (1.0 + square) * p * r / denominator
+    value = setting.conventions.zero_division
+    return 0.0 if isinstance(value, str) else value  # of sets that are not both empty
 
 
 OF_SETS = partial(

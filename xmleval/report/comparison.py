@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from typing import Any
 
+from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
-from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
 from xmleval.spec import Spec
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
@@ -73,11 +75,17 @@ class Comparison:
             rows.append(row)
         return rows
 
+    def _title(self) -> str:
+        first = next(iter(self.reports.values()))
+        return f"{first.n_rows} rows x {first.n_labels} labels; * better"
+
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        first = next(iter(self.reports.values()))
-        title = f"{first.n_rows} rows x {first.n_labels} labels; * better"
-        return as_text(title, self.grid(), self.footnotes())
+        return as_text(self._title(), self.grid(), self.footnotes())
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self.grid(), self.footnotes())
 
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
@@ -86,6 +94,15 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
+        return as_csv(*self._records())
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame: a row for each measure, with a column of values for each report."""
+        header, rows = self._records()
+        bounded = any(report.intervals for report in self.reports.values())
+        return as_frame(header, rows, [1, 2, *range(3, len(header), 1 if bounded else 3)])
+
+    def _records(self) -> tuple[list[str], list[list[str | float]]]:
         heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
         rows: list[list[str | float]] = []
         for spec in self.specs:
@@ -93,7 +110,7 @@ class Comparison:
             for report in self.reports.values():
                 row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
             rows.append(row)
-        return as_csv(["name", "symbol", "direction", *heads], rows)
+        return ["name", "symbol", "direction", *heads], rows
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the footnotes below."""

@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
+from xmleval.message import did_you_mean
 from xmleval.records import Floats
-from xmleval.report.tables import Cell, as_csv, as_latex, as_markdown, as_text, short
+from xmleval.report.frames import as_frame, flat_name, name_column
+from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
+from xmleval.spellings import canonical
 from xmleval.version import __version__
+
+RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,10 @@ class Report(Mapping[str, float]):
         Description of propensities without known constants.
     keeps_rows : bool
         Whether row values were kept.
+    larger : bool
+        Whether larger scores are better.
+    label_names, row_names : list or None
+        Names of the labels and of the rows, if they were given with names.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -64,11 +73,14 @@ class Report(Mapping[str, float]):
     n_rows: int
     n_labels: int
     decision: str | None = None
-    constants: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, float | str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
     propensity: str | None = None
     keeps_rows: bool = False
+    larger: bool = True
+    label_names: list[Any] | None = field(default=None, repr=False)
+    row_names: list[Any] | None = field(default=None, repr=False)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -79,8 +91,15 @@ class Report(Mapping[str, float]):
             raise KeyError(name)
         try:
             return self.results.values[str(parse_spec(name))]
-        except ValueError as error:
-            raise KeyError(str(error)) from None
+        except (KeyError, ValueError):
+            raise KeyError(self._unknown(name)) from None
+
+    def _unknown(self, name: str) -> str:
+        """Say that there is no such value, and which are near."""
+        of_measure = [known for known in self if known.split("@")[0] == canonical(name).split("@")[0]]
+        few = ", ".join([*self][:6]) + (", ..." if len(self) > 6 else "")
+        near = f"it has {', '.join(of_measure)}" if of_measure else did_you_mean(name, self, canonical)
+        return f"{name!r} is not in this report; {near or f'it has {few}'}"
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""
@@ -94,14 +113,14 @@ class Report(Mapping[str, float]):
         """Return a short description."""
         return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
 
-    def per_row(self) -> dict[str, Floats]:
+    def per_row(self) -> dict[str, Any]:
         """Return the row values of each measure.
 
         Returns
         -------
         dict of str to ndarray of shape (n_rows,)
             Values in row order; NaN for rows left out of the mean. Measures that are not means over rows are
-            absent.
+            absent. ``name`` comes first where the rows have names.
 
         Raises
         ------
@@ -110,7 +129,9 @@ class Report(Mapping[str, float]):
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
-        return {name: values.copy() for name, values in self.results.rows.items()}
+        return name_column(self.row_names) | {
+            name: values.copy() for name, values in self.results.rows.items()
+        }
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -119,7 +140,7 @@ class Report(Mapping[str, float]):
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it."""
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
         return self.results.thresholds
 
     @property
@@ -132,18 +153,18 @@ class Report(Mapping[str, float]):
         """Number of labels left out of the mean because they lack one of the classes, by name."""
         return self.results.labels_left_out
 
-    def per_label(self) -> dict[str, Floats]:
+    def per_label(self) -> dict[str, Any]:
         """Return the results of every label.
 
         Returns
         -------
         dict of str to ndarray of shape (n_labels,)
-            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall`` and
-            ``f1`` of the predicted sets, and of the first k labels for requested averages over labels at k,
-            as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the classes); ``peak_f1`` and
-            its ``threshold``, the lowest score predicted (NaN without relevant rows); ``margin`` and
-            ``margin_share``, if requested as macro averages (NaN as for ``auc``). What the input does not
-            determine is absent.
+            ``support``, the number of relevant rows; ``tp``, ``fp``, ``fn``, ``precision``, ``recall``,
+            ``f1`` and other requested measures of the predicted sets, and of the first k labels for each
+            requested cutoff, as in ``tp@5``; ``auc`` and ``ap`` (NaN for labels that lack one of the
+            classes); ``peak_f1`` and its ``threshold``, the lowest score predicted (NaN without relevant
+            rows); ``margin`` and ``margin_share``, if requested as macro averages (NaN as for ``auc``). What
+            the input does not determine is absent. ``name`` comes first where the labels have names.
 
         Raises
         ------
@@ -152,7 +173,8 @@ class Report(Mapping[str, float]):
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
-        return {name: column.copy() for name, column in self.results.labels.items()}
+        columns = {name: column.copy() for name, column in self.results.labels.items()}
+        return name_column(self.label_names) | columns
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the ROC curve of all entries.
@@ -207,8 +229,11 @@ class Report(Mapping[str, float]):
         if any("sets" in spec.needs for spec in self.specs) and self.decision:
             parts.append(f"decision={self.decision}")
         if any("propensity" in spec.needs for spec in self.specs):
-            constants = " ".join(f"{name}={value:g}" for name, value in self.constants.items())
+            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
+            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
             parts.append(f"propensity=({constants or self.propensity})")
+        if not self.larger:
+            parts.append("larger=False")
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
@@ -222,8 +247,14 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        title = f"{self.n_rows} rows x {self.n_labels} labels"
-        return as_text(title, self._grid(), self.footnotes())
+        return as_text(self._title(), self._grid(), self.footnotes())
+
+    def _title(self) -> str:
+        return f"{self.n_rows} rows x {self.n_labels} labels"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self._grid(), self.footnotes())
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
@@ -238,7 +269,8 @@ class Report(Mapping[str, float]):
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            lines.append(f"best threshold (predict scores >= it): {shown}")
+            sign = ">=" if self.larger else "<="
+            lines.append(f"best threshold (predict scores {sign} it): {shown}")
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             lines.append(f"rows left out as undefined: {shown}")
@@ -285,13 +317,14 @@ class Report(Mapping[str, float]):
         dict
         """
         return {
-            "values": {name: _plain(value) for name, value in self.items()},
-            "intervals": {name: [*map(_plain, ends)] for name, ends in self.intervals.items()},
-            "thresholds": {name: _plain(value) for name, value in self.thresholds.items()},
+            "values": {name: as_json_value(value) for name, value in self.items()},
+            "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
+            "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
             "conventions": self.conventions.as_dict(),
             "decision": self.decision,
+            "larger": self.larger,
             "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
             "rows_left_out": self.rows_left_out,
@@ -300,6 +333,45 @@ class Report(Mapping[str, float]):
             "notes": [*self.notes],
             "version": __version__,
         }
+
+    def flat(self, at: str = "_at_") -> dict[str, float]:
+        """Return the values by names of letters, digits and ``_``, which every tracker of experiments takes.
+
+        Parameters
+        ----------
+        at : str, default "_at_"
+            What stands for ``@``, which MLflow refuses.
+
+        Returns
+        -------
+        dict of str to float
+            Undefined values are left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3), metrics=["p@1", "f1.macro@1"]).flat()
+        {'p_at_1': 1.0, 'f1_macro_at_1': 1.0}
+        """
+        return {flat_name(name, at): value for name, value in self.items() if not math.isnan(value)}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each measure, by canonical name: ``symbol``, ``direction`` ("up" if higher is better),
+            ``value`` and, if there are any, the bounds ``lower`` and ``upper``; NaN if undefined.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        n_columns = len(RECORD) - (0 if self.intervals else 2)
+        return as_frame(RECORD, [self._record(spec) for spec in self.specs], range(1, n_columns))
 
     def to_json(self) -> str:
         """Return the report as JSON.
@@ -318,8 +390,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        header = ["name", "symbol", "direction", "value", "lower", "upper"]
-        return as_csv(header, [self._record(spec) for spec in self.specs])
+        return as_csv(RECORD, [self._record(spec) for spec in self.specs])
 
     def _record(self, spec: Spec) -> list[str | float]:
         ends = self.intervals.get(spec.name, (math.nan, math.nan))
@@ -342,10 +413,3 @@ class Report(Mapping[str, float]):
         str
         """
         return as_latex(self._grid(), self.footnotes())
-
-
-def _plain(value: float) -> float | str | None:
-    """Return a number as a JSON value."""
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import NamedTuple
 
 from xmleval.message import printable
@@ -73,6 +74,13 @@ def csv_text(value: str | float) -> str:
     return f'"{doubled}"' if QUOTED.search(text) else text
 
 
+def common_start(texts: Sequence[str]) -> str:
+    """Return the longest text that all of some texts start with."""
+    first, last = min(texts), max(texts)  # what these share, all share
+    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:n]
+
+
 def as_text(title: str, rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a table for a terminal."""
     shown = [[f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in row] for row in rows]
@@ -101,6 +109,38 @@ def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
     return "\n".join([*(f"% {printable(line)}" for line in footnotes), *table]) + "\n"
 
 
+def html_text(text: str) -> str:
+    """Return text that HTML shows as it stands."""
+    return escape(printable(text))
+
+
+def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
+    """Return an HTML table, with the title above and the notes below."""
+    shown = [[html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}") for cell in row] for row in rows]
+    header, *body = [
+        f'<tr><th style="text-align: left">{name}</th>{_between(tag, texts)}</tr>'
+        for tag, (name, *texts) in zip(["th", *["td"] * (len(shown) - 1)], shown, strict=True)
+    ]
+    table = ["<table>", "<thead>", header, "</thead>", "<tbody>", *body, "</tbody>", "</table>"]
+    around = [
+        f"<p>{html_text(title)}</p>",
+        *table,
+        *(f"<p><small>{html_text(note)}</small></p>" for note in notes),
+    ]
+    return "\n".join(["<div>", *around, "</div>"])
+
+
+def _between(tag: str, texts: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{text}</{tag}>" for text in texts)
+
+
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
     """Return CSV with numbers in full precision; undefined numbers are empty."""
     return "".join(f"{','.join(map(csv_text, row))}\n" for row in (header, *rows))
+
+
+def as_json_value(value: float) -> float | str | None:
+    """Return a number as a JSON value."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)

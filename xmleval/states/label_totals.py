@@ -29,7 +29,7 @@ class LabelTotals(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        kept = [plan.decision] if plan.keep_labels and plan.decision else []
+        kept = plan.kept_decisions
         self.decided: dict[Decision, list[Spec]] = {}
         for spec in specs:
             self.decided.setdefault(plan.decide(spec), []).append(spec)
@@ -77,6 +77,9 @@ class LabelTotals(State):
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
         for metric in (PRECISION, RECALL, F1):
             results.labels[f"{metric.name}{at_k}"] = metric.value(counts, setting)
+        for spec in self.decided.get(decision, []):
+            if spec.average:
+                results.labels[spec.label_column] = spec.metric.value(counts, plan.setting(spec))
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

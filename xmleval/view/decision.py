@@ -205,7 +205,9 @@ def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
         raise ValueError(Message(given, f" has {n_fitted} labels; {n_labels} were expected"))
 
 
-def check_decision(decision: Decision | None, conventions: Conventions, n_labels: int) -> None:
+def check_decision(
+    decision: Decision | None, conventions: Conventions, n_labels: int, larger: bool = True
+) -> None:
     """Refuse a threshold that every unlisted label passes, and rules fitted to other data."""
     score = conventions.unlisted_score
     if decision is None:
@@ -213,12 +215,15 @@ def check_decision(decision: Decision | None, conventions: Conventions, n_labels
     given = Keyword("decision", str(decision))
     if decision.kind == "features":
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
+    if not larger and decision.fitted and decision.kind != "listed":
+        raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
     if decision.kind == "labels":
         check_width(decision, decision.numbers.size, n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))
         raise ValueError(Message(given, " was not fitted with ", own))
     lowest = decision.value if decision.kind == "threshold" else decision.numbers.min(initial=math.inf)
-    if decision.kind in ("threshold", "labels") and score is not None and lowest < score:
-        own = Keyword("unlisted", f"{score:g}")
+    passed = score is not None and (lowest < score if larger else lowest > score)
+    if decision.kind in ("threshold", "labels") and passed:
+        own = Keyword("unlisted", f"{conventions.unlisted_score:g}")
         raise ValueError(Message(given, " with ", own, " would predict every unlisted label"))

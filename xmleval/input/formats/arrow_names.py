@@ -24,7 +24,6 @@ from xmleval.input.formats.arrow_columns import (
     texts,
 )
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import shown
 from xmleval.input.names import Gathering, Named
 
 BATCH_BYTES = 1 << 22
@@ -115,13 +114,7 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> 
                     raise ValueError(f"row {place}: {error}") from None
             first += batch.num_rows
             allowance.check(entries.n_bytes)
-        again = entries.duplicate()
-        if again is not None:
-            place, row, name = again
-            raise ValueError(f"row {place}: label {shown(name)} of instance {shown(row)} a second time")
-        found = entries.finish()
-        allowance.take(entries.kept_bytes)
-        return found
+        return entries.finish(allowance, "row")
 
 
 def _named_entries(

@@ -14,6 +14,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.message import Message
 
 if TYPE_CHECKING:
+    from xmleval.input.formats.documents import Fields
     from xmleval.input.names import Named
 
 
@@ -22,12 +23,14 @@ class NamedReaders(NamedTuple):
 
     by_number : gives the rows of a file, by its kind, or None where names stand in it; truth : reads
     relevant labels, the names of all labels given or None; scores : reads predictions, brought in line
-    with a truth, or with labels alone; each within an allowance of memory
+    with a truth, or with labels alone; holds_both : tells whether a file of relevant labels also has
+    predictions; each within an allowance of memory
     """
 
     by_number: Callable[[Path, str, Allowance], Pieces | None]
     truth: Callable[[Path, list[str] | None, Allowance], Named] | None
     scores: Callable[[Path, Named | list[str], Allowance], Named] | None
+    holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,11 @@ class Format:
         is taken from the allowance. None where the format has no such reader.
     named : NamedReaders, optional
         Readers of files with names, where the format has them.
+    for_fields : callable, optional
+        ``for_fields(fields)`` returns such readers where people tell what fields are called.
+    by_whole_name : bool
+        Whether its files are given by their whole names alone: they are no shards of a folder, and nothing
+        is completed to them.
     beside : callable, optional
         ``beside(path)`` tells which other files are read with a file; none by default.
     container : str
@@ -72,6 +80,8 @@ class Format:
     scores: Callable[[Path], Any] | None = None
     pieces: Callable[[Path, str, Allowance], Pieces] | None = None
     named: NamedReaders | None = None
+    for_fields: Callable[[Fields], NamedReaders] | None = None
+    by_whole_name: bool = False
     beside: Callable[[Path], list[Path]] = lambda path: []
     container: str = "text"
     sibling: str = ""

@@ -11,6 +11,7 @@ from typing import Any
 from xmleval.files.input import InputFile
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
+from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
@@ -18,9 +19,10 @@ from xmleval.input.formats.svmlight import SVMLIGHT
 from xmleval.input.formats.tabular import ARROW
 from xmleval.input.formats.trec import QRELS, RUN
 from xmleval.input.formats.xmc import XMC
+from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -105,8 +107,9 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
 
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
-    found, completed = find_format(path, name)
-    return reader_of(found, path, kind)(completed)
+    known, completed = find_format(path, name)
+    found = reader_of(known, path, kind)(completed)
+    return TopK(*found) if isinstance(found, tuple) else found
 
 
 def reader_of(known: Format, path: Path, kind: str) -> Callable[[Path], Any]:
@@ -175,7 +178,7 @@ def _by_ending(path: Path) -> Format | None:
 
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
-    if not path.name or (os.path.lexists(path) and not path.is_dir()):
+    if known.by_whole_name or not path.name or (os.path.lexists(path) and not path.is_dir()):
         return None
     names = (path.with_name(path.name + ending) for ending in known.extensions)
     return next((whole for whole in names if os.path.lexists(whole)), None)

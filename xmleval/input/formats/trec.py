@@ -130,14 +130,7 @@ def _gather(
             if n_bytes > CHECKED_BYTES:
                 allowance.check(entries.n_bytes)
                 n_bytes = 0
-        allowance.check(entries.n_bytes)
-        again = entries.duplicate()
-        if again is not None:
-            number, row, label = again
-            raise ValueError(f"line {number}: label {shown(label)} of instance {shown(row)} a second time")
-        found = entries.finish()
-        allowance.take(entries.kept_bytes)
-        return found
+        return entries.finish(allowance)
 
 
 def _refuse_other_than(wanted: int, fields: list[str]) -> None:

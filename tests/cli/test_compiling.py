@@ -1,0 +1,66 @@
+"""A word on a terminal before kernels are compiled, and `xmleval warmup`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from numba import config
+
+from tests.commands import process
+from tests.terminal import on_terminal, plain
+from xmleval.cli import warmup
+
+pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+COMPILES = """
+import sys
+import numpy as np
+from xmleval.cli import main
+from xmleval.kernels import jit
+def doubled(values): return values * 2
+assert main(["--version"]) == 0
+jit.kernel(doubled)(np.arange(3))
+"""
+WORD = "xmleval: compiling kernels, once, about 14 s"
+
+
+def test_the_first_word_on_a_terminal_and_only_once(tmp_path: Path) -> None:
+    (tmp_path / "compiles.py").write_text(COMPILES)  # a cache needs a file
+    for told in (f"{WORD}\n", ""):
+        out, shown = on_terminal(
+            tmp_path, "compiles.py", variables={"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        )
+        assert (out[:8], shown) == ("xmleval ", told)
+
+
+def test_no_word_in_a_pipe_or_in_python(tmp_path: Path) -> None:
+    (tmp_path / "compiles.py").write_text(COMPILES)
+    (tmp_path / "python.py").write_text(COMPILES.replace("assert main", "# assert main"))
+    done = process("-u", "compiles.py", python="-B", cwd=tmp_path, env={"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    _, shown = on_terminal(tmp_path, "python.py", variables={"NUMBA_CACHE_DIR": str(tmp_path / "other")})
+    assert shown == ""
+
+
+def test_nothing_is_promised_where_no_cache_can_be_written(tmp_path: Path) -> None:
+    refuse = "import numba.core.caching as caching\ndef refuse(self): raise OSError('read-only')\n"
+    refuse += "caching._CacheLocator.ensure_cache_path = refuse\n"
+    (tmp_path / "compiles.py").write_text(refuse + COMPILES)
+    _, shown = on_terminal(tmp_path, "-W", "ignore", "compiles.py")
+    assert shown == "xmleval: compiling kernels, about 14 s\n"
+
+
+@pytest.mark.slow
+def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
+    cache = {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(tmp_path / "cache")}
+    _, first = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, variables=cache)
+    assert f"kept in {cache['NUMBA_CACHE_DIR']}" in plain(first)
+    _, second = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False, variables=cache)
+    assert plain(second).startswith("0 kernels compiled in ")
+    _, shown = on_terminal(tmp_path, "-m", "xmleval", "demo", variables=cache)
+    assert shown == ""
+
+
+def test_warmup_covers_every_group() -> None:
+    assert any("--metrics all" in options for options in warmup.OPTIONS)

@@ -1,0 +1,78 @@
+"""What people hold in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.first_hour.task import Task
+
+GIVEN = "Y = np.eye(4, 5); S = np.eye(4, 5) + np.arange(5) / 10; "
+TORCH = GIVEN + "import torch; t = torch.tensor(S, requires_grad=True); "
+PANDAS = (
+    "import pandas as pd; Y = pd.DataFrame(np.eye(3, dtype=int), index=list('xyz'), columns=list('abc')); "
+    "S = pd.DataFrame(np.eye(3), index=list('xyz'), columns=list('abc')); "
+)
+
+
+def make(folder: Path) -> None:
+    """Write nothing: all is in memory."""
+
+
+TASKS = [
+    Task(TORCH + "xmleval.evaluate(torch.tensor(Y), t, metrics='p@1')['p@1']", ("1.0",), ("torch",)),
+    Task(TORCH + "xmleval.p_at_k(Y, t.bfloat16(), 1)", ("1.0",), ("torch",)),
+    Task(TORCH + "xmleval.p_at_k(Y, torch.topk(t, 2), 1)", ("1.0",), ("torch",)),
+    Task(TORCH + "xmleval.p_at_k(torch.tensor(Y).to_sparse_csr(), t, 1)", ("1.0",), ("torch",)),
+    Task(
+        GIVEN + "I = np.argsort(-S)[:, :2]; D = np.sort(-S)[:, :2]; xmleval.p_at_k(Y, (-D, I), 1)", ("1.0",)
+    ),
+    Task(GIVEN + "xmleval.p_at_k(Y, 1 - S, 1, larger=False)", ("1.0",)),
+    Task(
+        GIVEN + "xmleval.evaluate(Y, 1 - S, metrics='p@1,f1.micro'.split(','), larger=False, "
+        "decision='threshold0.3')",
+        ("larger=False", "decision=threshold0.3"),
+    ),
+    Task(
+        GIVEN + "I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I, np.array([[2, 1]] * 4)), 1)",
+        ("y_score: two arrays of integers", "floating-point"),
+    ),
+    Task(
+        GIVEN + "xmleval.p_at_k(Y, {'indices': np.argsort(-S), 'scores': -np.sort(-S)}, 1)",
+        ("1.0",),
+    ),
+    Task(PANDAS + "xmleval.p_at_k(Y, S.iloc[::-1, ::-1], 1)", ("1.0",), ("pandas",)),
+    Task(PANDAS + "xmleval.p_at_k(Y, S.drop(columns='b'), 1)", ("no column for label 'b'",), ("pandas",)),
+    Task(
+        "import pandas as pd; df = pd.DataFrame({'id': [1, 2], 'tags': [['a', 'b'], ['c']]}); "
+        "xmleval.p_at_k(df['tags'], [['a'], ['c']], 1)",
+        ("1.0",),
+        ("pandas",),
+    ),
+    Task(
+        "xmleval.p_at_k(['a, b', 'c'], ['a', 'c'], 1)", ("y_true: row 0: 'a, b' is text", "split it at ','")
+    ),
+    Task(
+        "xmleval.evaluate({'q1': {'d1': 1}, 'q2': {'d2': 1}}, {'q2': {'d2': 0.5}, 'q3': {'d1': 1.0}}, "
+        "metrics='p@1')",
+        (
+            "2 rows x 2 labels",
+            "have no prediction and count as empty: 1",
+            "not in y_true and do not count: 1",
+        ),
+    ),
+    Task(
+        "xmleval.evaluate([['a'], ['b']], [[{'label': 'a', 'score': 0.9}], [{'label': 'b', 'score': 0.8}]], "
+        "metrics='p@1')['p@1']",
+        ("1.0",),
+    ),
+    Task("xmleval.p_at_k([['a'], ['b']], np.eye(2), 1)", ("give labels=, the name of each column",)),
+    Task("xmleval.evaluate([['a'], ['b']], np.eye(2), labels=['a', 'b'], metrics='p@1')['p@1']", ("1.0",)),
+    Task("xmleval.p_at_k([[0, 2], [1]], np.eye(3)[:2], 1)", ("1.0",)),
+    Task("xmleval.p_at_k(np.eye(3) / 2, np.eye(3), 1)", ("value 0.5", "truth and the scores swapped?")),
+    Task("xmleval.p_at_k(np.eye(3), np.array([[0, 2]] * 3), 1)", ("label ids are given as a pair",)),
+    Task(
+        "xmleval.evaluate(np.eye(3), np.eye(3), metrics='psp@1', inverse_propensity=[0.5, 0.1, 0.9])",
+        ("look like propensities, not their inverses, which are 1 / p",),
+    ),
+    Task("xmleval.p_at_k(np.eye(2, 3), np.ones((3, 2)), 1)", ("transpose", "y_score.T")),
+]

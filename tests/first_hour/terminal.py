@@ -1,0 +1,41 @@
+"""What is seen on a terminal, and what is written to files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from tests.examples import LABELS, SCORES, Y_TEST
+from tests.first_hour.task import Task
+
+
+def make(folder: Path) -> None:
+    """Write a truth, a list of predictions, and the same list in two parts."""
+    sp.save_npz(folder / "Y.npz", sp.csr_array(Y_TEST))
+    np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
+    np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
+    np.savez(folder / "part_1.npz", indices=LABELS[:2], scores=SCORES[:2])
+    np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
+
+
+def written(words: str) -> str:
+    """Python that shows the file which a command line writes."""
+    line = f"evaluate Y.npz {words} found.csv"
+    return f"from xmleval.cli import main\nmain({line.split()})\nopen('found.csv').read()"
+
+
+TASKS = [
+    Task("xmleval evaluate Y.npz m.npz --metrics none@1", ("unknown measure", "exit code 2")),
+    Task("xmleval evaluate none.npz m.npz --metrics none@1", ("unknown measure", "exit code 2")),
+    Task(
+        "xmleval evaluate Y.npz part_1.npz part_2.npz",
+        ("2 rows do not match the 4 of Y.npz", "quote the pattern: 'part_*.npz'", "exit code 2"),
+    ),
+    Task(written("m.npz --metrics p@1,f1.macro@1 --per-label"), ("label,support,tp@1,fp@1,fn@1,f1@1\n",)),
+    Task(written("m.npz --metrics p@1,auc.macro --per-label"), ("label,support,tp@1,fp@1,fn@1,auc\n",)),
+    Task(written("m.npz n.npz --metrics p@1,lrap --per-row"), ("scores,row,p@1,lrap\nm.npz,", "n.npz,")),
+    Task("xmleval evaluate Y.npz m.npz --metrics f1.micro@1 --per-row rows.csv", ("mean over rows",)),
+    Task("xmleval evaluate Y.npz 'part_*.npz' --metrics p@1", ("4 rows x 5 labels", "exit code 0")),
+]

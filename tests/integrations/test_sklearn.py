@@ -1,0 +1,151 @@
+"""Scorers in scikit-learn's own searches."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import evaluate, inverse_propensity
+from xmleval.integrations.sklearn import make_scorer
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
+
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+X, Y = make_multilabel_classification(90, 8, n_classes=6, random_state=0)
+TRAIN, TEST = slice(0, 60), slice(60, 90)
+LINEAR = OneVsRestClassifier(LogisticRegression())
+MODELS = {
+    "decision_function": LINEAR,
+    "pipeline": make_pipeline(StandardScaler(), LINEAR),
+    "predict_proba": RandomForestClassifier(5, random_state=0),  # a list of arrays
+    "several": MultiOutputClassifier(LogisticRegression()),
+}
+
+
+def scores_of(name: str, model: Any) -> Any:
+    if name in ("decision_function", "pipeline"):
+        return model.decision_function(X[TEST])
+    return np.stack([columns[:, 1] for columns in model.predict_proba(X[TEST])], axis=1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_those_of_the_estimator(name: str) -> None:
+    model = MODELS[name].fit(X[TRAIN], Y[TRAIN])
+    for metric, sign in (("p@3", 1), ("lrap", 1), ("ranking_loss", -1), ("coverage", -1), ("auc.micro", 1)):
+        expected = evaluate(Y[TEST], scores_of(name, model), metrics=[metric])[metric]
+        assert make_scorer(metric)(model, X[TEST], Y[TEST]) == sign * expected
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sets_are_those_of_the_estimator(name: str) -> None:
+    model = MODELS[name].fit(X[TRAIN], Y[TRAIN])
+    for metric, sign in (("f1.macro", 1), ("subset_accuracy", 1), ("hamming_loss", -1)):
+        expected = evaluate(Y[TEST], y_pred=model.predict(X[TEST]), metrics=[metric])[metric]
+        assert make_scorer(metric)(model, X[TEST], Y[TEST]) == sign * expected
+        assert make_scorer(metric)(model, X[TEST], sp.csr_array(Y[TEST])) == sign * expected
+
+
+def test_sets_without_scores() -> None:
+    model: Any = type("Sets", (), {"predict": lambda self, rows: Y[TEST]})()
+    assert make_scorer("f1.micro")(model, X[TEST], Y[TEST]) == 1.0
+    with pytest.raises(ValueError, match=r"^estimator: Sets has neither decision_function nor predict_proba"):
+        make_scorer("p@1")(model, X[TEST], Y[TEST])
+
+
+def test_labels_that_training_lacks_score_zero() -> None:
+    y = Y.copy()
+    y[TRAIN, 0], y[TRAIN, 1] = 0, 1
+    model = RandomForestClassifier(5, random_state=0).fit(X[TRAIN], y[TRAIN])
+    proba = model.predict_proba(X[TEST])
+    assert [one.shape[1] for one in proba[:3]] == [1, 1, 2]
+    dense = np.stack([np.zeros(30), np.ones(30), *(one[:, 1] for one in proba[2:])], axis=1)
+    assert make_scorer("lrap")(model, X[TEST], y[TEST]) == evaluate(y[TEST], dense, metrics="lrap")["lrap"]
+    model.fit(X[TRAIN], 2 * y[TRAIN])
+    with pytest.raises(ValueError, match=r"^estimator: label 1 has classes \[.*2.*\]; expected 0 and 1"):
+        make_scorer("lrap")(model, X[TEST], y[TEST])
+
+
+def test_cross_validation_of_several_measures() -> None:
+    names = ["p@1", "p@3", "ranking_loss", "f1.macro"]
+    found = cross_validate(LINEAR, X, Y, scoring=make_scorer(names), cv=3)
+    assert {name for name in found if name.startswith("test_")} == {
+        "test_p@1", "test_p@3", "test_neg_ranking_loss", "test_f1.macro",
+    }  # fmt: skip
+    assert not np.isnan([*found.values()]).any()
+    assert (found["test_neg_ranking_loss"] <= 0).all()
+    each = cross_validate(LINEAR, X, Y, scoring={name: make_scorer(name) for name in names}, cv=3)
+    for name in ("p@1", "p@3", "f1.macro"):
+        np.testing.assert_array_equal(found[f"test_{name}"], each[f"test_{name}"])
+    np.testing.assert_array_equal(found["test_neg_ranking_loss"], each["test_ranking_loss"])
+
+
+GRID = {"estimator__C": [1e-4, 1.0]}
+
+
+@pytest.mark.slow
+def test_a_search_on_two_processes_finds_what_one_does() -> None:
+    scorer = make_scorer(["p@3", "f1.micro"])
+    two, one = (GridSearchCV(LINEAR, GRID, scoring=scorer, refit="p@3", cv=2, n_jobs=n) for n in (2, 1))
+    for name in ("mean_test_p@3", "mean_test_f1.micro"):
+        found, expected = (search.fit(X, Y).cv_results_[name] for search in (two, one))
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("metric", ["p@3", "ranking_loss", "hamming_loss"])
+def test_a_search_finds_the_better_one(metric: str) -> None:
+    search = GridSearchCV(LINEAR, GRID, scoring=make_scorer(metric), cv=2).fit(X, Y)
+    assert search.best_params_ == {"estimator__C": 1.0}
+
+
+def test_decisions_and_propensities() -> None:
+    model = LINEAR.fit(X[TRAIN], Y[TRAIN])
+    q = inverse_propensity(Y[TRAIN])
+    scores, proba = model.decision_function(X[TEST]), model.predict_proba(X[TEST])
+    top = make_scorer("f1.micro", decision="top2")(model, X[TEST], Y[TEST])
+    assert top == evaluate(Y[TEST], scores, metrics="f1.micro", decision="top2")["f1.micro"]
+    scorer = make_scorer("f1.micro", decision="threshold0.3", response_method="predict_proba")
+    expected = evaluate(Y[TEST], proba, metrics="f1.micro", decision="threshold0.3")["f1.micro"]
+    assert scorer(model, X[TEST], Y[TEST]) == expected
+    psp = make_scorer("psp@3", inverse_propensity=q)(model, X[TEST], Y[TEST])
+    assert psp == evaluate(Y[TEST], scores, metrics="psp@3", inverse_propensity=q)["psp@3"]
+    weights = np.arange(30) % 3
+    weighted = make_scorer("p@1")(model, X[TEST], Y[TEST], sample_weight=weights)
+    assert weighted == evaluate(Y[TEST], scores, metrics="p@1", sample_weight=weights)["p@1"]
+
+
+def test_frames_are_taken_by_position() -> None:
+    pandas = pytest.importorskip("pandas")
+    model = LINEAR.fit(X[TRAIN], Y[TRAIN])
+    frame = pandas.DataFrame(Y[TEST], columns=[f"tag{j}" for j in range(6)], index=range(100, 130))
+    assert make_scorer("p@3")(model, X[TEST], frame) == make_scorer("p@3")(model, X[TEST], Y[TEST])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": "pp@3"}, "did you mean"),
+        ({"metrics": "label_density"}, "metrics: no value of label_density is better than another"),
+        ({"metrics": "f1.micro", "decision": "threshold0.5"}, "response_method: a threshold needs to know"),
+    ],
+)
+def test_scorers_that_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_scorer(**arguments)
+
+
+def test_a_scorer_is_pickled_and_shown() -> None:
+    scorer = pickle.loads(pickle.dumps(make_scorer(["p@1", "lrap"], k=3)))
+    assert repr(scorer) == "make_scorer(['p@1', 'lrap'])"
+    assert scorer(LINEAR.fit(X[TRAIN], Y[TRAIN]), X[TEST], Y[TEST]).keys() == {"p@1", "lrap"}

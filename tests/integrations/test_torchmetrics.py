@@ -1,0 +1,170 @@
+"""The torchmetrics metric: batches, collections, and several processes."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xmleval import evaluate
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'xmleval[torchmetrics]'")
+pytest.importorskip("torchmetrics", reason="it is not installed: pip install 'xmleval[torchmetrics]'")
+
+import torch
+import torchmetrics
+
+from xmleval.integrations.torchmetrics import EvaluatorMetric
+
+GENERATOR = torch.Generator().manual_seed(0)
+M, L = 24, 9
+SCORES = torch.randn(M, L, generator=GENERATOR)
+TRUTH = (torch.rand(M, L, generator=GENERATOR) < 0.3).int()
+CUTS = [slice(0, 10), slice(10, 11), slice(11, M)]
+NAMES = ["p@1", "ndcg@3", "f1.macro@2", "lrap", "auc.micro"]
+
+
+def expected(names: Any = NAMES, rows: slice = slice(0, M)) -> dict[str, float]:
+    return evaluate(TRUTH[rows].numpy(), SCORES[rows].numpy(), metrics=names).flat()
+
+
+def plain(values: Any) -> Any:
+    return {name: float(value) for name, value in values.items()}
+
+
+def test_batches_give_the_values_of_all_rows() -> None:
+    metric = EvaluatorMetric(NAMES, n_labels=L)
+    for cut in CUTS:
+        metric.update(SCORES[cut], TRUTH[cut])
+    assert plain(metric.compute()) == expected()
+    metric.reset()
+    metric.update(SCORES[CUTS[0]], TRUTH[CUTS[0]])
+    assert plain(metric.compute()) == expected(rows=CUTS[0])
+
+
+def test_one_measure_is_a_number() -> None:
+    metric = EvaluatorMetric("p@3", n_labels=L)
+    metric.update(SCORES, TRUTH)
+    found = metric.compute()
+    assert (found.dtype, found.shape, float(found)) == (torch.float64, (), expected("p@3")["p_at_3"])
+
+
+def test_forward_gives_the_values_of_the_batch() -> None:
+    metric = EvaluatorMetric(NAMES, n_labels=L)
+    for cut in CUTS:
+        assert plain(metric(SCORES[cut], TRUTH[cut])) == expected(rows=cut)
+    assert plain(metric.compute()) == expected()
+    assert metric.update_count == 3
+
+
+@pytest.mark.parametrize("names", ["p@3", NAMES])
+def test_scores_are_cut_where_they_are(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = EvaluatorMetric(names, n_labels=L)
+    seen: list[Any] = []
+    monkeypatch.setattr(metric._evaluator, "update", lambda truth, scores, **more: seen.append(scores))
+    metric.update(SCORES, TRUTH)
+    assert seen[0] is SCORES if names is NAMES else [tuple(part.shape) for part in seen[0]] == [(M, 3)] * 2
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_predictions_of_other_forms() -> None:
+    for preds in (torch.topk(SCORES, 3), SCORES.to_sparse_csr(), SCORES.numpy()):
+        metric = EvaluatorMetric("p@3", n_labels=L)
+        metric.update(preds, TRUTH)
+        assert float(metric.compute()) == expected("p@3")["p_at_3"]
+    metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
+    metric.update(torch.topk(-SCORES.abs(), 3), TRUTH)  # others come first
+    assert float(metric.compute()) != expected("p@3")["p_at_3"]
+    with pytest.raises(ValueError, match=r"^y_score: "):
+        metric.update(SCORES[:, 1:], TRUTH)
+
+
+def test_copies_are_independent() -> None:
+    metric = EvaluatorMetric("p@1", n_labels=L)
+    metric.update(SCORES[:10], TRUTH[:10])
+    for copied in (metric.clone(), pickle.loads(pickle.dumps(metric))):
+        copied.update(SCORES[10:], TRUTH[10:])
+        assert float(copied.compute()) == expected("p@1")["p_at_1"]
+    assert float(metric.compute()) == expected("p@1", slice(0, 10))["p_at_1"]
+
+
+def test_a_collection_counts_each_of_its_metrics() -> None:
+    each = {name: EvaluatorMetric(name, n_labels=L) for name in ("p@1", "lrap")}
+    metrics = torchmetrics.MetricCollection({**each, "f1": torchmetrics.classification.MultilabelF1Score(L)})
+    for cut in CUTS:
+        metrics.update(SCORES[cut], TRUTH[cut])
+    found = metrics.compute()
+    assert [float(found["p@1"]), float(found["lrap"])] == [*expected(["p@1", "lrap"]).values()]
+    own = evaluate(TRUTH.numpy(), SCORES.sigmoid().numpy(), metrics="f1.macro", decision="threshold0.5")
+    assert float(found["f1"]) == pytest.approx(own["f1.macro"], rel=1e-6)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="did you mean"):
+        EvaluatorMetric("pp@1", n_labels=L)
+    with pytest.raises(ValueError, match=r"^dist_sync_on_step: "):
+        EvaluatorMetric("p@1", n_labels=L, dist_sync_on_step=True)
+    with pytest.raises(ValueError, match="Unexpected keyword"):
+        EvaluatorMetric("p@1", n_labels=L, treshold=1)
+    metric = EvaluatorMetric("p@1", n_labels=L)
+    with pytest.raises(ValueError, match="row 1"):
+        metric.update(SCORES, TRUTH + torch.eye(M, L, dtype=torch.int32).roll(1, 0) * 2)
+    assert metric._evaluator.n_rows == 0
+
+
+@pytest.mark.filterwarnings("ignore:The ``compute`` method")
+def test_nothing_was_counted() -> None:
+    with pytest.raises(ValueError, match="nothing was counted"):
+        EvaluatorMetric("p@1", n_labels=L).compute()
+
+
+PROCESS = """
+import sys, torch, torch.distributed as dist
+from xmleval.integrations.torchmetrics import EvaluatorMetric
+rank, world, where = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+dist.init_process_group("gloo", init_method=f"file://{where}/meet", rank=rank, world_size=world)
+scores, truth = torch.load(f"{where}/rows.pt")
+rows = slice(0, 7) if rank == 0 else slice(7, None)
+metric = EvaluatorMetric(NAMES, n_labels=scores.shape[1], keep_rows=True)
+metric.update(scores[rows], truth[rows])
+first = metric.compute()
+metric.update(scores[rows], truth[rows])  # the synchronised state is gone
+second = metric.compute()
+own = EvaluatorMetric(NAMES, n_labels=scores.shape[1], sync_on_compute=False)
+own.update(scores[rows], truth[rows])
+empty = EvaluatorMetric("p@1", n_labels=scores.shape[1])
+if rank == 0:
+    empty.update(scores, truth)
+for values in (first, second, own.compute(), {"p_at_1": empty.compute()}):
+    print(repr({name: float(value) for name, value in values.items()}))
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_values_of_one(tmp_path: Path) -> None:
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("torch was built without gloo")
+    torch.save((SCORES, TRUTH), tmp_path / "rows.pt")
+    code = PROCESS.replace("NAMES", repr(NAMES))
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(rank), "2", str(tmp_path)], stdout=-1, text=True)
+        for rank in range(2)
+    ]
+    for rank, process in enumerate(started):
+        out, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+        first, second, own, empty = [eval(line) for line in out.splitlines()]
+        assert first == expected()
+        assert second == pytest.approx(expected(), abs=1e-15)
+        assert own == expected(rows=slice(0, 7) if rank == 0 else slice(7, None))
+        assert empty == expected("p@1")
+
+
+def test_the_scores_of_the_tests_have_no_ties() -> None:
+    assert len(np.unique(SCORES.numpy())) == M * L

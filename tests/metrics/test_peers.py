@@ -1,0 +1,132 @@
+"""Presets named after programs, on rows without relevant or predicted labels: the values of those programs.
+
+Those of napkinXC and BEIR were recorded in peers.json; Mulan (Java) and pyxclib (not in any registry) are
+followed here, function by function. `test_expected` has values of all four on real data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xmleval import evaluate, inverse_propensity
+from xmleval.conventions import PRESETS, Conventions
+
+RECORDED = json.loads(Path(__file__).with_name("peers.json").read_text())
+ROWS = RECORDED["rows"]
+LABELS = range(ROWS["n_labels"])
+TRUTH, SETS = ([{*row} for row in ROWS[name]] for name in ("truth", "sets"))
+LISTS = [[*zip(ids, scores, strict=True)] for ids, scores in zip(ROWS["lists"], ROWS["scores"], strict=True)]
+Q = inverse_propensity(label_counts=ROWS["counts"], n_instances=ROWS["n_instances"])
+
+
+def ours(name: str, preset: Any) -> float:
+    """Our value; of sets where the measure is one of sets."""
+    given: dict[str, Any] = {"y_score": LISTS} if "@" in name else {"y_pred": ROWS["sets"]}
+    given |= {"inverse_propensity": Q} if name.startswith("ps") else {}
+    report = evaluate(ROWS["truth"], **given, metrics=[name], n_labels=len(LABELS), conventions=preset)
+    return report[name]
+
+
+def test_the_rows_tell_conventions_apart() -> None:
+    kinds = {(bool(y), bool(h)) for y, h in zip(TRUTH, SETS, strict=True)}
+    assert len(kinds) == 4
+    assert min(map(len, LISTS)) < 5
+    assert set(LABELS) - set().union(*TRUTH, *SETS) == set()
+
+
+@pytest.mark.parametrize(
+    ("peer", "name", "value"),
+    [(p, name, x) for p, found in RECORDED["peers"].items() for name, x in found["values"].items()],
+)
+def test_recorded_values(peer: str, name: str, value: float) -> None:
+    digits = 5 if peer == "beir" else 12  # BEIR rounds
+    assert ours(name, peer) == pytest.approx(value, abs=0.51 * 10**-digits)
+
+
+def mulan(name: str, tp: float, fp: float, fn: float, tn: float) -> float:
+    """InformationRetrievalMeasures.java, and ExampleBasedAccuracy.java."""
+    if name == "specificity":
+        return 1.0 if tn + fp + fn == 0 else 0.0 if tn + fp == 0 else tn / (tn + fp)
+    if tp + fp + fn == 0:
+        return 1.0
+    if name == "precision":
+        return 0.0 if tp + fp == 0 else tp / (tp + fp)
+    if name == "recall":
+        return 0.0 if tp + fn == 0 else tp / (tp + fn)
+    return 2 * tp / (2 * tp + fn + fp) if name == "f1" else tp / (tp + fp + fn)
+
+
+def counts(cells: Iterator[tuple[bool, bool]]) -> list[int]:
+    """Tp, fp, fn and tn of (relevant, predicted)."""
+    found = [0, 0, 0, 0]
+    for y, h in cells:
+        found[0 if y and h else 1 if h else 2 if y else 3] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "f1", "jaccard"])
+def test_mulan_by_example(name: str) -> None:
+    each = [mulan(name, *counts((j in y, j in h) for j in LABELS)) for y, h in zip(TRUTH, SETS, strict=True)]
+    assert ours(f"{name}.samples", "mulan") == pytest.approx(math.fsum(each) / len(each), abs=1e-15)
+    assert ours(f"{name}.samples", "mulan") != pytest.approx(ours(f"{name}.samples", "default"))
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "f1", "specificity"])
+def test_mulan_by_label(name: str) -> None:
+    truth = [*TRUTH[:3], {*LABELS}]  # labels in no set, and with all rows and one row
+    sets = [*SETS[:3], {*LABELS}]
+    for y, h in ((truth, sets), (truth[3:], sets[3:]), (truth[3:], [{0, 1}]), (TRUTH[:3], SETS[:3])):
+        cells = [counts((j in one, j in other) for one, other in zip(y, h, strict=True)) for j in LABELS]
+        lists = [[*map(sorted, rows)] for rows in (y, h)]
+        report = evaluate(
+            lists[0], y_pred=lists[1], n_labels=len(LABELS), metrics=[f"{name}.macro"], conventions="mulan"
+        )
+        each = [mulan(name, *of_label) for of_label in cells]
+        assert report[f"{name}.macro"] == pytest.approx(math.fsum(each) / len(each), abs=1e-15)
+
+
+def pyxclib(name: str, k: int) -> float:
+    """xclib/evaluation/xc_metrics.py: _precision, _recall, _ndcg; empty slots are a label beyond the last."""
+    hits, ideal = np.zeros((len(TRUTH), k)), np.zeros((len(TRUTH), k))
+    for row, (y, ids) in enumerate(zip(TRUTH, ROWS["lists"], strict=True)):
+        weights = [Q[j] if name.startswith("ps") else 1.0 for j in ids[:k]]
+        hits[row, : len(weights)] = [w * (j in y) for w, j in zip(weights, ids, strict=False)]
+        best = sorted((Q[j] for j in y), reverse=True)[:k]
+        ideal[row, : len(best)] = best
+    n_true = np.array([len(y) for y in TRUTH])
+    discounts = 1 / np.log2(np.arange(2, len(LABELS) + 2))
+    units = np.cumsum(discounts)
+
+    def average(flags: Any) -> float:
+        if name.endswith("ndcg"):
+            norm = np.minimum(units[n_true - 1], units[k - 1])  # without labels: the last unit
+            return float(np.mean((flags * discounts[:k]).sum(axis=1) / norm))
+        return float(np.mean(flags.sum(axis=1) / (k if name.endswith("p") else np.maximum(n_true, 1))))
+
+    return average(hits) / (average(ideal) if name.startswith("ps") else 1.0)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("name", ["p", "r", "ndcg", "psp", "psr", "psndcg"])
+def test_pyxclib(name: str, k: int) -> None:
+    assert ours(f"{name}@{k}", "pyxclib") == pytest.approx(pyxclib(name, k), abs=1e-15)
+
+
+def test_presets_that_change_nothing_are_the_default() -> None:
+    changed = {name for name, preset in PRESETS.items() if preset != Conventions()}
+    assert set(PRESETS) - changed == {"default", "pyxclib", "napkinxc"}
+    assert changed == {"sklearn", "wu2017", "mulan", "beir"}
+
+
+@pytest.mark.parametrize("given", ["sklern", "napkinXC2"])
+def test_a_wrong_preset_is_told_near_ones(given: str) -> None:
+    near = {"sklern": "sklearn", "napkinXC2": "napkinxc"}[given]
+    with pytest.raises(ValueError, match=rf"^conventions='{given}' is not one of .*; did you mean {near}\?"):
+        ours("f1.micro", given)

@@ -1,0 +1,85 @@
+"""Results of every label and of every row, as CSV that starts with the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.cli.output import write_columns
+from xmleval.records import Floats, Ints
+from xmleval.report.report import Report
+from xmleval.spec import Spec
+
+COUNTS = ("tp", "fp", "fn")
+OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
+OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
+Names = Sequence[str] | None
+
+
+def write_labels(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
+    """Write support, hits and misses of every label, and the averages over labels that were asked for.
+
+    Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
+    follow one another.
+    """
+    write_columns((_labels_of(name, reports, names) for name in reports), path)
+
+
+def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
+    """Write the row values of the measures that were asked for, ordered by the first of them."""
+    write_columns((_rows_of(name, reports, names) for name in reports), path)
+
+
+def refuse_no_rows(specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which has row values."""
+    if not any(spec.state in OF_ROWS and spec.metric.table != OF_SUMS for spec in specs):
+        names = ", ".join(spec.name for spec in specs)
+        raise ValueError(f"--per-row: none of {names} is a mean over rows, as p@5 is")
+
+
+def _labels_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:
+    report, found = reports[name], reports[name].per_label()
+    counted = [column for column in found if column.partition("@")[0] in COUNTS]
+    asked = {spec.label_column: spec for spec in report.specs if spec.average and spec.label_column in found}
+    columns = ["support", *counted, *asked, *(["threshold"] if "peak_f1" in asked else [])]
+    order = np.lexsort((np.arange(report.n_labels), -found["support"]))
+    misses = [column for column in counted if column.startswith("fn")]
+    if asked:
+        first, spec = next(iter(asked.items()))
+        order = _worst_first(found[first], spec.metric.direction, order)
+    elif misses:
+        order = _worst_first(found[misses[-1]], "down", order)
+    return _table(name, reports, "label", order, names) | {column: found[column][order] for column in columns}
+
+
+def _rows_of(name: str, reports: Mapping[str, Report], names: Names) -> dict[str, NDArray[Any]]:
+    report, found = reports[name], reports[name].per_row()
+    order = np.arange(report.n_rows)
+    if found:
+        first = next(spec for spec in report.specs if spec.name in found)
+        order = _worst_first(found[first.name], first.metric.direction, order)
+    return _table(name, reports, "row", order, names) | {key: values[order] for key, values in found.items()}
+
+
+def _worst_first(values: Floats, direction: str, order: Ints) -> Ints:
+    """Sort by values, the worst first and undefined ones last, equal ones as they are."""
+    keys = -values if direction == "down" else values
+    sorted_order: Ints = order[np.argsort(keys[order], kind="stable")]
+    return sorted_order
+
+
+def _table(
+    name: str, reports: Mapping[str, Report], what: str, order: Ints, names: Names
+) -> dict[str, NDArray[Any]]:
+    """Return the columns that tell what a line is about."""
+    columns: dict[str, NDArray[Any]] = {}
+    if len(reports) > 1:
+        columns["scores"] = np.full(order.size, name, object)
+    columns[what] = order
+    if names is not None:
+        columns["name"] = np.array(names, object)[order]
+    return columns

@@ -1,0 +1,75 @@
+"""`xmleval warmup`: compile the kernels once, so that no later command waits for them."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from xmleval.cli.counting import count_rows
+from xmleval.cli.evaluate import evaluate
+from xmleval.cli.evaluation import prepare
+from xmleval.cli.output import show
+from xmleval.demo import evaluate_demo, make_demo
+from xmleval.input.formats.xmc import write_xmc
+from xmleval.kernels.jit import cache_folders, compiled
+from xmleval.records import Ints
+
+N_ROWS, N_LABELS, N_RELEVANT, DEPTH = 20_000, 40, 3, 8  # enough rows for several threads
+N_KERNELS = 160  # about as many are compiled
+OPTIONS = (
+    "--metrics all --decision top3 --bounds",
+    "--metrics all --decision threshold0.5 --unlisted 0.0",
+    "--metrics xmc,sets --decision top3",
+)
+INPUTS = (("Y.npz", "m_indices.npy"), ("Y.npz", "m.npz"), ("Y.npz", "dense.npy"), ("Y.txt", "m.txt"))
+
+
+@click.command()
+def warmup() -> None:
+    """Compile the kernels that `xmleval evaluate` needs, and keep them.
+
+    Otherwise each command compiles what it needs when it needs it first.
+    """
+    compiled.expected = N_KERNELS
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        evaluate_everything(Path(folder))
+    evaluate_demo(make_demo())
+    told = f"{compiled.n_kernels} kernels compiled in {time.monotonic() - start:.0f} s"
+    folders = ", ".join(cache_folders())
+    show(f"{told}; kept in {folders}" if folders else f"{told}, not kept: set NUMBA_CACHE_DIR to a folder")
+
+
+def evaluate_everything(folder: Path) -> None:
+    """Evaluate all measures of lists and matrices in files, by one thread and by two."""
+    rng = np.random.default_rng(0)
+    order = rng.permuted(np.tile(np.arange(N_LABELS, dtype=np.int32), (N_ROWS, 1)), axis=1)
+    dense = rng.random((N_ROWS, N_LABELS), np.float32)
+    labels = np.ascontiguousarray(order[:, 1 : 1 + DEPTH])
+    scores = np.sort(dense[:, :DEPTH], axis=1)[:, ::-1]
+    y_true, listed = _matrix(order[:, :N_RELEVANT], dense[:, :N_RELEVANT] > 0), _matrix(labels, scores)
+    for name, array in (("m_indices", labels), ("m_scores", scores), ("dense", dense)):
+        np.save(folder / f"{name}.npy", array)
+    for name, matrix, kind in (("Y", y_true, "truth"), ("m", listed, "scores")):
+        scipy.sparse.save_npz(folder / f"{name}.npz", matrix)
+        write_xmc(folder / f"{name}.txt", matrix, kind)
+    for (truth, given), options, threads in itertools.product(INPUTS, OPTIONS, (1, 2)):
+        y_true = str(folder / truth)
+        words = [y_true, str(folder / given), "--train", y_true, "--threads", str(threads), *options.split()]
+        with evaluate.make_context("evaluate", words) as context:
+            run = prepare(context.params.pop("truth"), context.params.pop("scores"), context.params)
+            count_rows(run.evaluators, run.rows, run.budget, 0, lambda done: None)
+            run.evaluators[0].compute()
+
+
+def _matrix(labels: Ints, data: NDArray[Any]) -> Any:
+    rows = np.arange(0, labels.size + 1, labels.shape[1])
+    return scipy.sparse.csr_array((data.ravel(), labels.ravel(), rows), shape=(N_ROWS, N_LABELS))

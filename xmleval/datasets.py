@@ -1,0 +1,88 @@
+"""Published constants (A, B) of the propensity model, by the usual names of data sets."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from xmleval.input.errors import InputError
+from xmleval.message import Keyword, Message, did_you_mean
+
+DEFAULT = (0.55, 1.5)
+# The paper of the model; the configurations of DeepXML and NGAME; pyxclib's examples/evaluate.py.
+JAIN, DEEPXML, NGAME, PYXCLIB = "Jain et al. 2016", "DeepXML", "NGAME", "pyxclib"
+
+
+class Published(NamedTuple):
+    """Constants of a data set, and where they are published."""
+
+    dataset: str
+    a: float
+    b: float
+    source: str
+
+    def where(self) -> dict[str, str]:
+        """Return the name and the source."""
+        return {"dataset": self.dataset, "source": self.source}
+
+
+PUBLISHED = (
+    Published("default", *DEFAULT, JAIN),
+    Published("wikipedia", 0.5, 0.4, JAIN),
+    Published("amazon", 0.6, 2.6, JAIN),
+    Published("WikiLSHTC-325K", 0.5, 0.4, JAIN),
+    Published("Amazon-670K", 0.6, 2.6, JAIN),
+    Published("Amazon-3M", 0.6, 2.6, PYXCLIB),
+    Published("Wikipedia-500K", 0.5, 0.4, DEEPXML),
+    Published("WikiTitles-500K", 0.5, 0.4, DEEPXML),
+    Published("EURLex-4K", *DEFAULT, DEEPXML),
+    Published("AmazonCat-13K", *DEFAULT, DEEPXML),
+    Published("AmazonTitles-670K", 0.6, 2.6, DEEPXML),
+    Published("AmazonTitles-3M", 0.6, 2.6, DEEPXML),
+    Published("LF-Amazon-131K", 0.6, 2.6, DEEPXML),
+    Published("LF-AmazonTitles-131K", 0.6, 2.6, DEEPXML),
+    Published("LF-AmazonTitles-1.3M", 0.6, 2.6, DEEPXML),
+    Published("LF-WikiSeeAlso-320K", *DEFAULT, DEEPXML),
+    Published("LF-WikiSeeAlsoTitles-320K", *DEFAULT, DEEPXML),
+    Published("LF-WikiTitles-500K", 0.5, 0.4, DEEPXML),
+    Published("LF-Wikipedia-500K", 0.5, 0.4, NGAME),
+)
+ALIASES = {
+    "EURLex": "EURLex-4K",
+    "AmazonCat": "AmazonCat-13K",
+    "WikiLSHTC": "WikiLSHTC-325K",
+    "Wiki-500K": "Wikipedia-500K",
+    "Amazon-131K": "LF-Amazon-131K",
+    "AmazonTitles-131K": "LF-AmazonTitles-131K",
+    "AmazonTitles-1.3M": "LF-AmazonTitles-1.3M",
+    "WikiSeeAlso-320K": "LF-WikiSeeAlso-320K",
+    "WikiSeeAlsoTitles-320K": "LF-WikiSeeAlsoTitles-320K",
+}
+# Data sets in use for which nothing was published: papers take the default, or do not say.
+UNPUBLISHED = ("Wiki10-31K", "Delicious", "Delicious-200K", "Bibtex", "Mediamill", "RCV1-2K", "AmazonCat-14K")
+
+
+def spelled(name: str) -> str:
+    """Return a name of a data set in lower case, without hyphens and the like."""
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+BY_NAME = {spelled(one.dataset): one for one in PUBLISHED}
+BY_NAME |= {spelled(alias): BY_NAME[spelled(name)] for alias, name in ALIASES.items()}
+WITHOUT = {spelled(name) for name in UNPUBLISHED}
+
+
+def published(name: str) -> Published:
+    """Return the constants of a data set, or refuse a name that has none."""
+    if not isinstance(name, str):
+        raise InputError("dataset", f"{name!r} is not the name of a data set")
+    found = BY_NAME.get(spelled(name))
+    if found is not None:
+        return found
+    if spelled(name) in WITHOUT:
+        a, b = DEFAULT
+        told = f"nothing is published for {name!r}; most papers take a={a}, b={b}, which is "
+        raise InputError("dataset", Message(told, Keyword("dataset", "'default'")))
+    names = [one.dataset for one in PUBLISHED]
+    near = did_you_mean(name, [*names, *UNPUBLISHED], spelled) or f"known are {', '.join(names)}"
+    raise InputError("dataset", Message(f"{name!r} is not known; {near}"))

@@ -1,0 +1,324 @@
+"""Documents with their labels, a row each: CSV and JSON Lines; and CSV with a row for each label of one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xmleval.budget import Allowance
+from xmleval.files.input import InputFile
+from xmleval.input.formats.delimited import records
+from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
+from xmleval.input.lines import numbered_lines, shown, unstripped_lines
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Gathering, Named
+from xmleval.numerals import decimal_number, whole_number
+
+EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
+EXPECTED_JSON = "an object on each line, labels among its fields"
+# names that fields have where nothing else is said
+ID = ("id", "doc_id", "document_id", "docid", "instance")
+TRUE = ("tags", "labels", "true", "y_true", "true_tags", "true_labels", "gold")
+PRED = ("predicted", "predictions", "prediction", "pred", "y_pred", "predicted_tags", "predicted_labels")
+SCORES = ("scores", "predicted_scores", "pred_scores", "probabilities")
+ENTRIES = (("instance", "label", "score"), ("query-id", "corpus-id", "score"))  # ours, and BEIR's
+MOST_RELEVANCE = 1 << 62
+Rows = Callable[[InputFile, Allowance, Callable[[list[str]], list[str]]], Iterator[tuple[int, list[Any]]]]
+
+
+class Fields(NamedTuple):
+    """What fields of documents are called, and what stands between the labels in them.
+
+    None where a field has one of the usual names. ``id`` is not looked for where no files are ``joined``.
+    """
+
+    true: str | None = None
+    pred: str | None = None
+    score: str | None = None
+    id: str | None = None
+    separator: str | None = None
+    joined: bool = True
+
+
+def csv_rows(
+    file: InputFile, allowance: Allowance, choose: Callable[[list[str]], list[str]]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yield fields of each record of CSV that are chosen by name, with the line that it begins on."""
+    found = records(unstripped_lines(file, "strict", allowance), allowance)
+    for number, names in found:
+        names = [name.strip() for name in names]
+        places = [names.index(name) for name in choose(names)]
+        for number, record in found:
+            if len(record) != len(names):
+                raise ValueError(f"line {number}: {len(record)} fields, not {len(names)}")
+            yield number, [record[place] for place in places]
+
+
+def json_rows(
+    file: InputFile, allowance: Allowance, choose: Callable[[list[str]], list[str]]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yield fields of each object of JSON Lines that are chosen by name, with its line."""
+    chosen: list[str] | None = None
+    for number, line in numbered_lines(file, "strict", allowance):
+        record = _parsed_line(number, line, allowance)
+        if chosen is None:
+            chosen = choose([*record])
+        for name in chosen:
+            if name not in record:
+                raise ValueError(f"line {number}: no field {shown(name)}")
+        yield number, [record[name] for name in chosen]
+
+
+def _parsed_line(number: int, line: str, allowance: Allowance) -> dict[str, Any]:
+    if len(line) > CHECKED_BYTES:
+        allowance.check(2 * len(line) + ENTRY_BYTES * sum(map(line.count, ",:[{")), f"line {number}: ")
+    try:
+        record = json_value(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {number}: {shown(line)} is no JSON ({error.msg})") from None
+    except RecursionError:
+        raise ValueError(f"line {number}: {shown(line)} is nested without end") from None
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"line {number}: {shown(line)} is no object")
+    return record
+
+
+class Documents:
+    """Readers of files of documents, whose fields have certain names."""
+
+    def __init__(self, rows: Rows, expected: str, fields: Fields) -> None:
+        self._rows, self._expected, self._fields = rows, expected, fields
+        self._files: dict[Path, InputFile] = {}  # each is the same version whenever it is read
+
+    def _file(self, path: Path) -> InputFile:
+        return self._files.setdefault(path, InputFile(path))
+
+    def truth(self, path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+        """Read relevant labels, with the names of all labels given or None."""
+        return self._gather(path, "truth", Gathering(None, labels), allowance)
+
+    def scores(self, path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+        """Read predictions, brought in line with a truth or with labels alone."""
+        return self._gather(path, "scores", Gathering(like), allowance, like)
+
+    def holds_both(self, path: Path, allowance: Allowance) -> bool:
+        """Tell whether a file of relevant labels also has predictions."""
+        if self._fields.pred is not None:
+            return True
+        found: list[list[str]] = []
+
+        def choose(names: list[str]) -> list[str]:
+            found.append(names)
+            return []
+
+        with naming(path, self._expected):
+            next(self._rows(self._file(path), allowance, choose), None)
+        return any(_usual(names, PRED) for names in found)
+
+    def _gather(
+        self, path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None
+    ) -> Named:
+        with naming(path, self._expected):
+            reading = _Reading(kind, self._fields, entries, allowance)
+            n_bytes = 0
+            for number, cells in self._rows(self._file(path), allowance, reading.choose):
+                try:
+                    n_bytes += reading.take(cells, number)
+                except ValueError as error:
+                    raise ValueError(f"line {number}: {error}") from None
+                if n_bytes > CHECKED_BYTES:
+                    allowance.check(reading.n_bytes)
+                    n_bytes = 0
+            found = reading.finish()
+            if isinstance(like, Named):
+                reading.refuse_other_rows(like)
+            return found
+
+
+class _Reading:
+    """One file on its way into a sparse array."""
+
+    def __init__(self, kind: str, fields: Fields, entries: Gathering, allowance: Allowance) -> None:
+        self._kind, self._fields, self._entries, self._allowance = kind, fields, entries, allowance
+        self._told: list[str] = []
+        self._lines: dict[str, int] = {}  # of ids
+        self._has_id = self._has_scores = self._is_long = False
+        self._n_rows = 0
+        self._scored: bool | None = None  # as long as there was no label
+        self._cells: LabelCells | None = None
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is taken so far."""
+        return self._entries.n_bytes + INDEX_BYTES * len(self._lines)
+
+    def choose(self, names: list[str]) -> list[str]:
+        """Return the fields to read: id, labels, scores, as far as there are any."""
+        long = next((entry for entry in ENTRIES if {*entry[:2]} <= {*names}), None)
+        if long is not None and self._of_labels is None:
+            self._is_long, self._has_id = True, True
+            self._has_scores = long[2] in names
+            if self._kind == "scores" and not self._has_scores:
+                raise ValueError(f"no field {long[2]!r} beside {long[1]!r}")
+            if self._kind == "truth" and self._has_scores and long is ENTRIES[0]:
+                raise ValueError(f"a field {long[2]!r} in what should be relevant labels")
+            return [*long[:2], *([long[2]] if self._has_scores else [])]
+        labels = self._labels_field(names)
+        self._cells = LabelCells(labels, self._fields.separator)
+        score = self._named(names, self._fields.score, SCORES) if self._kind == "scores" else None
+        instance = None
+        if self._fields.joined or self._fields.id is not None:
+            instance = self._named(names, self._fields.id, ID)
+        self._has_id, self._has_scores = instance is not None, score is not None
+        chosen = [name for name in (instance, labels, score) if name is not None]
+        for name in chosen:
+            if names.count(name) > 1:
+                raise ValueError(f"{names.count(name)} fields {shown(name)}")
+        if score is not None and self._fields.score is None:
+            self._told.append(f"scores in {shown(score)}")
+        if instance is not None and self._fields.id is None:
+            self._told.append(f"ids in {shown(instance)}")
+        return chosen
+
+    @property
+    def _of_labels(self) -> str | None:
+        return self._fields.true if self._kind == "truth" else self._fields.pred
+
+    def _labels_field(self, names: list[str]) -> str:
+        """Return the field with labels; in a file of predictions alone, they may have a truth's name."""
+        usual = [TRUE] if self._kind == "truth" else [PRED, TRUE]
+        option = "--true-field" if self._kind == "truth" else "--pred-field"
+        for several in usual:
+            found = self._named(names, self._of_labels, several)
+            if found is not None:
+                return found
+        shown_names = ", ".join(map(shown, names[:9])) or "none"
+        raise ValueError(f"its fields are {shown_names}; {option} tells which holds labels")
+
+    def _named(self, names: list[str], given: str | None, usual: Sequence[str]) -> str | None:
+        """Return the given field, or the one that has a usual name."""
+        if given is not None:
+            if given not in names:
+                raise ValueError(f"no field {shown(given)} among {', '.join(map(shown, names[:9]))}")
+            return given
+        found = _usual(names, usual)
+        if len(found) > 1:
+            names_found = " and ".join(map(shown, found))
+            raise ValueError(f"its fields {names_found} may both be meant; an option tells which")
+        return found[0] if found else None
+
+    def take(self, cells: list[Any], number: int) -> int:
+        """Take a row, and return about how many bytes it has."""
+        name = _instance(cells[0]) if self._has_id else str(self._n_rows)
+        self._n_rows += 1
+        if self._is_long:
+            return self._take_entry(name, cells, number)
+        if self._has_id:
+            first = self._lines.setdefault(name, number)
+            if first != number:
+                raise ValueError(f"id {shown(name)} a second time, first in line {first}")
+        assert self._cells is not None
+        labels, scores = self._cells.read(cells[self._has_id], number, self._allowance)
+        if self._has_scores:
+            if scores:
+                raise ValueError("labels with scores, and others in a field of scores")
+            scores = scores_of(cells[-1], self._allowance)
+            if len(scores) != len(labels):
+                raise ValueError(f"{len(labels)} labels with {len(scores)} scores")
+        if self._kind == "truth":
+            if scores:
+                raise ValueError(f"{shown(self._cells.field)} has scores, in what should be relevant labels")
+            scores = [1.0] * len(labels)
+        if labels:
+            self._refuse_some_scored(scores is not None)
+        self._entries.add_row(name)
+        values = itertools.count(-1.0, -1.0) if scores is None else iter(scores)
+        for label in labels:
+            self._entries.add(name, label, next(values), number)
+        return ENTRY_BYTES * (1 + len(labels)) + sum(map(len, labels))
+
+    def _refuse_some_scored(self, scored: bool) -> None:
+        if self._scored is None:
+            self._scored = scored
+        if scored != self._scored:
+            kinds = ("no scores", "scores") if scored else ("scores", "none")
+            raise ValueError(f"labels with {kinds[1]}, where those before have {kinds[0]}")
+
+    def _take_entry(self, name: str, cells: list[Any], number: int) -> int:
+        label, value = _instance(cells[1]), 1.0
+        if self._has_scores:
+            text = str(cells[2]).strip()
+            told = whole_number(text) if self._kind == "truth" else decimal_number(text)
+            if told is None or math.isnan(told) or (abs(told) >= MOST_RELEVANCE and self._kind == "truth"):
+                what = "relevance, an integer" if self._kind == "truth" else "score"
+                raise ValueError(f"{shown(text)} is no {what}")
+            value = float(told)
+        self._entries.add(name, label, value, number)
+        return ENTRY_BYTES + len(label)
+
+    def finish(self) -> Named:
+        """Return the array, and what was settled by the file alone."""
+        cells, told = self._cells, self._told
+        if not self._n_rows:
+            raise ValueError("no row in it")
+        if cells is not None:
+            cells.close()
+            what = f"{'relevant' if self._kind == 'truth' else 'predicted'} labels in {shown(cells.field)}"
+            if cells.found is not None:
+                told = [f"{what} cut at {cells.found!r}", *told]
+            elif self._of_labels is None:
+                told = [what, *told]
+        found = self._entries.finish(self._allowance)
+        unscored = self._kind == "scores" and cells is not None and not self._scored
+        return replace(found, unscored=unscored, by_order=not self._has_id, told=tuple(told))
+
+    def refuse_other_rows(self, like: Named) -> None:
+        """Refuse rows that cannot be those of a truth: one has ids alone, or they are not as many."""
+        n_rows = len(like.row_names)
+        if like.by_order and self._has_id:
+            raise ValueError(
+                f"ids in it, and none in TRUTH; its field {shown(ID[0])}, or --id-field, tells them"
+            )
+        if not like.by_order and not self._has_id:
+            raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
+        if like.by_order and self._n_rows != n_rows:
+            raise ValueError(f"{self._n_rows} rows do not match the {n_rows} of TRUTH")
+
+
+def _usual(names: list[str], usual: Sequence[str]) -> list[str]:
+    return [name for name in names if name.lower() in usual]
+
+
+def _instance(value: Any) -> str:
+    if isinstance(value, str) and (name := value.strip()):
+        return name
+    if type(value) is int:
+        return str(value)
+    raise ValueError("an id is empty" if value == "" else f"an id is {type(value).__name__}, not text")
+
+
+def _format(name: str, title: str, extensions: tuple[str, ...], rows: Rows, expected: str) -> Format:
+    def for_fields(fields: Fields) -> NamedReaders:
+        files = Documents(rows, expected, fields)
+        return NamedReaders(lambda path, kind, allowance: None, files.truth, files.scores, files.holds_both)
+
+    return Format(
+        name=name,
+        title=title,
+        files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
+        extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
+        named=for_fields(Fields()),
+        for_fields=for_fields,
+        by_whole_name=True,
+    )
+
+
+CSV = _format("csv", "CSV file of documents", (".csv", ".tsv"), csv_rows, EXPECTED)
+JSONL = _format("jsonl", "JSON Lines of documents", (".jsonl", ".ndjson"), json_rows, EXPECTED_JSON)

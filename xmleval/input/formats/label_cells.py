@@ -1,0 +1,184 @@
+"""Labels, and their scores, in a field of a document: JSON, lists as Python prints them, or text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from xmleval.budget import Allowance
+from xmleval.input.lines import SHOWN, shown
+from xmleval.numerals import decimal_number
+
+SEPARATORS = "|;,"
+BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
+PYTHON = re.compile(  # a string as repr writes it, or a parenthesis
+    r"""(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|[()]"""
+)
+VALUE_BYTES = 100  # of memory for a value of JSON
+MOST_DIGITS = 300  # of a whole number
+Labels = tuple[list[str], list[float] | None]
+
+
+class LabelCells:
+    """Cells of one field.
+
+    Parameters
+    ----------
+    field : str
+        What it is called.
+    separator : str or None
+        What stands between labels in text; None for the one of ``|``, ``;`` and ``,`` that does.
+    """
+
+    def __init__(self, field: str, separator: str | None) -> None:
+        self.field, self.separator = field, separator
+        self._is_given = separator is not None
+        self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
+
+    @property
+    def found(self) -> str | None:
+        """The separator that was not given, but found."""
+        return None if self._is_given else self.separator
+
+    def read(self, cell: Any, number: int, allowance: Allowance) -> Labels:
+        """Return the labels of a cell in a line, and their scores where it has some."""
+        if not isinstance(cell, str):
+            return labels_of(cell)
+        text = cell.strip()
+        if text.startswith(("[", "{")) and text.endswith(("]", "}")):
+            return labels_of(parsed(text, allowance))
+        return self._split(text, number), None
+
+    def _split(self, text: str, number: int) -> list[str]:
+        separator = self.separator
+        if not self._is_given:
+            there = [mark for mark in SEPARATORS if mark in text]
+            if len({*there, *(separator or "")}) > 1:
+                marks = " and ".join(repr(mark) for mark in dict.fromkeys([*(separator or ""), *there]))
+                raise ValueError(
+                    f"{marks} may both stand between labels, as in {shown(text)}; --separator tells which"
+                )
+            if there:
+                separator = self.separator = there[0]
+            elif separator is None:
+                if self._blank is None and len(text.split()) > 1:
+                    self._blank = number, text
+                separator = SEPARATORS  # which is not there
+        parts = text.split(None if separator == " " else separator)
+        return [name for part in parts if (name := part.strip())]
+
+    def close(self) -> None:
+        """Refuse text of which nothing has told whether blanks separate labels."""
+        if self._blank is not None and self.separator is None:
+            number, text = self._blank
+            raise ValueError(
+                f"line {number}: {shown(text)} may be one label or several; --separator ' ' cuts at blanks, "
+                "--separator ',' does not"
+            )
+
+
+def parsed(text: str, allowance: Allowance) -> Any:
+    """Return the value that JSON is, or a list or dict as Python prints it."""
+    if len(text) > VALUE_BYTES:
+        allowance.check(2 * len(text) + VALUE_BYTES * sum(map(text.count, ",:[{(")))
+    try:
+        try:
+            return json_value(text)
+        except json.JSONDecodeError:
+            return json_value(PYTHON.sub(_as_json, text))
+    except (json.JSONDecodeError, SyntaxError):
+        raise ValueError(f"{shown(text)} is no list of labels in JSON or Python") from None
+    except RecursionError:
+        raise ValueError(f"{shown(text)} is nested without end") from None
+
+
+def json_value(text: str) -> Any:
+    """Return the value that JSON is; objects must not have a name twice."""
+    return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
+
+
+def _as_json(found: re.Match[str]) -> str:
+    if found[0] in "()":
+        return "[" if found[0] == "(" else "]"
+    return json.dumps(ast.literal_eval(found[0]))
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict[str, Any]()
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"{shown(name)} occurs twice in an object")
+        made[name] = value
+    return made
+
+
+def _whole_or_text(digits: str) -> int | str:
+    return int(digits) if len(digits) < MOST_DIGITS else digits
+
+
+def labels_of(value: Any) -> Labels:
+    """Return labels, and their scores where there are any.
+
+    They are lists of labels, of [label, score] or of {"label": ..., "score": ...}, or {label: score}.
+    """
+    if isinstance(value, dict):
+        pairs: list[Any] = [*value.items()]
+    elif not isinstance(value, list):
+        raise ValueError(f"{_json(value)} is no list of labels")
+    elif not value or not isinstance(value[0], list | dict):
+        return [_name(item) for item in value], None
+    else:
+        pairs = [_pair(item) for item in value]
+    return [_name(name) for name, _ in pairs], [_score(score) for _, score in pairs]
+
+
+def scores_of(cell: Any, allowance: Allowance) -> list[float]:
+    """Return the scores in a cell that has no labels."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if not text.startswith("["):
+            return [_number(part) for part in BETWEEN_NUMBERS.split(text)] if text else []
+        cell = parsed(text, allowance)
+    return [_score(score) for score in (cell if isinstance(cell, list) else [cell])]
+
+
+def _number(text: str) -> float:
+    number = decimal_number(text)
+    if number is None or math.isnan(number):
+        raise ValueError(f"{shown(text)} is no score")
+    return number
+
+
+def _pair(item: Any) -> Sequence[Any]:
+    if isinstance(item, list) and len(item) == 2:
+        return item
+    if isinstance(item, dict) and "label" in item and "score" in item:
+        return item["label"], item["score"]
+    raise ValueError(f"{_json(item)} is no label with a score")
+
+
+def _name(item: Any) -> str:
+    if isinstance(item, str) and (name := item.strip()):
+        return name
+    if type(item) is int:
+        return str(item)
+    raise ValueError(f"{_json(item)} is no label")
+
+
+def _score(value: Any) -> float:
+    if type(value) not in (int, float) or math.isnan(value):
+        raise ValueError(f"{_json(value)} is no score")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{_json(value)} is no score") from None
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return shown(value) if isinstance(value, str) else json.dumps(value)[:SHOWN]

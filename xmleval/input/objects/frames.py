@@ -1,0 +1,151 @@
+"""Frames of pandas, polars, Arrow and others that exchange columns with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, flat_rows, refuse_other_labels
+
+INSTANCE, LABEL, SCORE = ("instance", "row"), "label", "score"  # columns of a long frame
+LABELS, SCORES = "labels", "scores"  # columns of lists
+
+
+class Wide(NamedTuple):
+    """A matrix whose columns are labels by name; ``keys`` names its rows, None where they are in order."""
+
+    keys: list[Any] | None
+    matrix: Any
+    columns: list[Any]
+
+
+class Frame(NamedTuple):
+    """Columns by name, and the index of the rows, if there is one."""
+
+    columns: list[Any]
+    column: Callable[[Any], Any]
+    matrix: Callable[[list[Any]], Any]
+    keys: list[Any] | None
+
+
+def open_frame(argument: str, value: Any) -> Frame | None:
+    """Return the columns of a frame, None if a value is no frame."""
+    if hasattr(value, "iloc") and hasattr(value, "columns"):  # pandas
+        return Frame(
+            value.columns.tolist(),
+            value.__getitem__,
+            lambda names: _pandas(value, names),
+            value.index.tolist(),
+        )
+    if hasattr(value, "get_column") and hasattr(value, "columns"):  # polars
+        return Frame([*value.columns], value.get_column, lambda names: value.select(names).to_numpy(), None)
+    if hasattr(value, "column_names") and hasattr(value, "column"):  # Arrow
+        return Frame([*value.column_names], value.column, lambda names: _stacked(value, names), None)
+    is_column = hasattr(value, "to_list") or hasattr(value, "to_pylist")
+    if is_column or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")):
+        return None
+    try:
+        import pyarrow
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        raise InputError(argument, "reading this frame needs pyarrow: pip install 'xmleval[arrow]'") from None
+    by_stream = hasattr(value, "__arrow_c_stream__")
+    try:
+        return open_frame(argument, pyarrow.table(value) if by_stream else from_dataframe(value))
+    except (pyarrow.ArrowException, ValueError, TypeError, NotImplementedError, RuntimeError) as error:
+        raise InputError(argument, f"cannot be read as a frame: {error}") from None
+
+
+def _pandas(frame: Any, names: list[Any]) -> Any:
+    if len(names) < len(frame.columns):
+        frame = frame[names]
+    kinds = [str(kind) for kind in frame.dtypes]
+    if kinds and all(kind.startswith("Sparse[") for kind in kinds):
+        return frame.sparse.to_coo()
+    found = frame.to_numpy()
+    if found.dtype.kind == "O" and not any(kind in ("object", "str", "category") for kind in kinds):
+        found = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
+    return found
+
+
+def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
+    return np.column_stack([table.column(name).to_numpy() for name in names])
+
+
+def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | NamedRows:
+    """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
+    names = frame.columns
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if len({*names}) < len(names):
+        raise InputError(argument, f"several columns are called {twice!r}")
+    if LABEL in names and any(name in names for name in INSTANCE):
+        return _long(argument, frame)
+    if LABELS in names:
+        return _lists(argument, frame, LABELS)
+    if len(names) == 1 and _holds_lists(frame.column(names[0])):
+        return _lists(argument, frame, names[0])
+    known = {*names} if labels is None else {*labels}
+    wanted = [name for name in names if name in known]
+    if not wanted:
+        raise InputError(argument, f"no label is one of its columns ({', '.join(map(repr, names[:5]))})")
+    matrix = frame.matrix(wanted)
+    if not is_sparse(matrix) and matrix.dtype.kind not in "biuf":
+        bad = next(name for name in wanted if frame.matrix([name]).dtype.kind not in "biuf")
+        raise InputError(
+            argument,
+            f"column {bad!r} holds no numbers; labels= picks the columns that are labels; those of a long "
+            "frame are called instance, label and score",
+        )
+    return Wide(frame.keys, matrix, wanted)
+
+
+def _holds_lists(column: Any) -> bool:
+    values = as_list(column) or []
+    first = next((value for value in values if value is not None), None)
+    return hasattr(first, "__iter__") and not isinstance(first, str)
+
+
+def _long(argument: str, frame: Frame) -> NamedRows:
+    instance = next(name for name in INSTANCE if name in frame.columns)
+    scored = SCORE in frame.columns
+    if argument == "y_score" and not scored:
+        raise InputError(argument, f"no column {SCORE!r} beside {LABEL!r}; rename the one of scores")
+    numbers: dict[Any, int] = {}
+    rows = np.array(
+        [numbers.setdefault(key, len(numbers)) for key in as_list(frame.column(instance)) or []], np.int64
+    )
+    order = np.argsort(rows, kind="stable")
+    given = as_list(frame.column(LABEL)) or []
+    labels = [given[place] for place in order.tolist()]
+    sizes = np.bincount(rows, minlength=len(numbers)).astype(np.int64)
+    values = frame.matrix([SCORE])[:, 0][order] if scored else None
+    if values is not None and values.dtype.kind not in "biuf":
+        raise InputError(argument, f"column {SCORE!r} holds no numbers")
+    found = NamedRows([*numbers], BY_KEY, sizes, labels, values, False)
+    refuse_other_labels(argument, found)
+    return found
+
+
+def _lists(argument: str, frame: Frame, name: Any) -> NamedRows:
+    instance = next((known for known in INSTANCE if known in frame.columns), None)
+    rows = as_list(frame.column(name)) or []
+    if SCORES in frame.columns and argument == "y_score":
+        scores = as_list(frame.column(SCORES)) or []
+        rows = [
+            _paired(argument, number, *pair) for number, pair in enumerate(zip(rows, scores, strict=True))
+        ]
+    keys, match = (frame.keys, None if frame.keys is None else BY_INDEX)
+    if instance is not None:
+        keys, match = as_list(frame.column(instance)), BY_KEY
+    return flat_rows(argument, rows, keys, match)
+
+
+def _paired(argument: str, row: int, labels: Any, scores: Any) -> list[Any]:
+    if len(labels) != len(scores):
+        raise InputError(argument, f"{len(labels)} labels with {len(scores)} scores", row=row)
+    return [*zip(labels, scores, strict=True)]

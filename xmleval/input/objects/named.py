@@ -1,0 +1,200 @@
+"""Rows whose labels have names: dicts, lists and series of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import is_sparse
+from xmleval.input.errors import InputError
+from xmleval.records import Ints
+
+BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
+IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
+
+
+class NamedRows(NamedTuple):
+    """Labels of rows by name or id, row after row.
+
+    keys, match : names of the rows, and how they are matched; None where rows are in order
+    sizes : int64 (m,), number of labels of each row
+    labels : names, all text or all integers
+    values : scores or judgements, or None
+    best_first : whether the order of labels tells their rank, of equal scores at least
+    """
+
+    keys: list[Any] | None
+    match: str | None
+    sizes: Ints
+    labels: list[Any]
+    values: NDArray[Any] | None
+    best_first: bool
+
+    @property
+    def named(self) -> bool:
+        """Whether labels have names, not integer ids."""
+        return any(isinstance(label, str) for label in self.labels[:1])
+
+    def row_of(self, entry: int) -> int:
+        """Return the row of an entry."""
+        return int(np.searchsorted(np.cumsum(self.sizes), entry, side="right"))
+
+
+def read_rows(argument: str, value: Any) -> NamedRows | None:
+    """Return what dicts, series and lists hold, None if it has neither names nor keys.
+
+    A row is a list of labels, a dict of labels with values, or a list of (label, score) pairs or of dicts
+    with ``corpus_id`` or ``label`` and ``score``.
+    """
+    keys, match = None, None
+    if isinstance(value, dict) and not is_sparse(value) and not is_pair_dict(value):
+        keys, match, rows = [*value], BY_KEY, [*value.values()]
+    elif isinstance(value, np.ndarray):
+        if value.ndim != 1 or value.dtype.kind not in "OU":
+            return None
+        rows = value.tolist()
+    elif isinstance(value, list) or (isinstance(value, tuple) and argument != "y_score"):
+        rows = value if isinstance(value, list) else [*value]
+    else:
+        column = as_list(value)
+        if column is None:
+            return None
+        rows, index = column, getattr(value, "index", None)
+        if index is not None and not callable(index):
+            keys, match = as_list(index), BY_INDEX
+    at, first = next(((at, row) for at, row in enumerate(rows) if not _is_empty(row)), (0, None))
+    plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
+    if first is None:
+        return None if plain else NamedRows(keys, match, np.zeros(len(rows), np.int64), [], None, True)
+    if isinstance(first, str):
+        _refuse_text(argument, at, first)
+    if plain and not has_names(first):
+        return None
+    if not isinstance(first, dict) and not hasattr(first, "__iter__"):
+        return None  # a vector of numbers
+    return flat_rows(argument, rows, keys, match)
+
+
+def is_pair_dict(value: dict[Any, Any]) -> bool:
+    """Tell whether a dict holds arrays of ``indices`` and ``scores``, not rows."""
+    return "indices" in value and {*value} <= {"indices", "scores"}
+
+
+def as_list(column: Any) -> list[Any] | None:
+    """Return the values of a series or an array of a column, None if it is no such thing."""
+    for name in ("to_pylist", "to_list"):
+        if hasattr(column, name):
+            found = getattr(column, name)()
+            return found if isinstance(found, list) else None
+    return None
+
+
+def _is_empty(row: Any) -> bool:
+    return row is None or (hasattr(row, "__len__") and len(row) == 0)
+
+
+def has_names(row: Any) -> bool:
+    """Tell whether a row of a list is more than numbers."""
+    if isinstance(row, np.ndarray):
+        return row.dtype.kind in "OU"
+    if isinstance(row, dict | set | frozenset):
+        return True
+    first = next(iter(row), None) if hasattr(row, "__iter__") and not hasattr(row, "detach") else None
+    if isinstance(first, tuple | list):
+        first = next(iter(first), None)
+    return isinstance(first, str | dict)
+
+
+def flat_rows(argument: str, rows: list[Any], keys: list[Any] | None, match: str | None) -> NamedRows:
+    """Return rows of one kind end to end, or refuse the first row of another kind."""
+    sizes = np.zeros(len(rows), np.int64)
+    labels: list[Any] = []
+    values: list[Any] = []
+    ranked = True
+    for number, row in enumerate(rows):
+        if isinstance(row, np.ndarray) or hasattr(row, "detach"):
+            row = row.tolist()
+        before = len(labels)
+        if isinstance(row, dict):
+            labels.extend(row)
+            values.extend(row.values())
+            ranked = False
+        elif isinstance(row, str) or not hasattr(row, "__iter__"):
+            _refuse_text(argument, number, row)
+        else:
+            if argument == "y_score" and isinstance(row, set | frozenset):
+                raise InputError(argument, "a set has no order; give y_pred, or scores", row=number)
+            for item in row:
+                if isinstance(item, dict):
+                    labels.append(_member(argument, number, item, IDS))
+                    values.append(_member(argument, number, item, (SCORE,)))
+                elif isinstance(item, tuple | list):
+                    if len(item) != 2:
+                        raise InputError(argument, f"{item!r} is not a (label, score) pair", row=number)
+                    labels.append(item[0])
+                    values.append(item[1])
+                else:
+                    labels.append(item)
+        sizes[number] = len(labels) - before
+        if values and len(values) != len(labels):
+            raise InputError(argument, "some labels have a score and others have none", row=number)
+    found = NamedRows(keys, match, sizes, labels, None, ranked)
+    refuse_other_labels(argument, found)
+    return found._replace(values=_as_values(argument, found, values)) if values else found
+
+
+def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) -> Any:
+    name = next((name for name in names if name in hit), None)
+    if name is None:
+        raise InputError(argument, f"{hit!r} has no {' or '.join(map(repr, names))}", row=row, value=hit)
+    return hit[name]
+
+
+def refuse_other_labels(argument: str, rows: NamedRows) -> None:
+    """Refuse labels that are neither all text nor all integers."""
+    kinds: dict[type, int] = {}
+    for entry, label in enumerate(rows.labels):
+        kinds.setdefault(type(label), entry)
+    texts = [issubclass(kind, str) for kind in kinds]
+    for kind, text in zip(kinds, texts, strict=True):
+        whole = issubclass(kind, int | np.integer) and kind is not bool
+        if not (text or whole) or text != texts[0]:
+            entry = kinds[kind]
+            label, other = rows.labels[entry], rows.labels[0]
+            beside = f", as {other!r} is" if text or whole else ""
+            expected = "text" if texts[0] else "a name or an integer id"
+            raise InputError(
+                argument, f"label {label!r} is not {expected}{beside}", row=rows.row_of(entry), value=label
+            )
+
+
+def _as_values(argument: str, rows: NamedRows, values: list[Any]) -> NDArray[Any]:
+    """Return scores as an array of their common type, or refuse what is no number."""
+    try:
+        found = np.array(values)
+    except (ValueError, TypeError, RuntimeError):
+        found = np.empty(0, object)
+    if found.shape == (len(values),) and found.dtype.kind in "biuf":
+        if found.dtype.kind != "f":
+            return found
+        lost = (i for i, value in enumerate(values) if isinstance(value, int) and int(found[i]) != value)
+        bad = next(lost, None)
+    else:
+        numbers = (int, float, np.integer, np.floating)
+        bad = next((i for i, value in enumerate(values) if not isinstance(value, numbers)), 0)
+    if bad is None:
+        return found
+    raise InputError(
+        argument, f"score {values[bad]!r} is not a number of float64", row=rows.row_of(bad), value=values[bad]
+    )
+
+
+def _refuse_text(argument: str, row: int, text: Any) -> NoReturn:
+    if not isinstance(text, str):
+        raise InputError(argument, f"{text!r} is not a list of labels", row=row, value=text)
+    cut = next((sign for sign in ",;|" if sign in text), None)
+    how = f"split it at {cut!r}" if cut else f"one label is a list, too: [{text!r}]"
+    raise InputError(argument, f"{text!r} is text, not a list of labels; {how}", row=row, value=text)

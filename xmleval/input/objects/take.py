@@ -1,0 +1,411 @@
+"""The arguments of an evaluation with the same labels in the same columns, and the same rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import Source, Stored, as_array, is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.objects.frames import Wide, open_frame, read_frame
+from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, has_names, read_rows
+from xmleval.message import Keyword, Message
+from xmleval.records import Ints, label_dtype
+
+Held = Wide | NamedRows
+
+
+class Taken(NamedTuple):
+    """Truth, scores and sets without names, the names that were there, and what was seen in matching them."""
+
+    inputs: tuple[Any, ...]
+    n_labels: int | None
+    label_names: list[Any] | None = None
+    closed: bool = True  # whether all labels were known before the rows
+    row_names: list[Any] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def take(y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None) -> Taken:
+    """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
+
+    Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
+    a truth names them first; those that only predictions name come behind.
+    """
+    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+    names = None if labels is None else check_labels(labels, n_labels)
+    held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
+    _refuse_transposed(given, n_labels)
+    if not held:
+        if names is not None:
+            return Taken(tuple(_dense(given, len(names), n_labels).values()), len(names), names)
+        return _with_ids(given) if n_labels is None else Taken((y_true, y_score, y_pred), n_labels)
+    return Matching(given, held, n_labels, names).taken()
+
+
+def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
+    """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
+    given = as_list(labels) or ([] if isinstance(labels, str) else labels)
+    found: list[Any] = given.tolist() if isinstance(given, np.ndarray) else [*given]
+    if not found:
+        raise InputError("labels", f"{labels!r} is not a list of names")
+    first: dict[Any, int] = {}
+    for place, name in enumerate(found):
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
+            raise InputError("labels", f"{name!r} is neither a text nor an integer")
+        if first.setdefault(name, place) != place:
+            raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
+    _refuse_other_count(n_labels, len(found))
+    return found
+
+
+def _refuse_other_count(n_labels: int | None, known: int) -> None:
+    if n_labels not in (None, known):
+        raise InputError("n_labels", f"{n_labels!r} does not match the {known} names of labels")
+
+
+def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
+    """Return rows or columns that have names, None for numbers alone."""
+    if value is None or isinstance(value, Source | Stored) or is_sparse(value):
+        return None
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        return None
+    if isinstance(value, tuple) and argument == "y_score":
+        return _pair_of_names(value)
+    frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
+    return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
+
+
+def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
+    """Return lists of names with scores, from a pair of arrays."""
+    if len(pair) != 2 or not isinstance(pair[0], np.ndarray | list):
+        return None
+    labels = np.asarray(pair[0]) if isinstance(pair[0], np.ndarray) or has_names(pair[0][0]) else np.empty(0)
+    if labels.ndim != 2 or labels.dtype.kind not in "OU":
+        return None
+    rows = labels.tolist()
+    if pair[1] is not None:
+        scores = np.asarray(pair[1])
+        if scores.shape != labels.shape:
+            raise InputError("y_score", f"labels of shape {labels.shape} have scores of shape {scores.shape}")
+        rows = [[*zip(*both, strict=True)] for both in zip(rows, scores.tolist(), strict=True)]
+    return read_rows("y_score", rows)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    shape = getattr(value, "shape", None)
+    return tuple(shape) if shape is not None and len(shape) == 2 else None
+
+
+def _refuse_transposed(given: dict[str, Any], n_labels: int | None) -> None:
+    truth = _shape(given["y_true"])
+    for argument in ("y_score", "y_pred"):
+        shape = _shape(given[argument])
+        if truth is None or shape is None or shape == truth or shape[::-1] != truth:
+            continue
+        wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)
+        raise InputError(
+            wrong, f"shape {right[::-1]} is the transpose of {right}; rows are instances: give {wrong}.T"
+        )
+
+
+def _with_ids(given: dict[str, Any]) -> Taken:
+    """Return arguments of numbers, where lists of ids take the number of labels from a matrix beside them."""
+    width = next((shape[1] for value in given.values() if (shape := _shape(value))), None)
+    ids = [a for a, value in given.items() if width and isinstance(value, list) and _are_ids(value, width)]
+    if not ids:
+        return Taken(tuple(given.values()), None)
+    assert width is not None
+    return Taken(tuple(_dense(given, width, None).values()), width)
+
+
+def _dense(given: dict[str, Any], width: int, n_labels: int | None) -> dict[str, Any]:
+    """Make arrays of dense lists, which the number of labels would make lists of ids, if none was given."""
+    if n_labels is not None:
+        return given
+    dense = {a for a, value in given.items() if isinstance(value, list) and not _are_ids(value, width)}
+    return {a: as_array(a, value) if a in dense else value for a, value in given.items()}
+
+
+def _are_ids(rows: list[Any], width: int) -> bool:
+    """Tell whether lists can only be of ids, not the rows of a dense array of that width."""
+    if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
+        return False
+    sizes = {len(row) for row in rows}
+    if len(sizes) != 1 or sizes == {width}:
+        return len(sizes) > 1
+    return any(isinstance(item, tuple) or item not in (0, 1) for row in rows for item in row)
+
+
+class Matching:
+    """Columns and rows of arguments, of which some have names."""
+
+    def __init__(
+        self, given: dict[str, Any], held: dict[str, Held], n_labels: int | None, names: list[Any] | None
+    ) -> None:
+        self.given, self.held = given, held
+        truth = held.get("y_true")
+        self.truth = truth
+        self.notes: list[str] = []
+        self.closed = names is not None or isinstance(truth, Wide)
+        known: Iterable[Any] | None = names
+        if names is None and isinstance(truth, Wide):
+            known = truth.columns
+        elif names is None and isinstance(truth, NamedRows) and truth.named:
+            known = truth.labels
+        self.index: dict[Any, int] | None = None
+        if known is not None:
+            self.index = {name: number for number, name in enumerate(dict.fromkeys(known))}
+            if self.closed:
+                _refuse_other_count(n_labels, len(self.index))
+        self.n_known = 0 if self.index is None else len(self.index)
+        self.n_labels = n_labels
+
+    def taken(self) -> Taken:
+        """Return the arguments by number."""
+        if self.index is None and self.n_labels is None:
+            self.n_labels = self._width()
+        codes = {a: self._codes(a, rows) for a, rows in self.held.items() if isinstance(rows, NamedRows)}
+        columns = {a: self._columns(a, rows) for a, rows in self.held.items() if isinstance(rows, Wide)}
+        n_labels = self.n_labels
+        if self.index is not None:
+            n_labels = n_labels or len(self.index)
+            if len(self.index) > n_labels:
+                raise InputError(
+                    "n_labels", f"{n_labels} is less than the {len(self.index)} labels with names"
+                )
+        found: dict[str, Any] = {}
+        for argument, value in self.given.items():
+            if value is None:
+                found[argument] = None
+                continue
+            order = None if argument == "y_true" else self._order(argument)
+            rows = self.held.get(argument)
+            if rows is None:
+                self._refuse_nameless(argument)
+                found |= _dense({argument: value}, n_labels, self.n_labels) if n_labels else {argument: value}
+            elif isinstance(rows, Wide):
+                found[argument] = _matrix(rows, columns[argument], order, n_labels)
+            else:
+                assert n_labels is not None
+                found[argument] = _entries(argument, rows, codes[argument], order, n_labels)
+        label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
+        row_names = None if self.truth is None else self.truth.keys
+        if row_names == [*range(len(row_names or ()))]:
+            row_names = None  # an index that only counts
+        closed = self.index is None or self.closed
+        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, tuple(self.notes))
+
+    def _width(self) -> int | None:
+        """Return the number of labels, where the arguments without names of labels tell it."""
+        matrices = [rows.matrix for rows in self.held.values() if isinstance(rows, Wide)]
+        shapes = [_shape(value) for value in (*self.given.values(), *matrices)]
+        lists = [argument for argument, rows in self.held.items() if isinstance(rows, NamedRows)]
+        width = next((shape[1] for shape in shapes if shape), None)
+        if width is None and lists:
+            which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
+            raise InputError(lists[0], Message("labels that are integers need ", *which))
+        return width
+
+    def _codes(self, argument: str, rows: NamedRows) -> Ints:
+        """Return the number of each label."""
+        index = self.index
+        if index is None:
+            if rows.named:
+                which = "; give ", Keyword("labels"), ", the name of each column"
+                raise InputError(argument, Message("names its labels, which y_true has by number", *which))
+            return np.array(rows.labels, np.int64)
+        if rows.labels and not rows.named and isinstance(next(iter(index), 0), str):
+            if self.closed:
+                return np.array(rows.labels, np.int64)
+            which = "; give ", Keyword("labels"), ", the name of each"
+            raise InputError(argument, Message("has integer ids of labels, which y_true names", *which))
+        if not self.closed:
+            before = len(index)
+            codes = np.array([index.setdefault(name, len(index)) for name in rows.labels], np.int64)
+            self._note_new(argument, len(index) - before, codes)
+            return codes
+        codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
+        if (codes < 0).any():
+            entry = int((codes < 0).argmax())
+            name = rows.labels[entry]
+            raise InputError(
+                argument, f"label {name!r} is not one of the {self.n_known} given ones",
+                row=rows.row_of(entry), value=name,
+            )  # fmt: skip
+        return codes
+
+    def _note_new(self, argument: str, n_new: int, codes: Ints) -> None:
+        if argument == "y_true":
+            return
+        n_new = max(n_new, np.unique(codes[codes >= self.n_known]).size)
+        if n_new:
+            self.notes.append(f"{argument}: labels that are not in y_true and relevant nowhere: {n_new}")
+
+    def _columns(self, argument: str, rows: Wide) -> Ints | None:
+        """Return the number of the label of each column; None where columns are in order already."""
+        index = self.index
+        if index is None:
+            return None
+        if self.closed:
+            missing = next((name for name in index if name not in {*rows.columns}), None)
+            if missing is not None:
+                same = f"; where the order is the same, give {argument}.to_numpy()"
+                hint = same if len(rows.columns) == len(index) else ""
+                raise InputError(argument, f"no column for label {missing!r}{hint}")
+            extra = next((name for name in rows.columns if name not in index), None)
+            if extra is not None:
+                raise InputError(argument, f"column {extra!r} is no label of y_true; labels= picks columns")
+            codes = np.array([index[name] for name in rows.columns], np.int64)
+            return None if np.array_equal(codes, np.arange(codes.size)) else codes
+        n_without = len([name for name in list(index)[: self.n_known] if name not in {*rows.columns}])
+        if n_without:
+            told = "labels of y_true that have no column and count as not predicted"
+            self.notes.append(f"{argument}: {told}: {n_without}")
+        before = len(index)
+        codes = np.array([index.setdefault(name, len(index)) for name in rows.columns], np.int64)
+        self._note_new(argument, len(index) - before, codes)
+        return codes
+
+    def _refuse_nameless(self, argument: str) -> None:
+        """Refuse numbers beside a truth that names its labels as they come."""
+        if self.index is not None and not self.closed:
+            which = " has none; give ", Keyword("labels"), ", the name of each column"
+            raise InputError(argument, Message("y_true has names of labels and this", *which))
+
+    def _order(self, argument: str) -> Ints | None:
+        """Return the row of an argument for each row of the truth, -1 for none; None for the same rows."""
+        rows = self.held.get(argument)
+        keys, match = _keys(rows)
+        true_keys, true_match = _keys(self.truth)
+        if BY_KEY not in (match, true_match):
+            if keys is None or true_keys is None or keys == true_keys:
+                return None
+            return self._by_index(argument, keys, true_keys)
+        if keys is None or true_keys is None:
+            named, other = (argument, "y_true") if true_keys is None else ("y_true", argument)
+            raise InputError(
+                argument, f"rows of {named} have names and those of {other} have none; give names to both"
+            )
+        numbers = _distinct(argument, keys)
+        order = np.array([numbers.get(key, -1) for key in true_keys], np.int64)
+        n_empty = int((order < 0).sum())
+        if n_empty and isinstance(rows, Wide):
+            missing = true_keys[int((order < 0).argmax())]
+            raise InputError(argument, f"no row {missing!r}, which y_true has")
+        if n_empty == order.size and numbers and order.size:
+            raise InputError(
+                argument,
+                f"no row is one of y_true, as {keys[0]!r} is not; expected names like {true_keys[0]!r}",
+            )
+        n_ignored = len(keys) - (order.size - n_empty)
+        if n_empty:
+            told = "rows of y_true that have no prediction and count as empty"
+            self.notes.append(f"{argument}: {told}: {n_empty}")
+        if n_ignored:
+            self.notes.append(f"{argument}: rows that are not in y_true and do not count: {n_ignored}")
+        return order
+
+    def _by_index(self, argument: str, keys: list[Any], true_keys: list[Any]) -> Ints:
+        numbers, expected = _distinct(argument, keys), _distinct("y_true", true_keys)
+        for one, other, where in ((true_keys, numbers, "has no row"), (keys, expected, "has a row more,")):
+            missing = next((key for key in one if key not in other), None)
+            if missing is not None:
+                raise InputError(
+                    argument,
+                    f"the index {where} {missing!r} compared to y_true; where the order is the same, give "
+                    f"{argument}.reset_index(drop=True) and y_true.reset_index(drop=True)",
+                )
+        self.notes.append(f"{argument}: rows were brought in the order of y_true's index")
+        return np.array([numbers[key] for key in true_keys], np.int64)
+
+
+def _keys(rows: Held | None) -> tuple[list[Any] | None, str | None]:
+    if rows is None:
+        return None, None
+    if isinstance(rows, Wide):
+        return rows.keys, None if rows.keys is None else BY_INDEX
+    return rows.keys, rows.match
+
+
+def _distinct(argument: str, keys: list[Any]) -> dict[Any, int]:
+    numbers: dict[Any, int] = {}
+    for number, key in enumerate(keys):
+        if numbers.setdefault(key, number) != number:
+            raise InputError(argument, f"two rows are called {key!r}", row=number, value=key)
+    return numbers
+
+
+def _matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
+    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns."""
+    matrix = rows.matrix
+    if order is not None:
+        matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
+    if codes is None:
+        return matrix
+    if codes.size == n_labels and not is_sparse(matrix):
+        return matrix[:, np.argsort(codes)]
+    from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+    if is_sparse(matrix):
+        found = matrix.tocsr()
+        parts = found.data, codes[found.indices], found.indptr
+    else:
+        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * codes.size
+        parts = matrix.reshape(-1), np.tile(codes, matrix.shape[0]), ptr
+    return csr_array(parts, shape=(matrix.shape[0], n_labels))
+
+
+def _entries(argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int) -> Any:
+    """Return sets, scores or lists of labels by number, with the rows in order."""
+    ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
+    of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
+    _refuse_twice(argument, rows, of_row, codes)
+    if argument != "y_score" and rows.values is not None:
+        _refuse_scores(argument, rows, rows.values)
+    values, sizes = rows.values, rows.sizes
+    if order is not None:
+        known = order >= 0
+        sizes = np.where(known, rows.sizes[order], 0)
+        starts = np.repeat(np.where(known, ptr[order], 0), sizes)
+        places = starts + np.arange(starts.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        codes, values = codes[places], None if values is None else values[places]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+    if argument != "y_score":
+        if values is not None:
+            kept = values > 0
+            codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
+        values = None
+    codes = codes.astype(label_dtype(n_labels), copy=False) if _fits(codes) else codes
+    if argument == "y_score" and not rows.best_first:
+        from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+        found = csr_array((sizes.size, n_labels))
+        found.data, found.indices, found.indptr = values, codes, ptr
+        return found
+    return Stored(ptr, codes, values, n_labels)
+
+
+def _fits(codes: Ints) -> bool:
+    return not codes.size or (int(codes.min()) >= -1 and int(codes.max()) < 2**31)
+
+
+def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> None:
+    order = np.lexsort((codes, of_row))
+    same = (np.diff(of_row[order]) == 0) & (np.diff(codes[order]) == 0)
+    if same.any():
+        entry = int(order[1:][same].min())
+        label, row = rows.labels[entry], int(of_row[entry])
+        raise InputError(argument, f"label {label!r} occurs twice", row=row, value=label)
+
+
+def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any]) -> None:
+    bad = np.flatnonzero(values != np.floor(values))
+    if bad.size or rows.best_first:
+        seen = f"value {values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
+        where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
+        row = rows.row_of(int(bad[0])) if bad.size else None
+        raise InputError(argument, f"{seen}; scores go to {where}", row=row)

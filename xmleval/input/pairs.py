@@ -1,0 +1,64 @@
+"""Pairs of labels and scores: which of the two are the labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from xmleval.input.csr import as_array, is_sparse
+from xmleval.input.errors import InputError
+
+
+class TopK(NamedTuple):
+    """Labels of shape (m, k), best first, and their scores or None, known to be in this order."""
+
+    labels: Any
+    scores: Any
+
+
+def pair_members(argument: str, value: Any, n_labels: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return labels and scores of a pair in either order, or of a dict of ``indices`` and ``scores``.
+
+    The members of `torch.topk` and of a `TopK` have names. Else the integers are the labels; two members of
+    integers are refused if both can be labels.
+    """
+    if isinstance(value, dict):
+        value = TopK(value.get("indices"), value.get("scores"))
+    elif hasattr(value, "indices") and hasattr(value, "values"):
+        value = TopK(value.indices, value.values)
+    if len(value) != 2:
+        raise InputError(argument, f"a tuple must be (labels, scores or None), not {len(value)} items")
+    labels = as_array(argument, value[0])
+    if value[1] is None:
+        return labels, None
+    scores = as_array(argument, value[1])
+    if not isinstance(value, TopK) and scores.dtype.kind in "iu":
+        if labels.dtype.kind == "f":
+            return scores, labels
+        if (
+            labels.dtype.kind in "iu"
+            and _can_be_labels(labels, n_labels)
+            and _can_be_labels(scores, n_labels)
+        ):
+            raise InputError(
+                argument,
+                "two arrays of integers that can both be labels; give the scores as floating-point numbers",
+            )
+    return labels, scores
+
+
+def _can_be_labels(values: NDArray[Any], n_labels: int) -> bool:
+    return values.size > 0 and int(values.min()) >= -1 and int(values.max()) < n_labels
+
+
+def is_pair(value: Any) -> bool:
+    """Tell whether a value holds labels and scores, or labels alone."""
+    return isinstance(value, tuple) or (isinstance(value, dict) and not is_sparse(value))
+
+
+def pair_has_scores(value: Any) -> bool:
+    """Tell whether the labels of a pair come with scores."""
+    if isinstance(value, dict):
+        return value.get("scores") is not None
+    return len(value) == 2 and value[1] is not None

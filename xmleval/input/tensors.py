@@ -1,0 +1,62 @@
+"""Arrays of other libraries, such as tensors, as NumPy arrays and SciPy matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.errors import InputError
+
+NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their values
+
+
+def as_plain(argument: str, value: Any) -> Any:
+    """Return what an array of another library holds as a NumPy array or a SciPy matrix, else the value.
+
+    Tensors are detached and copied from their device. The libraries are not imported: their objects have
+    ``detach``, ``cpu`` and ``numpy``, or ``__dlpack__`` alone.
+    """
+    if isinstance(value, np.ndarray | list | tuple | dict):
+        return value
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        tensor = value.detach().cpu()
+        layout = str(getattr(tensor, "layout", "")).removeprefix("torch.")
+        return _sparse(argument, tensor, layout) if layout.startswith("sparse") else _dense(tensor)
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
+        return value.get()
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(
+                argument, f"cannot be read by DLPack ({error}); copy it to a NumPy array"
+            ) from None
+    return value
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Tell whether a type is one that NumPy lacks and whose values float32 holds."""
+    return str(dtype).rpartition(".")[2].startswith(NARROW)
+
+
+def _dense(tensor: Any) -> NDArray[Any]:
+    found: NDArray[Any] = (tensor.float() if is_narrow(tensor.dtype) else tensor).numpy()
+    return found
+
+
+def _sparse(argument: str, tensor: Any, layout: str) -> Any:
+    from scipy.sparse import coo_array, csc_array, csr_array  # imported here to keep start-up fast
+
+    if len(tensor.shape) != 2 or layout not in ("sparse_coo", "sparse_csr", "sparse_csc"):
+        raise InputError(argument, f"a {layout} tensor of shape {tuple(tensor.shape)} is no CSR, CSC or COO")
+    shape = tuple(tensor.shape)
+    if layout == "sparse_coo":  # not coalesced, which would add what is there twice
+        rows, labels = tensor._indices().numpy()
+        return coo_array((_dense(tensor._values()), (rows, labels)), shape=shape)
+    if layout == "sparse_csr":
+        parts = _dense(tensor.values()), tensor.col_indices().numpy(), tensor.crow_indices().numpy()
+        return csr_array(parts, shape=shape)
+    parts = _dense(tensor.values()), tensor.row_indices().numpy(), tensor.ccol_indices().numpy()
+    return csc_array(parts, shape=shape)

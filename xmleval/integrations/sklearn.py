@@ -1,0 +1,117 @@
+"""Scorers for scikit-learn: `cross_validate`, `GridSearchCV` and whatever else takes ``scoring=``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+import numpy as np
+
+from xmleval.api.evaluate import evaluate
+from xmleval.engine.settings import Options
+from xmleval.input.errors import InputError
+from xmleval.spec import DEFAULT_K, expand_metrics
+
+METHODS = ("decision_function", "predict_proba")  # scikit-learn's own order
+
+
+def make_scorer(
+    metrics: str | Iterable[str], *, response_method: str | None = None, **options: Unpack[Options]
+) -> Scorer:
+    """Return a scorer of multi-label classifiers.
+
+    Measures of sets use ``predict``; others use scores, and so do measures of sets with ``decision``. Losses
+    are negated, as scikit-learn does, so that greater is better.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str
+        Names of measures, see `xmleval.evaluate`. One name gives a number; several, or a group, give a dict,
+        which `cross_validate` takes, and `GridSearchCV` with ``refit=NAME``.
+    response_method : str, optional
+        Method of the estimator that gives scores, by default ``decision_function`` or else ``predict_proba``;
+        needed with a threshold in ``decision``.
+    options : dict
+        Options of `xmleval.evaluate`, such as ``inverse_propensity`` and ``decision``.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y, sample_weight=None)``. It can be pickled.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or no value of a measure is better than another.
+
+    Examples
+    --------
+    >>> from xmleval.integrations.sklearn import make_scorer
+    >>> make_scorer("p@5")  # cross_validate(estimator, X, Y, scoring=make_scorer("p@5"))
+    make_scorer('p@5')
+    """
+    return Scorer(metrics if isinstance(metrics, str) else list(metrics), response_method, dict(options))
+
+
+class Scorer:
+    """What `make_scorer` returns."""
+
+    def __init__(
+        self, metrics: str | list[str], response_method: str | None, options: dict[str, Any]
+    ) -> None:
+        self._metrics, self._options = metrics, options
+        self._methods = METHODS if response_method is None else (response_method,)
+        specs = [spec for spec, _ in expand_metrics(metrics, options.get("k", DEFAULT_K))]
+        aimless = [spec.name for spec in specs if spec.metric.direction == "none"]
+        if aimless:
+            raise InputError("metrics", f"no value of {aimless[0]} is better than another")
+        decision = options.get("decision")
+        if response_method is None and decision is not None and not str(decision).startswith("top"):
+            choice = " or ".join(map(repr, METHODS))
+            raise InputError("response_method", f"a threshold needs to know of which scores: {choice}")
+        self._single = isinstance(metrics, str) and len(specs) == 1
+        self._lower_is_better = {spec.name for spec in specs if spec.metric.direction == "down"}
+        self._of_sets = decision is None and any("sets" in spec.needs for spec in specs)
+        self._of_scores = decision is not None or any("sets" not in spec.needs for spec in specs)
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float | dict[str, float]:
+        """Return the value, or the values by name, of an estimator's predictions for X."""
+        y = y.to_numpy() if hasattr(y, "to_numpy") else y  # a frame's names are not those of predictions
+        report = evaluate(
+            y,
+            self._scores(estimator, X) if self._of_scores else None,
+            y_pred=estimator.predict(X) if self._of_sets else None,
+            metrics=self._metrics,
+            sample_weight=sample_weight,
+            **self._options,
+        )
+        values = {
+            f"neg_{name}" if name in self._lower_is_better else name: (
+                -value if name in self._lower_is_better else value
+            )
+            for name, value in report.items()
+        }
+        return next(iter(values.values())) if self._single else values
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        return f"make_scorer({self._metrics!r})"
+
+    def _scores(self, estimator: Any, X: Any) -> Any:
+        method = next((name for name in self._methods if hasattr(estimator, name)), None)
+        if method is None:
+            kind, wanted = type(estimator).__name__, " nor ".join(self._methods)
+            raise InputError("estimator", f"{kind} has neither {wanted}; {self._metrics!r} needs scores")
+        response = getattr(estimator, method)(X)
+        return _of_class_one(response, estimator.classes_) if isinstance(response, list) else response
+
+
+def _of_class_one(response: list[Any], classes: list[Any]) -> Any:
+    """Return the scores (m, l) of label lists (m, n_classes); 0 where training had no positive example."""
+    scores = np.zeros((len(response[0]), len(response)))
+    for label, (columns, known) in enumerate(zip(response, classes, strict=True)):
+        if not np.isin(known, (0, 1)).all():
+            raise InputError("estimator", f"label {label} has classes {list(known)}; expected 0 and 1")
+        for place in np.flatnonzero(np.asarray(known) == 1):
+            scores[:, label] = columns[:, place]
+    return scores

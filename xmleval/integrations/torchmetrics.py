@@ -1,0 +1,155 @@
+"""Evaluation as a torchmetrics `Metric`, as Lightning logs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from xmleval.engine.settings import Options
+from xmleval.evaluator import Evaluator
+from xmleval.files.saved import from_bytes, to_bytes
+from xmleval.input.errors import InputError
+from xmleval.integrations.library import library
+from xmleval.integrations.topk import depth_of, leading
+from xmleval.report.frames import flat_name
+
+if TYPE_CHECKING:
+    import torch
+    from torchmetrics import Metric
+else:
+    torch = library("torch", "xmleval.integrations.torchmetrics", "torchmetrics")
+    Metric = library("torchmetrics", "xmleval.integrations.torchmetrics", "torchmetrics").Metric
+
+FIRST_ROWS = 1 << 40  # rows that each process may count
+
+
+class EvaluatorMetric(Metric):  # type: ignore[misc]
+    """A torchmetrics `Metric` with the measures of an evaluator.
+
+    Across processes, the states of all evaluators are merged, so that values are those of all rows on one
+    process, to the last bit. Dense scores are cut to the first k labels on their device.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str, optional
+        See `xmleval.evaluate`.
+    n_labels : int
+        Number of labels.
+    options : dict
+        Options of `xmleval.Evaluator`, such as ``k``, ``inverse_propensity`` and ``decision``, and those of
+        `torchmetrics.Metric`, except ``dist_sync_on_step``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    Examples
+    --------
+    In a LightningModule, ``self.p5 = EvaluatorMetric("p@5", n_labels=4000)``, then in ``validation_step``
+    ``self.p5.update(logits, target)`` and ``self.log("p@5", self.p5)``. Of several measures, log
+    ``self.log_dict(self.metric.compute())`` in ``on_validation_epoch_end``, and then reset the metric.
+    """
+
+    full_state_update = False
+
+    def __init__(self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Any) -> None:
+        own = {name: options.pop(name) for name in Options.__annotations__ if name in options}
+        if options.get("dist_sync_on_step"):
+            raise InputError("dist_sync_on_step", "values of a step are those of its own process")
+        super().__init__(**options)
+        if metrics is not None and not isinstance(metrics, str):
+            metrics = list(metrics)
+        self._make: Callable[[], Evaluator] = _Maker(metrics, n_labels, own)
+        self._depth = depth_of(metrics, n_labels, own)
+        self._evaluator = self._make()
+        self._merged: Evaluator | None = None
+
+    def update(self, preds: Any, target: Any) -> None:
+        """Count a batch.
+
+        Parameters
+        ----------
+        preds : tensor of scores (m, l), or what else `xmleval.evaluate` takes as ``y_score``
+            Such as the result of ``torch.topk``.
+        target : tensor of 0/1 (m, l), or what else `xmleval.evaluate` takes as ``y_true``
+            Relevant labels.
+
+        Raises
+        ------
+        ValueError
+            If input is invalid; the batch is then not counted.
+        """
+        group = torch.distributed if torch.distributed.is_available() else None
+        rank = group.get_rank() if group is not None and group.is_initialized() else 0
+        first_row = rank * FIRST_ROWS + self._evaluator.n_rows
+        self._evaluator.update(target, self._cut(preds), first_row=first_row)
+
+    def compute(self) -> Any:
+        """Return the value of one measure, or a dict of several by names without special characters.
+
+        Returns
+        -------
+        tensor, or dict of str to tensor
+            On the device of the metric; NaN where undefined.
+
+        Raises
+        ------
+        ValueError
+            If nothing was counted yet.
+        """
+        return self._values(self._merged or self._evaluator)
+
+    def forward(self, preds: Any, target: Any) -> Any:
+        """Count a batch, and return the values of this batch."""
+        self.update(preds, target)
+        batch = self._make()
+        batch.update(target, self._cut(preds))
+        self._forward_cache = self._values(batch)
+        return self._forward_cache
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        super().reset()
+        self._evaluator.reset()
+        self._merged = None
+
+    def unsync(self, should_unsync: bool = True) -> None:
+        """Go back to the rows of this process."""
+        super().unsync(should_unsync)
+        if should_unsync:
+            self._merged = None
+
+    def _sync_dist(self, dist_sync_fn: Callable[..., Any], process_group: Any = None) -> None:
+        """Merge the evaluators of all processes."""
+        state = torch.frombuffer(bytearray(to_bytes(self._evaluator.as_saved())), dtype=torch.uint8)
+        states = dist_sync_fn(state.to(self.device), group=process_group or self.process_group)
+        first, *others = [Evaluator.from_saved(from_bytes(one.cpu().numpy().tobytes())) for one in states]
+        for other in others:
+            first.merge(other)
+        self._merged = first
+
+    def _cut(self, preds: Any) -> Any:
+        shape = (len(preds), self._evaluator.n_labels)
+        dense = isinstance(preds, torch.Tensor) and preds.layout == torch.strided and preds.shape == shape
+        return leading(preds, self._depth) if dense and preds.is_floating_point() else preds
+
+    def _values(self, evaluator: Evaluator) -> Any:
+        report = evaluator.compute()
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64  # which that has not
+        values = {
+            flat_name(name, "_at_"): torch.tensor(value, dtype=dtype, device=self.device)
+            for name, value in report.items()
+        }
+        return values if len(values) > 1 else next(iter(values.values()))
+
+
+class _Maker:
+    """Makes evaluators; unlike a closure, it can be pickled."""
+
+    def __init__(self, metrics: str | list[str] | None, n_labels: int, options: dict[str, Any]) -> None:
+        self.arguments = metrics, n_labels, options
+
+    def __call__(self) -> Evaluator:
+        metrics, n_labels, options = self.arguments
+        return Evaluator(metrics, n_labels=n_labels, **options)

@@ -1,0 +1,142 @@
+"""Evaluation in a Hugging Face `Trainer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+import numpy as np
+
+from xmleval.engine.settings import Options
+from xmleval.evaluator import Evaluator
+from xmleval.input.errors import InputError
+from xmleval.integrations.topk import depth_of, leading
+from xmleval.report.report import Report
+
+PADDING = -100  # what the Trainer fills up labels with
+
+
+class TrainerMetrics:
+    """The two functions that a `Trainer` takes to evaluate.
+
+    ``preprocess_logits_for_metrics`` keeps the first k labels of every row, on the device, so that (m, k)
+    scores are gathered and kept instead of (m, l); where a measure reads the whole ranking, it keeps all.
+    Of equal logits, the device decides which come first. ``compute_metrics`` works with and without
+    ``batch_eval_metrics=True``, which keeps no labels either.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str, optional
+        See `xmleval.evaluate`.
+    n_labels : int
+        Number of labels, the width of the logits.
+    options : dict
+        Options of `xmleval.Evaluator`, such as ``k``, ``inverse_propensity`` and ``decision``.
+
+    Attributes
+    ----------
+    report : Report or None
+        Of the last evaluation.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    Examples
+    --------
+    >>> from xmleval.integrations.transformers import TrainerMetrics
+    >>> metrics = TrainerMetrics(["p@1", "p@5", "ndcg@5"], n_labels=4000)
+    >>> functions = {
+    ...     "preprocess_logits_for_metrics": metrics.preprocess_logits_for_metrics,
+    ...     "compute_metrics": metrics.compute_metrics,
+    ... }  # Trainer(model, args, eval_dataset=..., **functions); metric_for_best_model="p_at_5"
+    """
+
+    def __init__(
+        self, metrics: str | Iterable[str] | None = None, *, n_labels: int, **options: Unpack[Options]
+    ) -> None:
+        if metrics is not None and not isinstance(metrics, str):
+            metrics = list(metrics)
+        options = {**options, "unlisted": "below"}  # every label has a logit
+        self._evaluator = Evaluator(metrics, n_labels=n_labels, **options)
+        self._depth = depth_of(metrics, n_labels, dict(options))
+        self.report: Report | None = None
+
+    def preprocess_logits_for_metrics(self, logits: Any, labels: Any = None) -> Any:
+        """Return the labels and logits of the first k labels, or all logits.
+
+        Parameters
+        ----------
+        logits : tensor of shape (m, l), or a tuple that begins with it
+            What the model returns beside the loss.
+        labels : tensor, optional
+            Not used.
+
+        Returns
+        -------
+        (labels, logits), tensors of shape (m, k), or a tensor of shape (m, l)
+
+        Raises
+        ------
+        ValueError
+            If the logits are not of shape (m, n_labels).
+        """
+        first = logits[0] if isinstance(logits, tuple | list) else logits
+        shape, n_labels = tuple(first.shape), self._evaluator.n_labels
+        if len(shape) != 2 or shape[1] != n_labels:
+            raise InputError("logits", f"shape {shape} is not (m, {n_labels}) for n_labels={n_labels}")
+        return leading(first, self._depth)
+
+    def compute_metrics(self, prediction: Any, compute_result: bool | None = None) -> dict[str, float]:
+        """Return the values by names without special characters, as `Report.flat` gives them.
+
+        Parameters
+        ----------
+        prediction : transformers.EvalPrediction
+            ``predictions`` is what ``preprocess_logits_for_metrics`` returned; ``label_ids`` is 0/1 of shape
+            (m, n_labels), or ids of shape (m, width), filled up with -100.
+        compute_result : bool, optional
+            Whether this was the last batch, with ``batch_eval_metrics=True``.
+
+        Returns
+        -------
+        dict of str to float
+            Empty before the last batch. Undefined values are left out.
+
+        Raises
+        ------
+        ValueError
+            If predictions or labels are invalid.
+        """
+        if compute_result is None:
+            self.reset()
+        predictions, label_ids = prediction.predictions, prediction.label_ids
+        for scores, labels in (
+            zip(predictions, label_ids, strict=True)  # eval_do_concat_batches=False
+            if isinstance(label_ids, list)
+            else [(predictions, label_ids)]
+        ):
+            self._evaluator.update(self._truth(labels), scores)
+        if compute_result is False:
+            return {}
+        self.report = self._evaluator.compute()
+        self.reset()
+        return self.report.flat()
+
+    def reset(self) -> None:
+        """Forget the batches of an evaluation that was interrupted."""
+        self._evaluator.reset()
+
+    def _truth(self, labels: Any) -> Any:
+        """Return 0/1 labels as they are, and ids without what fills them up."""
+        if len(labels.shape) == 2 and labels.shape[1] == self._evaluator.n_labels:
+            return labels
+        ids = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels)
+        if ids.ndim != 2 or ids.dtype.kind not in "iu":
+            n_labels = self._evaluator.n_labels
+            raise InputError(
+                "label_ids",
+                f"{ids.dtype} of shape {ids.shape}; expected 0/1 of shape (m, {n_labels}), or ids",
+            )
+        return [row[row != PADDING].tolist() for row in ids]
