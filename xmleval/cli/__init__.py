@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import importlib
 import io
+import shutil
 import sys
 from collections.abc import Sequence
 
 import click
 
+from xmleval.cli.help import nearest_to
 from xmleval.cli.stdout import naming_stdout
 from xmleval.version import __version__
 
 BAD_INPUT, INTERRUPTED = 2, 130
+WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
     "convert": "Write files in another format.",
@@ -42,6 +45,14 @@ class Program(click.Group):
             return None
         found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is typed, or refuse what is none with the nearest one."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}{nearest_to(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands for the help text."""
@@ -83,7 +94,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
         tell_of_compiling()
     try:
-        code = program.main(args, prog_name="xmleval", standalone_mode=False)
+        width = max(min(shutil.get_terminal_size().columns, WIDEST) - 2, NARROWEST)
+        code = program.main(args, prog_name="xmleval", standalone_mode=False, terminal_width=width)
         _flush()
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED

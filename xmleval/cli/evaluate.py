@@ -11,6 +11,7 @@ import click
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
+from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import (
     COUNT,
     FILE,
@@ -67,7 +68,24 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     return list(cutoffs)
 
 
-@click.command()
+SECTIONS = {
+    "Inputs": "train exclude labels input_format",
+    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Predictions to sets": "pred decision ranked",
+    "Output": "output_format output per_label per_row state",
+    "Resources": "memory threads checkpoint resume help",
+}
+EXAMPLES = """Examples:
+
+\b
+  xmleval evaluate Y.npz bert.npz \\
+      --train Y_train.npz
+  xmleval evaluate Y.npz bert.npz \\
+      --metrics sets --decision top3
+"""
+
+
+@click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES)
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE, nargs=-1)
 @click.option(
@@ -109,8 +127,10 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(
     "--conventions",
-    type=click.Choice(list(PRESETS)),
-    help="Preset for what papers and libraries define differently, such as ties and 0/0.",
+    type=Choice(list(PRESETS)),
+    metavar="PRESET",
+    help="Preset for what papers and libraries define differently, such as ties and 0/0: "
+    f"{', '.join(PRESETS)}.",
 )
 @file_option("--pred", help="Predicted sets, for measures of sets.")
 @click.option(
@@ -121,7 +141,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 )
 @click.option(
     "--input-format",
-    type=click.Choice([known.name for known in FORMATS]),
+    type=Choice([known.name for known in FORMATS]),
+    metavar="FORMAT",
     help=f"{FORMAT_HELP} "
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
@@ -193,7 +214,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         write_rows(reports, options["per_row"], run.rows.row_names)
     if options["state"] is not None:
         run.evaluators[0].save(options["state"])
-    write_result(written(reports, options["output_format"]), options["output"])
+    write_result(written(reports, options["output_format"], options["output"]), options["output"])
     if run.checkpoint:
         run.checkpoint.remove()
 

@@ -24,7 +24,7 @@ from xmleval.cli.named_inputs import (
     rule_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs
+from xmleval.cli.output import check_outputs, screen
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -286,10 +286,12 @@ def count(run: Run) -> list[Report]:
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
 
 
-def written(reports: dict[str, Report], form: str) -> str:
-    """Return one report, or several side by side, in a form."""
+def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
+    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
     reports = {name: _in_options(report, form) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    if form == "table" and output is None:
+        return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
 
 

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import click
 
 from xmleval.budget import Allowance, OverLimitError
+from xmleval.cli.help import Choice
 from xmleval.files.archive import NpyArray
 from xmleval.files.input import InputFile
 from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import LABELS, SCORES, open_array
+from xmleval.input.formats.npy import PAIRS, open_array
 from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
@@ -29,7 +30,7 @@ from xmleval.numerals import whole_number
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
 INPUT_FORMAT = click.option(
-    "--input-format", type=click.Choice([known.name for known in FORMATS]), help=FORMAT_HELP
+    "--input-format", type=Choice([known.name for known in FORMATS]), help=FORMAT_HELP
 )
 COUNT_BYTES = 16  # of a label, once its counts are added up
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
@@ -158,7 +159,10 @@ def in_order(path: Path) -> list[tuple[bool, int, str]]:
 
 
 def _has_labels_beside(file: Path, found: list[Path]) -> bool:
-    return file.name.endswith(SCORES) and file.with_name(file.name.removesuffix(SCORES) + LABELS) in found
+    return any(
+        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in found
+        for labels, scores in PAIRS.items()
+    )
 
 
 def _known(path: Path) -> bool:

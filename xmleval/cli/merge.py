@@ -54,4 +54,4 @@ def merge(
         write_labels({str(states[0]): report}, per_label)
     if state is not None:
         whole.save(state)
-    write_result(written({str(states[0]): report}, output_format), output)
+    write_result(written({str(states[0]): report}, output_format, output), output)

@@ -6,13 +6,15 @@ import shlex
 from collections.abc import Sequence
 
 import click
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xmleval.cli.output import program_name, show
+from xmleval.cli.help import NARROW
+from xmleval.cli.output import program_name, screen, show
 from xmleval.conventions import CHOICES, PRESETS, Conventions
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
-from xmleval.report.tables import ARROWS
+from xmleval.report.tables import ARROWS, folded
 from xmleval.spec import Spec, parse_spec
 
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}
@@ -28,7 +30,9 @@ def metrics(name: str | None) -> None:
     """List every measure and group, or explain the measure or group NAME."""
     group = (name or "").strip().lower()
     if name is None:
-        show(_table_of(TABLE), "", LEGEND.format(groups=" ".join((*GROUPS, "all"))))
+        legend = LEGEND.format(groups=" ".join((*GROUPS, "all")))
+        lines = [folded(line, screen()[0]) for line in legend.splitlines()]
+        show(_table_of(TABLE), "", *lines)
     elif group == "all":
         show(_table_of([metric for metric in TABLE if not metric.params]))
     elif group in GROUPS:
@@ -87,23 +91,33 @@ def range_of(metric: Metric) -> str:
 
 
 def _table_of(rows: Sequence[Metric]) -> Table:
-    """Return a table of one row a measure, those of one family with the same needs together."""
+    """Return a table of one row a measure, those of one family with the same needs together.
+
+    On a narrow terminal, what a measure is stands below its name.
+    """
+    width = screen()[0]
+    narrow = width is not None and width < NARROW
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "", "range", "what it is"):
-        table.add_column(heading, no_wrap=heading != "what it is")
+    for heading in ("name", "", "range", *([] if narrow else ["what it is"])):
+        table.add_column(heading, no_wrap=heading in ("", "range") or (heading == "name" and not narrow))
+
+    def add(name: Text, direction: str, span: str, told: Text) -> None:
+        if narrow:
+            table.add_row(name, direction, span)
+            table.add_row(Padding(told, (0, 0, 0, 4)))
+        else:
+            table.add_row(name, direction, span, told)
+
     families: dict[tuple[str, str], dict[Metric, None]] = {}
     for metric in rows:
         families.setdefault((metric.family, _needs(metric)), {})[metric] = None
     for (family, needs), members in families.items():
-        table.add_row(Text(family, style="bold"), "", "", Text(f"needs {needs}", style="italic"))
+        add(Text(family, style="bold"), "", "", Text(f"needs {needs}", style="italic"))
         for metric in members:
             several = len(metric.averages) > 1
-            table.add_row(
-                f"  {name_of(metric, 'AVG' if several else ''.join(metric.averages))}",
-                ARROWS[metric.direction],
-                range_of(metric),
-                f"{metric.title}; AVG {' '.join(metric.averages)}" if several else metric.title,
-            )
+            name = f"  {name_of(metric, 'AVG' if several else ''.join(metric.averages))}"
+            title = f"{metric.title}; AVG {' '.join(metric.averages)}" if several else metric.title
+            add(Text(name), ARROWS[metric.direction], range_of(metric), Text(title))
     return table
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.help import Choice
 from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
@@ -24,7 +25,7 @@ class Whole(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-class Number(click.FloatRange):
+class Number(click.types.FloatParamType):
     """A number in plain decimal notation."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -56,9 +57,10 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Decorator:
     return click.option(
         "--format",
         "output_format",
-        type=click.Choice(forms),
+        type=Choice(forms),
+        metavar="FORM",
         callback=by_suffix,
-        help="Form of the result; default by the suffix of --output, else a table.",
+        help=f"Form of the result: {', '.join(forms)}; default by the suffix of --output, else a table.",
     )
 
 

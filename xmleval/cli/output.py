@@ -76,6 +76,14 @@ def program_name() -> str:
     return shlex.quote(str(started))
 
 
+def screen() -> tuple[int | None, bool]:
+    """Return the columns of the terminal that stdout is, None if it is none, and whether it has colours."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None, False
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return shutil.get_terminal_size().columns, colour
+
+
 def write_result(text: str, path: Path | None) -> None:
     """Write a result, ending in one newline."""
     text = text.rstrip("\n") + "\n"

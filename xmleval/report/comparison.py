@@ -9,7 +9,7 @@ from typing import Any
 
 from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
-from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short
+from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short, short_names
 from xmleval.spec import Spec
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
@@ -81,7 +81,13 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        return as_text(self._title(), self.grid(), self.footnotes())
+        return self.to_text()
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
+        header, *rows = self.grid()
+        names = [Cell(name, "other") for name in short_names([*self.reports])]
+        return as_text(self._title(), [[header[0], *names], *rows], self.footnotes(), width, colour)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""

@@ -247,7 +247,11 @@ class Report(Mapping[str, float]):
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
-        return as_text(self._title(), self._grid(), self.footnotes())
+        return self.to_text()
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return a table for a terminal of ``width`` columns, if given, with colours or without."""
+        return as_text(self._title(), self._grid(), self.footnotes(), width, colour)
 
     def _title(self) -> str:
         return f"{self.n_rows} rows x {self.n_labels} labels"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
 
 from xmleval.message import printable
@@ -23,7 +23,12 @@ LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
+HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|~$&]")
+LETTER = re.compile("[^\\W\\d_]")
+SEPARATORS = "._-/"  # of words in the name of a file
+GAP = "  "
+BEST, PLAIN = "\x1b[1;32m", "\x1b[0m"  # bold and green
 FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
 QUOTED = re.compile(r'[",;\t]')
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -45,7 +50,7 @@ def short(value: float) -> str:
         return "undefined"
     if 0 < abs(value) < 0.001:
         return f"{value:.3g}"  # losses are small with a million labels
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
+    return f"{value:.4f}" if abs(value) < 99.99995 else f"{value:.6g}"  # at most six digits
 
 
 def latex_text(text: str) -> str:
@@ -81,14 +86,91 @@ def common_start(texts: Sequence[str]) -> str:
     return first[:n]
 
 
-def as_text(title: str, rows: Rows, footnotes: Sequence[str]) -> str:
-    """Return a table for a terminal."""
-    shown = [[f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}" for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in shown]
-    rule = "-" * max(len(line.rstrip()) for line in lines)
-    below = map(printable, footnotes)
-    return "\n".join([title, lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:]), *below])
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without the words that all of them end or begin with, as far as words are left of each.
+
+    Examples
+    --------
+    >>> short_names(["out/bert_test.npz", "out/xlnet_test.npz"])
+    ['bert', 'xlnet']
+    >>> short_names(["model_1.npz", "model_2.npz"])
+    ['model_1', 'model_2']
+    """
+    backwards = _without_start([name[::-1] for name in names])
+    return _without_start([name[::-1] for name in backwards])
+
+
+def _without_start(names: list[str]) -> list[str]:
+    shared = common_start(names) if len(names) > 1 else ""
+    for n in range(len(shared), 0, -1):
+        if shared[n - 1] in SEPARATORS and all(LETTER.search(name[n:]) for name in names):
+            return [name[n:] for name in names]
+    return names
+
+
+def as_text(
+    title: str, rows: Rows, footnotes: Sequence[str], width: int | None = None, colour: bool = False
+) -> str:
+    """Return a table for a terminal; lines are no wider than ``width``, as far as words allow."""
+    blocks = [rows] if width is None else _fitted(rows, width)
+    tables = "\n\n".join(_lined_up(block, colour) for block in blocks)
+    return "\n".join([title, tables, *(folded(printable(note), width) for note in footnotes)])
+
+
+def folded(text: str, width: int | None) -> str:
+    """Return text in lines that break between words only."""
+    if width is None or len(text) <= width:
+        return text
+    lines = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _fitted(rows: Rows, width: int) -> list[Rows]:
+    """Return a table whole, or its rows as columns, or either cut into blocks of columns."""
+    turned = [list(column) for column in zip(*rows, strict=True)]
+    turned[0][0] = Cell("")
+    forms = [_blocks(rows, width), _blocks(turned, width)]
+    return min(forms, key=lambda blocks: (max(width, *(sum(_widths(b)) for b in blocks)), len(blocks)))
+
+
+def _blocks(rows: Rows, width: int) -> list[Rows]:
+    """Cut a table into the fewest even blocks of columns that fit, each with the first column."""
+    first, *widths = _widths(rows)
+    for n_blocks in range(1, len(widths) + 1):
+        size = -(-len(widths) // n_blocks)
+        starts = range(0, len(widths), size)
+        if size == 1 or all(first + sum(widths[start : start + size]) <= width for start in starts):
+            break
+    return [[[row[0], *row[1 + start : 1 + start + size]] for row in rows] for start in starts]
+
+
+def _widths(rows: Rows) -> list[int]:
+    """Return the widths of columns, with the gaps before all but the first."""
+    widths = [max(map(len, map(_text_of, column))) for column in zip(*rows, strict=True)]
+    return [widths[0], *(width + len(GAP) for width in widths[1:])]
+
+
+def _text_of(cell: Cell) -> str:
+    return f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}"
+
+
+def _lined_up(rows: Rows, colour: bool) -> str:
+    """Return a table in lines, under a header and a rule."""
+    first, *others = _widths(rows)
+
+    def line(row: Sequence[Cell]) -> str:
+        texts = [_text_of(row[0]).ljust(first)]
+        texts += [_text_of(cell).rjust(width) for cell, width in zip(row[1:], others, strict=True)]
+        if colour:
+            texts = [
+                f"{BEST}{text}{PLAIN}" if cell.tail == "best" else text
+                for text, cell in zip(texts, row, strict=True)
+            ]
+        return "".join(texts).rstrip()
+
+    lines = [line(row) for row in rows]
+    rule = "-" * max(len(text.replace(BEST, "").replace(PLAIN, "")) for text in lines)
+    return "\n".join([lines[0], rule, *lines[1:]])
 
 
 def as_markdown(rows: Rows, footnotes: Sequence[str]) -> str:
@@ -111,7 +193,7 @@ def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
 
 def html_text(text: str) -> str:
     """Return text that HTML shows as it stands."""
-    return escape(printable(text))
+    return printable(text).translate(HTML)
 
 
 def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:

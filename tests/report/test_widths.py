@@ -1,0 +1,92 @@
+"""Tables that fit a terminal: whole, turned or in blocks, and never cut inside a word."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.examples import S, T
+from xmleval import Report, evaluate
+from xmleval.report.comparison import Comparison
+from xmleval.report.tables import BEST, PLAIN, short, short_names
+
+NAMES = [f"out/{name}_test.npz" for name in ("bert", "xlnet", "roberta", "attentionxml", "renee", "pp", "q")]
+
+
+def several(n: int = 7, **more: Any) -> Comparison:
+    made = [evaluate(T, S * (1 if i % 2 else -1), metrics=["xmc", "lrap"], **more) for i in range(n)]
+    return Comparison(dict(zip(NAMES, made, strict=False)))
+
+
+def one() -> Report:
+    return evaluate(T, S, metrics=["p", "ndcg", "r", "lrap"], k=range(1, 4), bounds=False)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize("made", [one, several])
+def test_no_line_is_wider_and_every_word_is_whole(made: Any, width: int) -> None:
+    report = made()
+    text = report.to_text(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert set(str(report).replace("-", "").split()) - set(text.replace("-", "").split()) <= {"measure"}
+
+
+def test_wide_terminals_and_pipes_show_the_same() -> None:
+    assert several().to_text(400) == str(several())
+
+
+def test_a_table_is_turned_where_that_makes_fewer_blocks() -> None:
+    made = [evaluate(T, S, metrics=["p@1", "lrap"])] * 7
+    lines = Comparison(dict(zip(NAMES, made, strict=True))).to_text(40).splitlines()
+    assert re.fullmatch(r" +P@1 ↑ +LRAP ↑", lines[1])
+    assert [line.split()[0] for line in lines[3:10]] == [name[4:-9] for name in NAMES]
+
+
+def test_blocks_are_even() -> None:
+    blocks = several().to_text(60).split("\n\n")
+    widths = [len(block.splitlines()[-2].split()) for block in blocks]
+    assert max(widths) - min(widths) <= 2
+
+
+def test_a_name_wider_than_the_terminal_stays_whole() -> None:
+    name = "a" * 50
+    made = dict.fromkeys([name, "b" * 50], evaluate(T, S, metrics="p@1"))
+    assert name in Comparison(made).to_text(40).split()
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["a_test.npz", "b_test.npz"], ["a", "b"]),
+        (["out/model_head", "out/model_tail"], ["head", "tail"]),
+        (["model_1.npz", "model_2.npz"], ["model_1", "model_2"]),
+        (["1.npz", "2.npz"], ["1.npz", "2.npz"]),
+        (["run1.txt", "run2.npz"], ["run1.txt", "run2.npz"]),
+        (["bert.npz", "bert_large.npz"], ["bert", "bert_large"]),
+        (["x.npz", "_x.npz"], ["x", "_x"]),
+        (["one.npz"], ["one.npz"]),
+    ],
+)
+def test_what_all_names_share_is_cut(names: list[str], wanted: list[str]) -> None:
+    assert short_names(names) == wanted
+    assert len(set(wanted)) == len(names)
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, 1e-9, 0.00123, 0.5, 9.99999, 99.99999, 123.456789, 98765.4, 1e7, -0.25]
+)
+def test_numbers_have_at_most_six_digits(value: float) -> None:
+    digits = short(value).partition("e")[0]
+    assert len(re.sub(r"\D", "", digits)) <= 6
+    assert float(short(value)) == pytest.approx(value, rel=0.03)
+
+
+def test_only_the_best_values_are_coloured() -> None:
+    text = several(2).to_text(None, True)
+    marked = re.findall(re.escape(BEST) + r"(.*?)" + re.escape(PLAIN), text)
+    assert marked
+    assert all(cell.endswith(" *") for cell in marked)
+    assert text.count(" *") == len(marked) + 1  # and that of the title
+    assert text.replace(BEST, "").replace(PLAIN, "") == str(several(2))
