@@ -96,7 +96,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
-    arguments = {name: options[name] for name in Options.__annotations__ if name in options}
+    arguments = {
+        name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
+    }
     arguments["decision"] = find_decision(options["decision"], rows.label_names, allowance)
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
