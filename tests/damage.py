@@ -151,7 +151,8 @@ class Case(NamedTuple):
     def names_damage(self, line: str) -> bool:
         """Whether a line names one of the damaged files, or the folder or the list that it is a part of."""
         names = {str(path) for path in self.damaged} | {str(path.parent) for path in self.damaged[1:]}
-        names |= {name.removesuffix("_indices.npy").removesuffix("_scores.npy") for name in names}
+        for end in ("_indices.npy", "_scores.npy", "-labels.npy", "-scores.npy"):
+            names |= {name.removesuffix(end) for name in names}
         return any(name in line for name in names - {"."})
 
     def names_input(self, line: str, command: list[str]) -> bool:

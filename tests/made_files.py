@@ -79,6 +79,23 @@ def npy(path: Path, matrix: Any) -> Path:
     return path.with_name(f"{path.name}_indices.npy")
 
 
+def npy_labels(path: Path, matrix: Any) -> Path:
+    """As AttentionXML and LightXML call them."""
+    for name, array in zip(("labels", "scores"), as_list(matrix), strict=True):
+        np.save(path.with_name(f"{path.name}-{name}.npy"), array)
+    return path.with_name(f"{path.name}-labels.npy")
+
+
+def npz_calibration(path: Path, matrix: Any) -> Path:
+    """As in the studies of calibration at k."""
+    labels, values = as_list(matrix)
+    hits = np.zeros(labels.shape, np.float32)
+    pairs = np.array([(0, 0)])
+    found = {"scores": values, "true_positives": hits, "prediction_ids": labels, "labels": pairs}
+    np.savez(path.with_suffix(".npz"), **found)
+    return path.with_suffix(".npz")
+
+
 def xmc(path: Path, matrix: Any, kind: str) -> Path:
     write_xmc(path.with_suffix(".txt"), matrix, kind)
     return path.with_suffix(".txt")
@@ -97,6 +114,27 @@ def xmc_data(path: Path, matrix: Any) -> Path:
 def svmlight(path: Path, matrix: Any) -> Path:
     path.with_suffix(".svm").write_text(data_lines(matrix))
     return path.with_suffix(".svm")
+
+
+def ids(path: Path, matrix: Any, separator: str = " ") -> Path:
+    """Ids of a row on each line; the last row tells the last label."""
+    lines = (separator.join(map(str, row)) for row in rows_of(matrix))
+    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
+    return path.with_suffix(".txt")
+
+
+def fasttext(path: Path, matrix: Any, kind: str) -> Path:
+    """Labels with their prefix, in front of a text or each followed by its score."""
+    lines = []
+    for row, labels in enumerate(rows_of(matrix)):
+        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+        words = [
+            f"__label__{label}" + f" {value!r}" * (kind == "scores")
+            for label, value in zip(labels, values, strict=True)
+        ]
+        lines.append(" ".join([*words, *["some", "text"] * (kind == "truth")]))
+    path.with_suffix(".txt").write_text("".join(f"{line}\n" for line in lines))
+    return path.with_suffix(".txt")
 
 
 def mulan(path: Path, matrix: Any) -> Path:
@@ -201,6 +239,8 @@ TRUTHS: dict[str, Writer] = {
     "xmc": lambda path, matrix: xmc(path, matrix, "truth"),
     "xmc-data": xmc_data,
     "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),
+    "ids": ids,
+    "ids-gz": lambda path, matrix: packed(ids(path, matrix, ",")),
     "svmlight": svmlight,
     "svmlight-gz": lambda path, matrix: packed(svmlight(path, matrix)),
     "mulan": mulan,
@@ -216,7 +256,9 @@ SCORES: dict[str, Writer] = {
     "npz-coo": lambda path, matrix: npz(path, matrix, False, "coo"),
     "npz-list": npz_list,
     "npz-list-packed": lambda path, matrix: npz_list(path, matrix, True),
+    "npz-calibration": npz_calibration,
     "npy": npy,
+    "npy-labels": npy_labels,
     "xmc": lambda path, matrix: xmc(path, matrix, "scores"),
     "xmc-gz": lambda path, matrix: packed(xmc(path, matrix, "scores")),
     "parquet": lambda path, matrix: parquet(path, matrix, "scores"),

@@ -11,9 +11,7 @@ from tests.faults.fault import Fault
 SCORES = [
     ("", "the file is empty"),
     ("\n", "line 1: '' is not a header of two or three integers"),
-    ("3\n", "line 1: '3' is not a header of two or three integers"),
     ("4\n1:1\n", "line 1: '4' is not a header of two or three integers"),
-    ("3 4 5 6\n", "line 1: '3 4 5 6' is not a header of two or three integers"),
     ("1:0.5 2:0.1\n", "line 1: '1:0.5 2:0.1' is not a header of two or three integers"),
     ("-3 5\n", "line 1: '-3 5' is not a header of two or three integers"),
     ("3 5.0\n", "line 1: '3 5.0' is not a header of two or three integers"),
@@ -144,6 +142,15 @@ def damaged() -> list[Fault]:
 
 FAULTS = [
     *(Fault("x.txt", held.encode(), said) for held, said in SCORES),
+    *(
+        Fault(
+            "x.txt",
+            held,
+            f"line 1: '{held[:-1].decode()}' is not a header of two or three integers",
+            ("scores",),
+        )
+        for held in (b"3\n", b"3 4 5 6\n")  # which may be ids of a truth
+    ),
     Fault(
         "x.txt",
         b"1 2 3\n0 1:1\n",

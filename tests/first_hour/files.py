@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from tests.examples import LABELS, SCORES, Y_TEST
 from tests.first_hour.task import Task
 
 DOCS = """id,title,tags,predicted
@@ -19,6 +22,18 @@ SCORED = """{"id": 1, "tags": ["python", "sorting"], "predictions": {"python": 0
 def make(folder: Path) -> None:
     """Write documents with relevant and predicted labels."""
     (folder / "docs.csv").write_text(DOCS)
+    (folder / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td3\t2\n")
+    (folder / "bm25.run").write_text("q1 Q0 d1 1 9.5 bm25\nq2 Q0 d2 1 7.5 bm25\n")
+    (folder / "tst_labels.txt").write_text(
+        "\n".join(" ".join(map(str, np.flatnonzero(row))) for row in Y_TEST) + "\n"
+    )
+    np.save(folder / "LightXML-labels.npy", LABELS)
+    np.save(folder / "LightXML-scores.npy", SCORES)
+    np.savez(folder / "calibration.npz", prediction_ids=LABELS, scores=SCORES, labels=[[0, 0]])
+    (folder / "ft.txt").write_text("__label__a __label__b a text\n__label__c another\n")
+    (folder / "ft.pred.txt").write_text("__label__a 0.9 __label__c 0.1\n__label__b 0.5 __label__c 0.4\n")
+    (folder / "libmultilabel.txt").write_text("a:0.9 c:0.1\nb:0.5 c:0.4\n")
+    (folder / "header.txt").write_text("2 3 4\n1\n0\n4\n")
     (folder / "docs.jsonl").write_text(SCORED)
     (folder / "pred.csv").write_text("id,labels\n3,c++\n1,sorting;python\n2,sql\n")
     (folder / "spaces.csv").write_text("tags,predicted\nc++ stl,c++\njava,java\n")
@@ -44,5 +59,13 @@ TASKS = [
     Task("xmleval evaluate mixed.csv --separator ';'", ("exit code 0",)),
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),
+    Task("xmleval evaluate test.tsv bm25.run --metrics p@1,ndcg@1", ("2 rows", "P ↑", "exit code 0")),
+    Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
+    Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),
+    Task("xmleval evaluate tst_labels.txt calibration.npz --metrics p@1", ("P ↑", "exit code 0")),
+    Task("xmleval evaluate ft.txt ft.pred.txt --metrics p@1", ("0.5000", "exit code 0")),
+    Task("xmleval evaluate ft.txt libmultilabel.txt --metrics p@1", ("0.5000", "exit code 0")),
+    Task("xmleval stats header.txt", ("header", "--input-format lines", "exit code 2")),
+    Task("xmleval stats header.txt --input-format lines", ("4", "exit code 0")),
     Task("xmleval stats docs.csv", ("label_cardinality", "exit code 0")),
 ]

@@ -63,6 +63,7 @@ class Run(NamedTuple):
     budget: Budget
     n_counted: int
     checkpoint: Checkpoint | None
+    sources: dict[str, str]  # versions of the truth's files, by name
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
@@ -95,7 +96,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
-    arguments = {name: options[name] for name in Options.__annotations__ if name in options}
+    arguments = {
+        name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
+    }
     arguments["decision"] = find_decision(options["decision"], rows.label_names, allowance)
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
@@ -139,7 +142,10 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
             n_rows = rows.truth[1].n_rows
             tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
-    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
+    sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
+    if len(sources) == 1:
+        sources[rows.truth[0]] = next(iter(sources.values()))
+    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint, sources)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -272,7 +278,11 @@ def count(run: Run) -> list[Report]:
             if run.checkpoint:
                 run.checkpoint.save_sometimes(done, run.evaluators)
 
-        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
+        def before(name: str, row: int) -> None:
+            for evaluator in run.evaluators:
+                evaluator.read_from(run.sources[name], row)
+
+        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]

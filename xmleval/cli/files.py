@@ -20,7 +20,7 @@ from xmleval.files.input import InputFile
 from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npy import LABELS, SCORES, open_array
+from xmleval.input.formats.npy import PAIRS, open_array
 from xmleval.input.formats.npz import read_npz
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
@@ -159,7 +159,10 @@ def in_order(path: Path) -> list[tuple[bool, int, str]]:
 
 
 def _has_labels_beside(file: Path, found: list[Path]) -> bool:
-    return file.name.endswith(SCORES) and file.with_name(file.name.removesuffix(SCORES) + LABELS) in found
+    return any(
+        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in found
+        for labels, scores in PAIRS.items()
+    )
 
 
 def _known(path: Path) -> bool:

@@ -17,11 +17,10 @@ from xmleval.input.lines import shown
 from xmleval.input.names import Named, NameIndex, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.stack import filled_lists
 from xmleval.records import Ints
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
-
-LISTS_BYTES, MOST_LISTS = 1 << 20, 1 << 13  # of lists that are filled up to the same length
 
 
 def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
@@ -60,25 +59,14 @@ def pieces_of(named: Named) -> Pieces:
     """Return the rows of predictions: a sparse array, or lists in their order where they have no scores."""
     if not named.unscored:
         return whole(named.matrix)
-    ptr, labels, places = named.matrix.indptr, named.matrix.indices, -named.matrix.data.astype(np.int64) - 1
-    n_rows, n_labels = named.matrix.shape
+    held = named.matrix
+    ptr, ordered = held.indptr, np.empty_like(held.indices)
+    ordered[np.repeat(ptr[:-1], np.diff(ptr)) - held.data.astype(ptr.dtype) - 1] = held.indices
 
     def read(n_bytes: int) -> Iterator[Any]:
-        start, most = 0, min(n_bytes, LISTS_BYTES) // labels.itemsize
-        while start < n_rows or not start:
-            sizes = np.diff(ptr[start : start + MOST_LISTS + 1])
-            filled = np.maximum.accumulate(sizes) * np.arange(1, sizes.size + 1)
-            n = max(1, int(np.searchsorted(filled, most, "right")))
-            cut, rows = (
-                slice(ptr[start], ptr[min(start + n, n_rows)]),
-                np.repeat(np.arange(sizes[:n].size), sizes[:n]),
-            )
-            block = np.full((sizes[:n].size, sizes[:n].max(initial=1)), -1, labels.dtype)
-            block[rows, places[cut]] = labels[cut]
-            yield block, None
-            start += n
+        return ((block, None) for block in filled_lists(ptr, ordered, n_bytes))
 
-    return Pieces(n_rows, n_labels, read)
+    return Pieces(held.shape[0], held.shape[1], read)
 
 
 def sets_of(named: Named) -> Pieces:

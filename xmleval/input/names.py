@@ -305,3 +305,11 @@ class Gathering:
         names = self._rows.names, self._labels.names
         other_row = None if self._met else next(iter(self._ignored), None)
         return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
+
+
+def refuse_other_order(like: Named, n_rows: int) -> None:
+    """Refuse rows in an order of their own where those of a truth have names, or are not as many."""
+    if not like.by_order:
+        raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
+    if n_rows != len(like.row_names):
+        raise ValueError(f"{n_rows} rows do not match the {len(like.row_names)} of TRUTH")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, cut_entries
 from xmleval.records import Ints, Labels, label_dtype
+
+FILLED_BYTES, MOST_FILLED = 1 << 20, 1 << 13  # of lists that are filled up to the same length, and their rows
 
 
 def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
@@ -60,6 +62,19 @@ def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: An
         whole[first : first + len(part), : part.shape[1]] = part
         first += len(part)
     return whole
+
+
+def filled_lists(ptr: Ints, labels: Labels, n_bytes: int) -> Iterator[Labels]:
+    """Yield lists of labels, filled up with -1 to the longest of some rows: about ``n_bytes`` at a time."""
+    start, n_rows, most = 0, ptr.size - 1, min(n_bytes, FILLED_BYTES) // labels.itemsize
+    while start < n_rows or not start:
+        sizes = np.diff(ptr[start : start + MOST_FILLED + 1])
+        filled = np.maximum.accumulate(sizes) * np.arange(1, sizes.size + 1)
+        sizes = sizes[: max(1, int(np.searchsorted(filled, most, "right")))]
+        block = np.full((sizes.size, sizes.max(initial=1)), -1, labels.dtype)
+        block[np.arange(block.shape[1]) < sizes[:, None]] = labels[ptr[start] : ptr[start] + sizes.sum()]
+        yield block
+        start += max(1, sizes.size)
 
 
 class _Growing:

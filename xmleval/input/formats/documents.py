@@ -16,7 +16,7 @@ from xmleval.input.formats.delimited import records
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
 from xmleval.input.lines import numbered_lines, shown, unstripped_lines
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Gathering, Named
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Gathering, Named, refuse_other_order
 from xmleval.numerals import decimal_number, whole_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
@@ -281,15 +281,10 @@ class _Reading:
 
     def refuse_other_rows(self, like: Named) -> None:
         """Refuse rows that cannot be those of a truth: one has ids alone, or they are not as many."""
-        n_rows = len(like.row_names)
         if like.by_order and self._has_id:
-            raise ValueError(
-                f"ids in it, and none in TRUTH; its field {shown(ID[0])}, or --id-field, tells them"
-            )
-        if not like.by_order and not self._has_id:
-            raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
-        if like.by_order and self._n_rows != n_rows:
-            raise ValueError(f"{self._n_rows} rows do not match the {n_rows} of TRUTH")
+            raise ValueError("ids in it, and none in TRUTH; a field 'id', or --id-field, tells them")
+        if not self._has_id:
+            refuse_other_order(like, self._n_rows)
 
 
 def _usual(names: list[str], usual: Sequence[str]) -> list[str]:

@@ -57,6 +57,10 @@ class Format:
         Readers of files with names, where the format has them.
     for_fields : callable, optional
         ``for_fields(fields)`` returns such readers where people tell what fields are called.
+    claims : callable, optional
+        ``claims(path, kind)`` tells whether it reads a file that has an ending of another format.
+    completions : tuple of str
+        Endings that complete a name, where these are not its extensions.
     by_whole_name : bool
         Whether its files are given by their whole names alone: they are no shards of a folder, and nothing
         is completed to them.
@@ -81,6 +85,8 @@ class Format:
     pieces: Callable[[Path, str, Allowance], Pieces] | None = None
     named: NamedReaders | None = None
     for_fields: Callable[[Fields], NamedReaders] | None = None
+    claims: Callable[[Path, str | None], bool] = lambda path, kind: False
+    completions: tuple[str, ...] = ()
     by_whole_name: bool = False
     beside: Callable[[Path], list[Path]] = lambda path: []
     container: str = "text"

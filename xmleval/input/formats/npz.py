@@ -274,7 +274,8 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
-    files="NAME.npz; of scores, it may hold a top-k list as arrays indices and scores, or dense scores",
+    files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids) and scores, "
+    "or dense scores",
     container="npz",
     extensions=(".npz",),
     truth=lambda path: read_npz(InputFile(path)),

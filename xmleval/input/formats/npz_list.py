@@ -1,4 +1,4 @@
-"""Top-k lists in .npz archives: arrays ``indices`` and ``scores`` of the same shape."""
+"""Top-k lists in .npz archives: arrays ``indices`` or ``prediction_ids``, and ``scores`` alike."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from xmleval.input.formats.format import naming
 from xmleval.input.pieces import Pieces
 
 EXPECTED = "a top-k list, integers 'indices' and numbers 'scores' of shape (instances, k)"
+INDICES = ("indices", "prediction_ids")  # as pyxclib and as the studies of calibration at k call them
 OF_MATRICES = ("format", "shape", "data", "indptr")
 
 
@@ -23,22 +24,29 @@ def holds_list(file: InputFile, expected: str) -> bool:
     """Tell by the names of its arrays whether an archive holds a list and no matrix."""
     with naming(file.path, expected), open_archive(file) as archive:
         names = array_names(archive)
-    return "indices" in names and not any(name in names for name in OF_MATRICES)
+    return index_of(names) is not None and not any(name in names for name in OF_MATRICES)
+
+
+def index_of(names: list[str]) -> str | None:
+    """Return the array of ids of labels that a list has."""
+    return next((name for name in INDICES if name in names), None)
 
 
 def _open_list(file: InputFile) -> list[tuple[StoredArray, str]]:
     """Return the labels of a list and, where they are there, its scores."""
     with naming(file.path, EXPECTED):
-        labels = StoredArray(file, "indices")
-        if len(labels.shape) != 2 or labels.dtype.kind not in "iu":
-            raise ValueError(f"indices is {labels.dtype} of shape {labels.shape}")
         with open_archive(file) as archive:
-            if "scores" not in array_names(archive):
-                return [(labels, EXPECTED)]
+            names = array_names(archive)
+        index = index_of(names) or INDICES[0]
+        labels = StoredArray(file, index)
+        if len(labels.shape) != 2 or labels.dtype.kind not in "iu":
+            raise ValueError(f"{index} is {labels.dtype} of shape {labels.shape}")
+        if "scores" not in names:
+            return [(labels, EXPECTED)]
         scores = StoredArray(file, "scores")
         if scores.shape != labels.shape or scores.dtype.kind not in "iuf":
             raise ValueError(
-                f"scores is {scores.dtype} of shape {scores.shape}, for indices of shape {labels.shape}"
+                f"scores is {scores.dtype} of shape {scores.shape}, for {index} of shape {labels.shape}"
             )
         return [(labels, EXPECTED), (scores, EXPECTED)]
 
@@ -50,10 +58,10 @@ def archived_list_pieces(file: InputFile, allowance: Allowance = UNLIMITED) -> P
 
 def read_list(file: InputFile) -> Any:
     """Read a list at once."""
-    _open_list(file)
+    index = _open_list(file)[0][0].name
     with naming(file.path, EXPECTED):
-        held = read_archive(file, ("indices", "scores").__contains__)
-        return held["indices"], held.get("scores")
+        held = read_archive(file, (index, "scores").__contains__)
+        return held[index], held.get("scores")
 
 
 def write_list(path: Path, data: Any) -> None:

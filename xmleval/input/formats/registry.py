@@ -13,6 +13,7 @@ from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.label_lines import LINES
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
 from xmleval.input.formats.svmlight import SVMLIGHT
@@ -22,7 +23,7 @@ from xmleval.input.formats.xmc import XMC
 from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL)
+FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, LINES)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -107,7 +108,7 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
 
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
-    known, completed = find_format(path, name)
+    known, completed = find_format(path, name, kind)
     found = reader_of(known, path, kind)(completed)
     return TopK(*found) if isinstance(found, tuple) else found
 
@@ -126,31 +127,31 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
     The given format applies to files of the same container and to files whose ending is unknown. If it
     cannot hold this kind, its sibling is tried, then the ending.
     """
-    ending = _by_ending(path)
+    ending = _by_ending(path, kind)
     given = next((known for known in FORMATS if known.name == name), None)
     if given is not None and kind is not None and not given.holds(kind):
         given = next((known for known in FORMATS if known.name == given.sibling), None)
         if given is None and ending is None and os.path.lexists(path):
-            return find_format(path, name)  # which is refused by what it cannot hold
+            return find_format(path, name, kind)  # which is refused by what it cannot hold
     if given is None or (ending is not None and ending.container != given.container):
-        return find_format(path)
+        return find_format(path, kind=kind)
     if not os.path.lexists(path) and _completed(path, given) is None:
-        return find_format(path)  # by another ending, if there is one
+        return find_format(path, kind=kind)  # by another ending, if there is one
     return find_format(path, given.name)
 
 
-def find_format(path: Path, name: str | None = None) -> tuple[Format, Path]:
+def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
     """Return the format of a file, by the given name or by the file's, and the file's whole name."""
     if name is not None:
         by_name = {known.name: known for known in FORMATS}
         if name not in by_name:
             raise ValueError(Message(Keyword("format", repr(name)), f" is not one of {', '.join(by_name)}"))
         return by_name[name], _completed(path, by_name[name]) or path
-    ending = _by_ending(path)
+    ending = _by_ending(path, kind)
     if ending is not None:
         return ending, path
     wholes = [(known, whole) for known in FORMATS if (whole := _completed(path, known))]
-    found = [(known, whole) for known, whole in wholes if _by_ending(whole) is known]
+    found = [(known, whole) for known, whole in wholes if _by_ending(whole, kind or "scores") is known]
     if len(found) > 1:
         shown = ", ".join(str(whole) for _, whole in found)
         raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
@@ -171,20 +172,25 @@ def stands_for_file(path: Path) -> bool:
     return os.path.lexists(path) or any(_completed(path, known) for known in FORMATS)
 
 
-def _by_ending(path: Path) -> Format | None:
-    """Return the first format that a name has an ending of."""
-    return next((known for known in FORMATS if path.name.lower().endswith(known.extensions)), None)
+def _by_ending(path: Path, kind: str | None) -> Format | None:
+    """Return the first format that a name has an ending of, or one that claims it all the same."""
+    claiming = next((known for known in FORMATS if known.claims(path, kind)), None)
+    return claiming or next(
+        (known for known in FORMATS if path.name.lower().endswith(known.extensions)), None
+    )
 
 
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
     if known.by_whole_name or not path.name or (os.path.lexists(path) and not path.is_dir()):
         return None
-    names = (path.with_name(path.name + ending) for ending in known.extensions)
+    names = (path.with_name(path.name + ending) for ending in known.completions or known.extensions)
     return next((whole for whole in names if os.path.lexists(whole)), None)
 
 
 def titles_of(kind: str) -> str:
     """Name the formats that hold truth, or scores."""
     holding = (known for known in FORMATS if getattr(known, kind))
-    return " or ".join(f"{known.title} ({', '.join(known.extensions)})" for known in holding)
+    return " or ".join(
+        f"{known.title} ({', '.join(known.extensions or known.completions)})" for known in holding
+    )

@@ -32,7 +32,7 @@ from xmleval.records import Floats, Ints, Labels, label_dtype
 SCORES = "'rows labels' above lines of 'label:score ...'"
 EXPECTED = {
     "truth": "'rows features labels' above lines of 'label,label feature:value ...', "
-    "or 'rows labels' above lines of 'label:1 ...'",
+    "or 'rows labels' above lines of 'label:1 ...'; of ids without a header, --input-format lines",
     "scores": SCORES,
 }
 DTYPES = {"truth": np.uint8, "scores": np.float64}

@@ -1,0 +1,222 @@
+"""Texts with the labels of a row on each line and no header: ids, names, or either with scores."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
+from xmleval.files.input import InputFile
+from xmleval.input.errors import InputError
+from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.line_errors import MOST_DIGITS
+from xmleval.input.formats.xmc import HEADER, WHOLE_BYTES
+from xmleval.input.lines import LINE_BYTES, Lines, open_text, shown, whole_lines
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named, refuse_other_order
+from xmleval.input.pieces import Pieces
+from xmleval.input.stack import canonical_csr, filled_lists, stack, stack_filled
+from xmleval.kernels.decimal import SPARE
+from xmleval.numerals import decimal_number
+from xmleval.records import label_dtype
+
+EXPECTED = "labels of a row on each line: ids, names, '__label__name ...', or 'label:score ...'"
+IDS = re.compile(rb"[ \t]*[0-9]{1,15}(?:[ \t,]+[0-9]{1,15})*[ \t,]*")
+PER_PIECE = 2 * LINE_BYTES  # of memory for each byte of a line of ids
+PREFIX = "__label__"  # of fastText
+BEGIN_BYTES = 1 << 16
+MOST_FILLED, FILLED_PER_ID = 1 << 24, 16  # slots of a list that is read at once
+
+
+def _beginning(path: Path) -> list[bytes]:
+    """Return the first lines of a text; the last may be cut."""
+    with open_text(InputFile(path)) as file:
+        begin = file.read(BEGIN_BYTES)
+    lines = [line.rstrip(b"\r") for line in begin.split(b"\n")]
+    return lines if len(begin) < BEGIN_BYTES or len(lines) == 1 else lines[:-1]
+
+
+def claims(path: Path, kind: str | None) -> bool:
+    """Tell by its first lines whether a text is of this kind, and not of a repository with its header."""
+    if not path.name.lower().endswith((".txt", ".txt.gz")):
+        return False
+    try:
+        lines = _beginning(path)
+    except (OSError, ValueError):
+        return False  # which another reader says
+    filled = [line for line in lines if line.strip()]
+    if _is_fasttext(lines):
+        return True
+    if kind == "truth":
+        plain = bool(filled) and IDS.fullmatch(filled[0]) and not any(b":" in line for line in filled)
+        return bool(plain) and not _has_header(lines[0], filled[1:2])
+    words = filled[0].decode("utf-8", "replace").split() if filled else []
+    scored = [_scored(word) for word in words]
+    return kind == "scores" and None not in scored and not all(one and one[0].isdecimal() for one in scored)
+
+
+def _has_header(first: bytes, following: list[bytes]) -> bool:
+    """Tell whether a first line may be a header, by the next that is not blank: ids alone cannot follow it.
+
+    Below a header of three numbers, there may be rows of ids without features, with commas between them.
+    """
+    header = HEADER.fullmatch(first)
+    if header is None:
+        return False
+    ids = bool(following) and IDS.fullmatch(following[0]) is not None
+    return not ids or (header[3] is not None and len(following[0].split()) == 1)
+
+
+def _is_fasttext(lines: list[bytes]) -> bool:
+    return any(line.startswith(PREFIX.encode()) for line in lines)
+
+
+def _scored(word: str) -> tuple[str, float] | None:
+    """Return the label and the score of a word, None if it has none."""
+    name, _, text = word.rpartition(":")
+    score = decimal_number(text)
+    return None if score is None or math.isnan(score) or not name else (name, score)
+
+
+def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces | None:
+    """Read ids some rows at a time; None where the first line that is not blank has names."""
+    with naming(path, EXPECTED):
+        filled = [line for line in _beginning(path) if line.strip()]
+    return ids_pieces(path, kind, allowance) if not filled or IDS.fullmatch(filled[0]) else None
+
+
+def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
+    """Read ids some rows at a time: sets, each piece as wide as the largest id so far needs, or lists."""
+    source = InputFile(path)
+
+    def read(n_bytes: int) -> Iterator[Any]:
+        width = 1
+        with naming(path, EXPECTED), open_text(source) as file:
+            for lines in whole_lines(file, n_bytes // PER_PIECE, 1, allowance):
+                rows = _parse(lines)
+                flat = np.array([label for row in rows for label in row], np.int64)
+                ptr = np.cumsum([0, *map(len, rows)])
+                if kind == "scores":
+                    yield from ((block, None) for block in filled_lists(ptr, flat, n_bytes))
+                    continue
+                width = max(width, int(flat.max(initial=0)) + 1)
+                try:
+                    ones = np.ones(flat.size, np.uint8)
+                    yield canonical_csr(ptr, flat.astype(label_dtype(width)), ones, width)
+                except InputError as error:
+                    raise ValueError(f"line {lines.first + (error.row or 0)}: {error.reason}") from None
+
+    return Pieces(None, None, read)
+
+
+def _parse(lines: Lines) -> list[list[int]]:
+    """Return the ids of each line."""
+    rows = []
+    for number, line in enumerate(lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines], lines.first):
+        words = line.replace(b",", b" ").split()
+        for word in words:
+            if not word.isdigit() or len(word) > MOST_DIGITS:
+                raise ValueError(f"line {number}: {shown(word)} is not a label id, a whole number from 0 up")
+        rows.append([int(word) for word in words])
+    return rows
+
+
+def read_sets(path: Path) -> Any:
+    """Read the ids of every row; as many labels as the largest id needs."""
+    return stack(ids_pieces(path, "truth").read(WHOLE_BYTES), 1, np.uint8)
+
+
+def read_lists(path: Path) -> Any:
+    """Read the ids of every row as a list, best first."""
+    parts = [labels for labels, _ in ids_pieces(path, "scores").read(WHOLE_BYTES)]
+    depth = max(part.shape[1] for part in parts)
+    if depth * sum(map(len, parts)) > MOST_FILLED + FILLED_PER_ID * sum(map(np.size, parts)):
+        raise ValueError(f"{path}: a row of {depth} ids among short ones; expected it read in pieces")
+    return stack_filled(parts, depth, -1), None
+
+
+def truth_by_name(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    """Read relevant labels that have names, a row on each line."""
+    return _gather(path, "truth", Gathering(None, labels), allowance)
+
+
+def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+    """Read predictions that have names, in the order of the rows of a truth."""
+    return _gather(path, "scores", Gathering(like), allowance, like)
+
+
+def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, like: Any = None) -> Named:
+    unscored: bool | None = None
+    row = n_bytes = 0
+    with naming(path, EXPECTED):
+        is_fasttext = _is_fasttext(_beginning(path))
+    with naming(path, EXPECTED), open_text(InputFile(path)) as file:
+        for lines in whole_lines(file, PIECE_BYTES // PER_PIECE, 1, allowance):
+            for line in lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines]:
+                try:
+                    found = _labels(line.decode("utf-8"), kind, is_fasttext)
+                    if found:
+                        some = unscored if unscored is not None else found[0][1] is None
+                        if any((score is None) != some for _, score in found):
+                            raise ValueError("labels with scores, and others without")
+                        unscored = some
+                    entries.add_row(str(row))
+                    for rank, (name, score) in enumerate(found):
+                        value = 1.0 if kind == "truth" else -1.0 - rank if score is None else score
+                        entries.add(str(row), name, value, row + 1)
+                except UnicodeDecodeError as error:
+                    raise ValueError(f"line {row + 1} is not in UTF-8 ({error.reason})") from None
+                except ValueError as error:
+                    raise ValueError(f"line {row + 1}: {error}") from None
+                row += 1
+                n_bytes += len(line) + ENTRY_BYTES
+                if n_bytes > CHECKED_BYTES:
+                    allowance.check(entries.n_bytes)
+                    n_bytes = 0
+        named = replace(
+            entries.finish(allowance), by_order=True, unscored=kind == "scores" and unscored is not False
+        )
+        if isinstance(like, Named):
+            refuse_other_order(like, row)
+        return named
+
+
+def _labels(line: str, kind: str, is_fasttext: bool) -> list[tuple[str, float | None]]:
+    """Return the labels of a line, and what scores they have."""
+    words = line.split()
+    if is_fasttext:
+        return _labels_of_fasttext(words, kind)
+    return [(kind == "scores" and _scored(word)) or (word, None) for word in words]
+
+
+def _labels_of_fasttext(words: list[str], kind: str) -> list[tuple[str, float | None]]:
+    """Return labels in front of a text, or labels each followed by its probability or all by none."""
+    n_labels = next((n for n, word in enumerate(words) if not word.startswith(PREFIX)), len(words))
+    if kind == "truth" or n_labels == len(words):
+        return [(word.removeprefix(PREFIX), None) for word in words[:n_labels]]
+    found: list[tuple[str, float | None]] = []
+    for word, text in zip(words[::2], [*words[1::2], ""], strict=False):
+        score = decimal_number(text)
+        if not word.startswith(PREFIX) or score is None or math.isnan(score):
+            raise ValueError(f"{shown(f'{word} {text}')} is not {PREFIX}name and its probability")
+        found.append((word.removeprefix(PREFIX), score))
+    return found
+
+
+LINES = Format(
+    name="lines",
+    title="text of labels, a row on each line",
+    files="NAME.txt without header",
+    extensions=(),
+    completions=(".txt", ".txt.gz"),
+    truth=read_sets,
+    scores=read_lists,
+    pieces=ids_pieces,
+    named=NamedReaders(by_number, truth_by_name, scores_by_name),
+    claims=claims,
+)
