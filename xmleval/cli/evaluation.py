@@ -161,7 +161,12 @@ def width_of(rows: Inputs, budget: Budget) -> int:
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
     known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
     if not known:
-        return count_columns(rows.truth[1], budget.lone_piece)
+        n_labels = count_columns(rows.truth[1], budget.lone_piece)
+        if n_labels < 1:
+            raise ValueError(
+                f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are"
+            )
+        return n_labels
     first, n_labels = known[0]
     for name, other in known:
         if other < 1:
