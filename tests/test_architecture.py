@@ -58,7 +58,9 @@ GRAPH = {
     "results": "records",
     # what is counted
     "pooled": "records message kernels threads",
-    "states": "records cached kernels exact threads input.weights view metrics spec plan results pooled",
+    "states": (
+        "records message cached kernels exact threads input.weights view metrics spec plan results pooled"
+    ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": (

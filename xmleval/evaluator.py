@@ -15,9 +15,10 @@ import numpy as np
 from xmleval.budget import Allowance, Budget
 from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
-from xmleval.engine.counted import Counted, Counting, with_spans
+from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import INPUTS, KEPT, SCORED, Options, Settings
+from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state, whole
 from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
@@ -29,7 +30,6 @@ from xmleval.threads import Work
 from xmleval.thresholds.rule import as_parts, from_parts
 
 MEMORY = "1GiB"
-Spans = tuple[tuple[int, int], ...]
 
 
 class Evaluator:
@@ -128,8 +128,8 @@ class Evaluator:
         y_true, y_score, y_pred, sample_weight : array-like
             See `evaluate`.
         first_row : int, optional
-            Index of the first row in the whole data, to order kept rows of merged shards; default the number
-            of rows counted so far.
+            Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
+            that are counted already; default the number of rows counted so far.
 
         Raises
         ------
@@ -138,6 +138,10 @@ class Evaluator:
         """
         rows = y_true, y_score, y_pred, sample_weight, first_row
         self._replace(lambda counted: self._counting.with_rows(counted, *rows))
+
+    def read_from(self, source: str, row: int) -> None:
+        """Tell that the next rows are those of a source from ``row`` on, to refuse them a second time."""
+        self._replace(lambda counted: replace(counted, place=(source, row)))
 
     def merge(self, other: Evaluator) -> Evaluator:
         """Add the counts of another evaluator in place.
@@ -157,7 +161,8 @@ class Evaluator:
         TypeError
             If ``other`` is no evaluator.
         ValueError
-            If they differ; the message names the first difference.
+            If they differ (the message names the first difference), or rows of the other are counted already:
+            it is this evaluator, a copy, or holds rows that this one was merged from.
         """
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
@@ -232,8 +237,8 @@ class Evaluator:
             rule, arrays["decision"] = as_parts(settings.decision)
         more = {
             "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
-            "score_dtype": counted.score_dtype, "spans": counted.spans, "constants": settings.constants,
-            "rule": rule,
+            "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
+            "constants": settings.constants, "rule": rule,
         }  # fmt: skip
         return Saved({"settings": settings.as_dict(), **more}, arrays)
 
@@ -336,9 +341,16 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     score_dtype = meta["score_dtype"]
     if not given <= {*INPUTS, SCORED} or score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
-    spans = [(whole(start, "spans"), whole(stop, "spans", start)) for start, stop in meta["spans"]]
-    if sum(stop - start for start, stop in spans) != (n_rows if settings.keep_rows else 0):
-        raise ValueError(f"the kept rows are not the {n_rows} counted ones")
+    spans: Spans = {}
+    for source, several in meta["spans"].items():
+        for start, stop in several:
+            first = whole(start, "spans")
+            spans = with_rows(spans, source, first, whole(stop, "spans", first))
+    if sum(stop - start for own in spans.values() for start, stop in own) != n_rows:
+        raise ValueError(f"spans are not those of the {n_rows} counted rows")
+    source, row = meta["place"]
+    if not isinstance(source, str):
+        raise ValueError(f"place is {source}")
     contents, plan, states = Contents(arrays, n_rows), None, None
     if meta["updated"] is True:
         plan = settings.plan(given)
@@ -351,7 +363,7 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     elif meta["updated"] is not False or n_rows or given:
         raise ValueError("rows of no input")
     contents.done()
-    return Counted(n_rows, plan, given, states, (), score_dtype, with_spans((), tuple(spans)))
+    return Counted(n_rows, plan, given, states, (), score_dtype, spans, (source, whole(row, "place")))
 
 
 def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:
@@ -387,5 +399,5 @@ def make_report(
         keeps_rows=plan.keep_rows,
         larger=settings.larger,
         label_names=settings.labels,
-        notes=[*notes],
+        notes=[*settings.notes(), *results.notes.values(), *notes],
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -26,6 +25,8 @@ def did_you_mean(name: str, known: Iterable[str], among: Callable[[str], str] = 
     >>> did_you_mean("SKlern", ["sklearn", "mulan"])
     'did you mean sklearn?'
     """
+    import difflib  # only once something is wrong
+
     spelled = {among(one): one for one in known}
     near = difflib.get_close_matches(among(name), spelled, n=3)
     return f"did you mean {' or '.join(spelled[one] for one in near)}?" if near else ""

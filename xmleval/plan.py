@@ -12,7 +12,7 @@ from xmleval.records import MOST_ENTRIES, MOST_ROWS, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
-GAPS, ROW_BOUNDS = "gaps", "row_bounds"  # states not named by any measure
+GAPS, ROW_BOUNDS, SEEN = "gaps", "row_bounds", "seen"  # states not named by any measure
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
 ORDER = [
@@ -77,7 +77,8 @@ class Plan:
             found.setdefault(SETS_OF_LABELS, ())
         if self.keep_curves or self.curve_points:
             found.setdefault("score_runs", ())
-        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS) if name in found}
+        found[SEEN] = ()
+        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN) if name in found}
 
     @cached
     def kept_decisions(self) -> list[Decision]:
@@ -128,6 +129,19 @@ class Plan:
         if decision and decision.kind in ("top", "listed"):
             at_k.append(int(decision.value))
         return min(max([1, *at_k]), self.n_labels)  # one-error reads the first label
+
+    def reads(self, spec: Spec) -> int | None:
+        """Return the number of leading labels that a spec reads, None for the whole ranking."""
+        if spec.k:
+            return spec.k
+        if "sets" in spec.needs:
+            decision = self.decide(spec)
+            if decision.kind in ("top", "listed"):
+                return int(decision.value)
+            return 0 if decision.kind == "pred" else None
+        if spec.metric.whole or "entry scores" in spec.needs:
+            return None
+        return 1 if "scores" in spec.needs else 0  # one-error reads the first label
 
     @cached
     def uses_decision(self) -> bool:

@@ -36,12 +36,25 @@ class Truth(NamedTuple):
     labels: Labels
 
 
+class Given(NamedTuple):
+    """What was seen of scores before they were ranked and cut to a depth.
+
+    n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
+    some row rise or fall in a list, whose order the caller chose.
+    """
+
+    n_listed: int
+    binary: bool
+    rises: bool = False
+    falls: bool = False
+
+
 class Ranking(NamedTuple):
     """Listed labels of rows, best first, or in any order if ``ordered`` is False.
 
     ptr : int64 (n + 1,); labels : (s,); scores : (s,) nonincreasing within a row, or None;
     n_above : int64 (n,), number of leading entries that rank above the unlisted labels.
-    If not ordered, earlier entries of equal scores rank first.
+    If not ordered, earlier entries of equal scores rank first. ``given``: what was seen, where it was.
     """
 
     ptr: Ints
@@ -49,6 +62,7 @@ class Ranking(NamedTuple):
     scores: Scores | None
     n_above: Ints
     ordered: bool = True
+    given: Given | None = None
 
 
 class Propensity(NamedTuple):
@@ -63,6 +77,7 @@ class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
+    ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices.
     """
 
     truth: Truth
@@ -70,6 +85,7 @@ class Block(NamedTuple):
     pred: Truth | None
     weight: Floats | None
     first_row: int
+    by_id: bool = False
 
 
 class Counts(NamedTuple):

@@ -30,6 +30,10 @@ class Results:
         Points of curves, float64 (p, 3): score, numbers of relevant and irrelevant entries at or above it.
     left_open : dict of str to str
         Specs that the counted rows leave undefined, and the input they need.
+    notes : dict of str to str
+        What was seen in the rows, and what it does to the values, by kind.
+    short : dict of str to float
+        Specs that read more labels than the lists hold, and the mean number of labels that a row lists.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -41,6 +45,8 @@ class Results:
     labels: dict[str, Any] = field(default_factory=dict)
     points: dict[str, Floats] = field(default_factory=dict)
     left_open: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    short: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""
@@ -55,9 +61,9 @@ class Results:
         self.points = {name: points * [-1, 1, 1] for name, points in self.points.items()}
 
     def only(self, names: list[str]) -> Results:
-        """Return the results of some specs in their order, with all labels and points."""
-        kept = Results(labels=self.labels, points=self.points, left_open=self.left_open)
-        for kind in ("values", "intervals", "rows_left_out", "labels_left_out", "thresholds", "rows"):
+        """Return the results of some specs in their order, with all labels, points and notes."""
+        kept = Results(labels=self.labels, points=self.points, left_open=self.left_open, notes=self.notes)
+        for kind in set(vars(self)) - {"labels", "points", "left_open", "notes"}:
             held = getattr(self, kind)
             if held:
                 setattr(kept, kind, {name: held[name] for name in names if name in held})

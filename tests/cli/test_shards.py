@@ -148,6 +148,32 @@ def test_text_without_sizes_is_as_wide_as_the_widest(folder: Path, run: Any) -> 
     assert run("stats whole.npz --format json") == stats
 
 
+def test_a_shard_counts_once(folder: Path, run: Any, refused: Any) -> None:
+    npz(folder / "truth_1", make_truth())
+    npz(folder / "scores_1", make_scores())
+    npz(folder / "truth_2", make_truth(seed=5))
+    npz(folder / "scores_2", make_scores(seed=5))
+    for shard in "12":
+        run(f"evaluate truth_{shard}.npz scores_{shard}.npz --metrics p@1 --save state_{shard}")
+    run("evaluate truth_1.npz scores_1.npz --metrics p@1 --save again")
+    run("evaluate 'truth_*.npz' 'scores_*.npz' --metrics p@1 --save both")
+    assert (folder / "again").read_bytes() == (folder / "state_1").read_bytes()  # reproducible
+    run("merge state_1 state_2 --save merged")
+    for states, name, number in (
+        ("state_1 state_1", "state_1", 1),
+        ("state_1 again", "again", 1),
+        ("merged state_2", "state_2", 2),
+        ("both state_2", "state_2", 2),
+        ("state_1 both", "both", 1),
+    ):
+        said = refused(f"merge {states}")
+        assert said.startswith(f"{name}: rows 0..59 of {(folder / f'truth_{number}.npz').resolve()} (")
+        assert said.endswith(") are counted already; count each row once")
+    npz(folder / "truth_1", make_truth(seed=7))  # another version of the file holds other rows
+    run("evaluate truth_1.npz scores_1.npz --metrics p@1 --save other")
+    assert "120 rows" in run("merge state_1 other")
+
+
 @pytest.mark.parametrize(("truth", "pattern"), [("truth.npz", "part_*.npz"), ("text.svm", "part_*.npz")])
 def test_a_pattern_that_the_shell_has_expanded(folder: Path, refused: Any, truth: str, pattern: str) -> None:
     npz(folder / "truth", make_truth())

@@ -27,7 +27,7 @@ NAMES = [
 ]
 STATES = [
     "rank_profile", "row_sums", "label_totals", "score_runs", "key_counts", "label_extremes", "label_sets",
-    "gaps",
+    "gaps", "seen",
 ]  # fmt: skip
 INLINE, WORKERS = {"threads": 1}, {"threads": 2, "block_rows": 7}
 

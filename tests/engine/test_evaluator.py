@@ -31,6 +31,7 @@ from tests.engine.data import (
     fail,
     states_of,
 )
+from tests.examples import as_other_rows
 from xmleval import Evaluator, evaluate
 from xmleval.states import label_table
 from xmleval.states.state import States
@@ -223,7 +224,7 @@ def test_frequent_labels_that_cannot_be_joined_count_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(label_table, "_added", fail)
         with pytest.raises(MemoryError):
-            evaluator.merge(evaluator) if merging else evaluator.update(truth, y_pred=truth)
+            evaluator.merge(as_other_rows(evaluator)) if merging else evaluator.update(truth, y_pred=truth)
     assert evaluator.compute().to_json() == before
 
 
@@ -284,7 +285,7 @@ def test_copies_count_for_themselves(how: str, memory: Any) -> None:
         evaluator.update(TRUTH[rows], SCORES[rows])
         wanted.append(evaluator.compute().to_json())
     assert [other.compute().to_json(), one.compute().to_json()] == wanted[1:]
-    assert json.loads(one.merge(other).compute().to_json())["n_rows"] == 3 * N_ROWS
+    assert json.loads(one.merge(as_other_rows(other)).compute().to_json())["n_rows"] == 3 * N_ROWS
     assert other.compute().to_json() == wanted[1]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.examples import as_other_rows
 from xmleval import Evaluator, evaluate
 from xmleval.effectiveness import hamming_bound, threshold_error
 from xmleval.input.errors import InputError
@@ -38,7 +39,7 @@ def doubled(spec: Spec, times: int, truth: Any, scores: Any, **more: Any) -> Eva
     found = Evaluator([str(spec)], n_labels=truth.shape[1], **more)
     found.update(truth, scores, sample_weight=weight)
     for _ in range(times):
-        found.merge(found)
+        found.merge(as_other_rows(found))
     return found
 
 
@@ -72,12 +73,12 @@ def test_rows_that_repeat_change_no_value(name: str, weighted: bool) -> None:
 def test_too_many_rows_are_refused_and_nothing_is_counted(name: str) -> None:
     found = doubled(SPECS[name], 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[name]))
     while found.n_rows <= 2**45:
-        found.merge(found)
+        found.merge(as_other_rows(found))
     while 2 * found.n_rows <= found._counting.settings.plan(found._counted.given).most_rows[1]:
-        found.merge(found)
+        found.merge(as_other_rows(found))
     before, value = found.n_rows, found.compute()[name]
     with pytest.raises(InputError, match=r"^merge: \d+ rows of 6 labels in total; .* for at most \d+$"):
-        found.merge(found)
+        found.merge(as_other_rows(found))
     assert found.n_rows == before <= 2**52
     assert found.compute()[name] == pytest.approx(value, nan_ok=True)
 

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import as_other_rows
 from tests.oracles.metrics import TIE_WEIGHT, Case, convention
 from tests.pooled.problems import Problem as Rows
 from tests.pooled.problems import bits as all_bits
@@ -302,7 +303,9 @@ def test_merging_with_itself_counts_everything_twice(memory: Any) -> None:
     evaluator.update(*problem.whole())
     twice = np.tile(problem.truth, (2, 1)), sp.vstack([problem.whole()[1]] * 2, format="csr")
     with ending_within(20):
-        assert all_bits(evaluator.merge(evaluator).compute()) == all_bits(evaluate(*twice, **problem.more))
+        assert all_bits(evaluator.merge(as_other_rows(evaluator)).compute()) == all_bits(
+            evaluate(*twice, **problem.more)
+        )
 
 
 def test_merging_many_rows_with_themselves_ends() -> None:
@@ -310,7 +313,7 @@ def test_merging_many_rows_with_themselves_ends() -> None:
     evaluator = Evaluator(["auc.micro"], n_labels=1)
     evaluator.update(truth, scores)
     with ending_within(5):
-        evaluator.merge(evaluator)
+        evaluator.merge(as_other_rows(evaluator))
     assert (
         evaluator.compute().to_json()
         == evaluate(np.tile(truth, (2, 1)), np.tile(scores, (2, 1)), metrics=["auc.micro"]).to_json()

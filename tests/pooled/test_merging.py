@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.examples import as_other_rows
 from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
 from xmleval.pooled import curves, piles
@@ -39,7 +40,7 @@ def make_one(seed: int, dtype: type = np.float32) -> Evaluator:
 def test_merging_one_evaluator_twice_leaves_both_right(dtype: type) -> None:
     one, other = make_one(0, dtype), make_one(1, dtype)
     alone = other.compute().to_json()
-    one.merge(other).merge(other)
+    one.merge(other).merge(as_other_rows(other))
     twice = [one.compute().to_json() for _ in range(3)]
     fresh = make_one(0, dtype).merge(make_one(1, dtype)).merge(make_one(1, dtype))
     assert twice == [fresh.compute().to_json()] * 3
@@ -130,7 +131,7 @@ def test_merging_with_itself_counts_all_rows_twice(n_labels: int, monkeypatch: p
     scores = rng.integers(-2, 3, truth.shape).astype(np.float32)
     one = Evaluator(METRICS, n_labels=n_labels, threads=1, block_rows=700)
     one.update(truth, scores)
-    one.merge(one)
+    one.merge(as_other_rows(one))
     one.update(truth, scores)
     whole = evaluate(np.tile(truth, (3, 1)), np.tile(scores, (3, 1)), metrics=METRICS)
     assert one.compute() == whole
@@ -146,7 +147,7 @@ def test_what_was_merged_back_is_not_written_over(monkeypatch: pytest.MonkeyPatc
     one.update(*parts[0])
     other.merge(one)
     one.update(*parts[1])
-    one.merge(other)
+    one.merge(as_other_rows(other))
     one.update(*parts[2])
     whole = Evaluator(METRICS, n_labels=2, threads=1)
     for number in (0, 1, 0, 2):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from tests.examples import S, T
 from xmleval import evaluate
@@ -39,3 +42,53 @@ def test_the_command_line_spells_keywords_of_notes_as_options() -> None:
     assert "y_score= are not" in str(report)
     for form in ("table", "json", "markdown", "latex"):
         assert "2 rows of SCORES are not in" in written({"a": report}, form).replace("\\_", "_")
+
+
+RANDOM = np.random.default_rng(8)
+TRUTH = RANDOM.random((40, 9)) < 0.3
+DENSE = RANDOM.random((40, 9))
+ORDER = np.argsort(-DENSE, axis=1)
+
+
+def lists(depth: int, n_missing: int = 0) -> tuple[Any, Any]:
+    ids = ORDER[:, :depth].copy()
+    ids[:n_missing, -1] = -1
+    return ids, np.take_along_axis(DENSE, ORDER, axis=1)[:, :depth]
+
+
+def starred(**scores: Any) -> tuple[set[str], list[str]]:
+    reports = {
+        name: evaluate(TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"])
+        for name, value in scores.items()
+    }
+    both = Comparison(reports)
+    rows = both.grid()[1:]
+    return {row[0].text for row in rows if any(cell.tail == "best" for cell in row[1:])}, both.notes
+
+
+def test_only_lists_that_hold_as_much_are_compared() -> None:
+    swapped = DENSE[::-1]
+    everything = {"P@1", "P@3", "LRAP", "AUC micro"}
+    assert starred(a=DENSE, b=swapped) == (everything, [])
+    found, notes = starred(a=DENSE, b=lists(2))
+    assert found == set()  # of P@1, both values are equal
+    said = "lists hold different numbers of labels a row (b 2), so that no value is marked as better for "
+    assert notes[-1] == f"{said}p@3, lrap, auc.micro"
+    ids, scores = lists(4)
+    other = ids[:, ::-1], scores
+    found, notes = starred(a=(ids, scores), b=other)
+    assert found == everything
+    assert notes == []
+    found, notes = starred(a=lists(5), b=other)
+    assert found == {"P@1", "P@3"}
+    assert "(a 5, b 4)" in notes[-1]
+    found, notes = starred(a=lists(4, n_missing=1), b=other)  # one entry of 160
+    assert found == everything
+
+
+def test_a_comparison_prints_why_nothing_is_marked() -> None:
+    reports = {n: evaluate(TRUTH, s, metrics="lrap") for n, s in {"a": DENSE, "b": lists(2)}.items()}
+    both = Comparison(reports)
+    assert "* better" in str(both)
+    assert str(both).endswith(f"note: {both.notes[-1]}")
+    assert json.loads(both.to_json())["notes"] == both.notes

@@ -17,7 +17,7 @@ from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
-from xmleval.records import Block, Chunks, Floats, Ranking, Truth
+from xmleval.records import Block, Chunks, Floats, Given, Ranking, Truth
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.row_sums import RowSums
@@ -72,14 +72,22 @@ class Data:
             n_above = np.array([sum(s >= plan.unlisted for s in row) for row in self.scores[lo:hi]], np.int64)
         block = Block(
             Truth(*csr(self.truth[lo:hi], np.int32)),
-            Ranking(ptr, labels, scores, n_above),
+            Ranking(ptr, labels, scores, n_above, given=seen(self.scores[lo:hi])),
             Truth(*csr(self.pred[lo:hi], np.int32)),
             self.weight[lo:hi] if plan.weighted else None,
             lo,
+            by_id=True,
         )
         view = DataView(block, plan.n_labels, plan.unlisted)
         view.values = [column[lo:hi] for column in self.values]
         return view
+
+
+def seen(scores: list[list[float]]) -> Given:
+    """Facts that differ between rows; how the scores run is made up, since they are in order."""
+    flat = [score for row in scores for score in row]
+    sizes = [*map(len, scores)]
+    return Given(len(flat), all(score in (0, 1) for score in flat), 9 in sizes, N_LABELS in sizes)
 
 
 def random_weights(rng: np.random.Generator, n: int) -> NDArray[np.float64]:

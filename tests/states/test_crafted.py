@@ -151,7 +151,9 @@ def test_every_array_is_taken_and_no_other(case: str, tmp_path: Path) -> None:
         ("n_rows", -1), ("n_rows", 2**61), ("n_rows", True), ("n_rows", 12.0), ("n_rows", "12"),
         ("given", ["x"]), ("given", 5), ("updated", 1), ("updated", False),
         ("score_dtype", "float16"), ("score_dtype", []),
-        ("spans", [[0, 11]]), ("spans", [[0, 8], [7, 11]]), ("spans", [[-1, 11]]), ("spans", [[0, 12.0]]),
+        ("spans", [[0, 12]]), ("spans", {"": [[0, 11]]}), ("spans", {"": [[0, 8], [7, 11]]}),
+        ("spans", {"": [[-1, 11]]}), ("spans", {"": [[0, 12.0]]}), ("spans", {"a": [[0, 8]]}),
+        ("place", None), ("place", [3, 0]), ("place", ["a", -1]),
         ("constants", None), ("constants", {"a": 1.0}), ("constants", {"a": 1.0, "b": 1.0, "n": np.inf}),
         ("constants", {"a": 1.0, "b": 1.0, "n": 9.0, "dataset": "amazon", "source": "\\input{x}"}),
         ("constants", {"a": 1.0, "b": 1.0, "n": 9.0, "dataset": "x", "source": "DeepXML"}),
@@ -182,7 +184,7 @@ def test_many_spans_take_no_time(tmp_path: Path) -> None:
     evaluator.save(tmp_path / "a.npz")
     other = Evaluator(["p@1"], n_labels=3, keep_rows=True)
     other.update(np.eye(1, 3), np.eye(1, 3), first_row=1)
-    assert len(Evaluator.load(tmp_path / "a.npz").merge(other)._counted.spans) == 1999
+    assert len(Evaluator.load(tmp_path / "a.npz").merge(other)._counted.spans[""]) == 1999
 
 
 def test_contents_are_named() -> None:

@@ -88,6 +88,8 @@ KINDS = {
     "bounds": Kind("row_bounds", ["lrap", "ranking_loss", "auc.samples"], {"bounds": True}),
     "weighted bounds": Kind("row_bounds", ["coverage"], {"bounds": True, **WEIGHTED}),
     "gaps": Kind("gaps", ["margin.samples", "margin_share.macro"]),
+    "seen": Kind("seen", ["p@5", "lrap"]),
+    "seen of sets": Kind("seen", ["f1.macro"], {"pred": True}),
     "labels of sets": Kind("label_totals", ["f1.macro"], {"pred": True, "keep_labels": True}),
     "labels of the top": Kind("label_totals", ["f1.macro@3", "mcc.micro"], {"decision": "top2"}),
     "weighted labels": Kind("label_totals", ["f1.macro@3", "recall.weighted@1"], WEIGHTED),

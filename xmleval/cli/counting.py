@@ -70,11 +70,13 @@ def count_rows(
     budget: Budget,
     skipped: int,
     after: Callable[[int], None],
+    before: Callable[[str, int], None] = lambda name, row: None,
 ) -> None:
     """Count all rows, behind those that were counted before.
 
-    There is one evaluator, or other counter, for each input of scores, or one if there is none. ``after`` is
-    called with the number of rows counted so far.
+    There is one evaluator, or other counter, for each input of scores, or one if there is none. ``before`` is
+    called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
+    with the number of rows counted so far.
     """
     truth, scores, pred = inputs.readers(budget, evaluators[0].n_labels)
     readers = [truth, *scores, *([pred] if pred else [])]
@@ -86,6 +88,7 @@ def count_rows(
             n = min(reader.ready() for reader in readers)
             if n == 0:
                 break
+            before(*truth.locate(truth.n_taken))
             _count(evaluators, truth, scores, pred, n)
             after(truth.n_taken)
         for reader in readers:

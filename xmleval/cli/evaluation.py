@@ -63,6 +63,7 @@ class Run(NamedTuple):
     budget: Budget
     n_counted: int
     checkpoint: Checkpoint | None
+    sources: dict[str, str]  # versions of the truth's files, by name
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
@@ -139,7 +140,10 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
             n_rows = rows.truth[1].n_rows
             tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
-    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint)
+    sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
+    if len(sources) == 1:
+        sources[rows.truth[0]] = next(iter(sources.values()))
+    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint, sources)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -272,7 +276,11 @@ def count(run: Run) -> list[Report]:
             if run.checkpoint:
                 run.checkpoint.save_sometimes(done, run.evaluators)
 
-        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after)
+        def before(name: str, row: int) -> None:
+            for evaluator in run.evaluators:
+                evaluator.read_from(run.sources[name], row)
+
+        count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]

@@ -26,6 +26,7 @@ OPTIONS = {
     "keep_rows": "--per-row",
     "memory": "--memory",
     "format": "--input-format",
+    "larger=False": "--smaller-is-better",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 
@@ -61,6 +62,8 @@ def spelled(told: object) -> str:
 
 
 def _option(keyword: Keyword) -> str:
+    if str(keyword) in OPTIONS:
+        return OPTIONS[str(keyword)]
     name = OPTIONS.get(keyword.name)
     return str(keyword) if name is None else f"{name} {keyword.value}".rstrip()
 

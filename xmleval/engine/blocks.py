@@ -74,6 +74,7 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+    by_id = truth.by_id and all(rows.by_id for rows in (scores, pred) if rows is not None)
 
     def make(start: int, stop: int) -> Block:
         relevant = truth.block(start, stop)  # first: errors of y_true take precedence
@@ -101,6 +102,7 @@ def join_arguments(
             pred=None if sets is None else Truth(sets.ptr, sets.labels),
             weight=None if weight is None else weight[start:stop],
             first_row=first_row + start,
+            by_id=by_id,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
+from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.scores import has_scores
@@ -21,7 +22,6 @@ from xmleval.states.state import States
 from xmleval.threads import Work
 
 MAX_WAITING = 256  # blocks: looking through them takes time, and small ones take more memory than their rows
-Spans = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,10 @@ class Counted:
         Rows not yet counted: small batches are collected, because each count copies the tables.
     score_dtype : str or None
         Dtype of the scores, if it affects values.
-    spans : tuple of (int, int)
-        Start and stop indices of the kept rows.
+    spans : dict of str to tuple of (int, int)
+        The counted rows, by source.
+    place : tuple of (str, int)
+        The source of the next row and its index there; no source before it is known.
     """
 
     n_rows: int = 0
@@ -52,7 +54,8 @@ class Counted:
     states: States | None = None
     waiting: tuple[Block, ...] = ()
     score_dtype: str | None = None
-    spans: Spans = ()
+    spans: Spans = field(default_factory=dict)
+    place: tuple[str, int] = (COMMON, 0)
 
 
 class Counting:
@@ -96,9 +99,13 @@ class Counting:
         start = counted.n_rows
         if first_row is not None:
             start = positive_integer("first_row", first_row, least=0)
-        spans = counted.spans
-        if self.settings.keep_rows:
-            spans = with_spans(spans, ((start, start + truth.n_rows),))
+        if first_row is not None or self.settings.keep_rows:  # kept rows have one order
+            spans = self._refusing(with_rows, counted.spans, COMMON, start, start + truth.n_rows)
+            place = counted.place
+        else:
+            source, row = counted.place if counted.place[0] else (new_source(), 0)
+            spans = with_rows(counted.spans, source, row, row + truth.n_rows)
+            place = source, row + truth.n_rows
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
@@ -114,6 +121,7 @@ class Counting:
             waiting=waiting,
             score_dtype=next(iter(dtypes), None),
             spans=spans,
+            place=place,
         )
 
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
@@ -145,7 +153,7 @@ class Counting:
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
-        spans = with_spans(counted.spans, other.spans)
+        spans = self._refusing(united, counted.spans, other.spans)
         mine = self.settled(counted).states if counted.n_rows else None
         return Counted(
             n_rows=counted.n_rows + other.n_rows,
@@ -154,17 +162,17 @@ class Counting:
             states=merged(mine or States(other.plan, self.work), other.states),
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
+            place=counted.place,
         )
 
-
-def with_spans(spans: Spans, more: Spans) -> Spans:
-    """Add spans of kept rows, or refuse those that overlap; adjacent ones become one."""
-    found = sorted(span for span in spans + more if span[0] < span[1])
-    joined = found[:1]
-    for (_, end), (start, stop) in pairwise(found):
-        if start < end:
-            rows = f"rows {start}..{min(end, stop) - 1}"
-            text = f"{rows} are kept already; give each shard the index of its first row"
-            raise InputError("first_row", text)
-        joined[-1:] = [(joined[-1][0], stop)] if start == end else [joined[-1], (start, stop)]
-    return tuple(joined)
+    def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:
+        """Return the rows of both, or say whose numbering makes them the same."""
+        try:
+            return unite(*rows)
+        except CountedTwiceError as error:
+            if error.source != COMMON:
+                raise ValueError(f"merge: {error}") from None
+            counted = "kept" if self.settings.keep_rows else "counted"
+            shared = f"rows {error.start}..{error.stop - 1} are {counted} already"
+            text = f"{shared}; give each shard the index of its first row"
+            raise InputError("first_row", text) from None

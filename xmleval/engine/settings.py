@@ -165,11 +165,16 @@ class Settings:
         """Describe the propensities for the report; None without propensities."""
         if self.propensity is None:
             return None
-        return (
-            "given"
-            if self.propensity.lowest >= 1
-            else "values below 1: these look like propensities, not their inverses, which are 1 / p"
-        )
+        return "given" if self.propensity.lowest >= 1 else "values below 1"
+
+    def notes(self) -> list[str]:
+        """Return what was seen in the arguments, and what it does to the values."""
+        q = self.propensity
+        if q is None or q.lowest >= 1:
+            return []
+        given = Message(Keyword("inverse_propensity"))
+        seen = f" has values below 1 (the lowest is {q.lowest:g})"
+        return [Message(given, seen, ": these look like propensities, not their inverses, which are 1 / p")]
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return the needs of measures that the inputs meet."""

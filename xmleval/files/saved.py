@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
 
 STATE = Form("xmleval state", 5, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 4, "checkpoint")
+CHECKPOINT = Form("xmleval checkpoint", 5, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

@@ -53,12 +53,16 @@ def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
 
 
 class Source(NamedTuple, Generic[T]):
-    """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows."""
+    """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
+
+    ``by_id``: whether the caller wrote ids of labels.
+    """
 
     n_rows: int
     n_labels: int
     bytes_per_row: float
     block: Callable[[int, int], T]
+    by_id: bool = False
 
     def blocks(self) -> Iterator[T]:
         """Yield all rows, some at a time, or refuse the first offending one."""

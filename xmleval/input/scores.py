@@ -37,10 +37,11 @@ from xmleval.kernels.ranking import (
     select_heads,
 )
 from xmleval.message import Keyword, Message
-from xmleval.records import Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
+from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
+LOOKS = 32  # how many times more scores are looked at next, where all so far are 0 or 1
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
@@ -98,7 +99,8 @@ def ranking_rows(
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
-        return _rank(ptr, labels, scores, unlisted, depth, ordered)
+        given = Given(scores.size, is_binary(scores))
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)._replace(given=given)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
@@ -179,7 +181,8 @@ def _sparse_rows(
             competing = scores != as_score(unlisted, scores)
             ptr, labels, _ = keep_entries(entries, competing)
             scores = scores[competing]
-        return _rank(ptr, labels, scores, unlisted, depth, ordered)
+        given = Given(scores.size, is_binary(entries.data))
+        return _rank(ptr, labels, scores, unlisted, depth, ordered)._replace(given=given)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
@@ -266,7 +269,7 @@ def _list_rows(
         values = None if scores is None else scores[start:stop].reshape(-1)
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, n_labels, 24.0 * width, block)
+    return Source(n_rows, n_labels, 24.0 * width, block, True)
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
@@ -305,13 +308,40 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        return _with_level(ptr, labels, None, unlisted, depth)
+        return _with_level(ptr, labels, None, unlisted, depth)._replace(given=Given(labels.size, False))
     scores = _exact_scores(argument, values, ptr, start, larger)
-    if not falls(ptr, scores):
+    in_order = falls(ptr, scores)
+    if not in_order:
         _refuse_nan(argument, scores, ptr, start)
+    rises = larger and not in_order  # distances rise
+    seen = Given(scores.size, is_binary(scores), rises, _falls_somewhere(ptr, scores, in_order))
+    if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-    return _with_level(ptr, labels, scores, unlisted, depth)
+    return _with_level(ptr, labels, scores, unlisted, depth)._replace(given=seen)
+
+
+def is_binary(scores: NDArray[Any]) -> bool:
+    """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
+    if scores.size and scores[0] != 0 and scores[0] != 1:
+        return False
+    start, stop = 0, LOOKS
+    while start < scores.size:
+        part = scores[start:stop]
+        if not ((part == 0) | (part == 1)).all():
+            return False
+        start, stop = stop, LOOKS * stop
+    return True
+
+
+def _falls_somewhere(ptr: Ints, scores: Scores, in_order: bool) -> bool:
+    """Tell whether any score is below one in front of it; ``in_order``: scores never rise within a row."""
+    if not in_order:
+        return not falls(ptr, -scores)
+    if ptr.size > 1 and ptr[1] > 0 and scores[0] > scores[ptr[1] - 1]:
+        return True
+    first, last = ptr[:-1][row_sizes(ptr) > 0], ptr[1:][row_sizes(ptr) > 0] - 1
+    return bool((scores[first] > scores[last]).any())
 
 
 def _ragged_rows(
@@ -344,7 +374,7 @@ def _stored_list(
         labels = stored.labels[lo:hi]
         return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
+    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block, True)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

@@ -47,7 +47,7 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected))
     if n_labels is not None and isinstance(value, list | tuple):
-        return _stored_rows(argument, stored_lists(argument, value, n_labels))
+        return _stored_rows(argument, stored_lists(argument, value, n_labels))._replace(by_id=True)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
 

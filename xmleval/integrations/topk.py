@@ -8,16 +8,27 @@ from typing import Any
 from xmleval.engine.settings import SCORED, Settings
 
 
-def depth_of(metrics: str | Iterable[str] | None, n_labels: int, options: dict[str, Any]) -> int | None:
-    """Return how many labels of a row the measures read; None for all, or if those left out have a score."""
-    settings = Settings.checked(metrics, n_labels, **options)
-    plan = settings.plan(frozenset({"y_score", SCORED}))
-    return None if plan.unlisted is not None else plan.depth
+class Cut:
+    """Keeps of every row as many labels as the measures read; all, if those left out have a score.
 
+    Parameters
+    ----------
+    metrics : str, iterable of str, or None
+        The measures.
+    n_labels : int
+        Number of labels.
+    options : dict
+        Options of `Evaluator`.
+    """
 
-def leading(scores: Any, depth: int | None) -> Any:
-    """Return labels and scores of the first ``depth`` labels of a tensor (m, l); for None, the tensor."""
-    if depth is None:
-        return scores
-    values, labels = scores.topk(depth, dim=1)
-    return labels, values
+    def __init__(self, metrics: str | Iterable[str] | None, n_labels: int, options: dict[str, Any]) -> None:
+        plan = Settings.checked(metrics, n_labels, **options).plan(frozenset({"y_score", SCORED}))
+        self._depth = None if plan.unlisted is not None else plan.depth
+        self._larger = plan.larger
+
+    def __call__(self, scores: Any) -> Any:
+        """Return labels and scores of the first labels of a tensor (m, l), or the whole tensor."""
+        if self._depth is None:
+            return scores
+        values, labels = scores.topk(self._depth, dim=1, largest=self._larger)
+        return labels, values

@@ -10,7 +10,7 @@ from xmleval.evaluator import Evaluator
 from xmleval.files.saved import from_bytes, to_bytes
 from xmleval.input.errors import InputError
 from xmleval.integrations.library import library
-from xmleval.integrations.topk import depth_of, leading
+from xmleval.integrations.topk import Cut
 from xmleval.report.frames import flat_name
 
 if TYPE_CHECKING:
@@ -44,11 +44,19 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
     ValueError
         If an argument is invalid.
 
+    Notes
+    -----
+    In a LightningModule, ``self.log("p@5", self.p5)`` logs a metric of one measure. Of several measures, log
+    ``self.log_dict(self.metric.compute())`` in ``on_validation_epoch_end``, and then reset the metric.
+
     Examples
     --------
-    In a LightningModule, ``self.p5 = EvaluatorMetric("p@5", n_labels=4000)``, then in ``validation_step``
-    ``self.p5.update(logits, target)`` and ``self.log("p@5", self.p5)``. Of several measures, log
-    ``self.log_dict(self.metric.compute())`` in ``on_validation_epoch_end``, and then reset the metric.
+    >>> import torch
+    >>> from xmleval.integrations.torchmetrics import EvaluatorMetric
+    >>> p1 = EvaluatorMetric("p@1", n_labels=3)
+    >>> p1.update(torch.tensor([[0.9, 0.5, 0.2], [0.1, 0.8, 0.3]]), torch.tensor([[1, 0, 1], [1, 0, 0]]))
+    >>> p1.compute()
+    tensor(0.5000, dtype=torch.float64)
     """
 
     full_state_update = False
@@ -61,7 +69,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         if metrics is not None and not isinstance(metrics, str):
             metrics = list(metrics)
         self._make: Callable[[], Evaluator] = _Maker(metrics, n_labels, own)
-        self._depth = depth_of(metrics, n_labels, own)
+        self._cut = Cut(metrics, n_labels, own)
         self._evaluator = self._make()
         self._merged: Evaluator | None = None
 
@@ -83,7 +91,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         group = torch.distributed if torch.distributed.is_available() else None
         rank = group.get_rank() if group is not None and group.is_initialized() else 0
         first_row = rank * FIRST_ROWS + self._evaluator.n_rows
-        self._evaluator.update(target, self._cut(preds), first_row=first_row)
+        self._evaluator.update(target, self._leading(preds), first_row=first_row)
 
     def compute(self) -> Any:
         """Return the value of one measure, or a dict of several by names without special characters.
@@ -104,7 +112,7 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
         """Count a batch, and return the values of this batch."""
         self.update(preds, target)
         batch = self._make()
-        batch.update(target, self._cut(preds))
+        batch.update(target, self._leading(preds))
         self._forward_cache = self._values(batch)
         return self._forward_cache
 
@@ -129,10 +137,10 @@ class EvaluatorMetric(Metric):  # type: ignore[misc]
             first.merge(other)
         self._merged = first
 
-    def _cut(self, preds: Any) -> Any:
+    def _leading(self, preds: Any) -> Any:
         shape = (len(preds), self._evaluator.n_labels)
         dense = isinstance(preds, torch.Tensor) and preds.layout == torch.strided and preds.shape == shape
-        return leading(preds, self._depth) if dense and preds.is_floating_point() else preds
+        return self._cut(preds) if dense and preds.is_floating_point() else preds
 
     def _values(self, evaluator: Evaluator) -> Any:
         report = evaluator.compute()

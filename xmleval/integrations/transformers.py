@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.input.errors import InputError
-from xmleval.integrations.topk import depth_of, leading
+from xmleval.integrations.topk import Cut
 from xmleval.report.report import Report
 
 PADDING = -100  # what the Trainer fills up labels with
@@ -60,7 +60,7 @@ class TrainerMetrics:
             metrics = list(metrics)
         options = {**options, "unlisted": "below"}  # every label has a logit
         self._evaluator = Evaluator(metrics, n_labels=n_labels, **options)
-        self._depth = depth_of(metrics, n_labels, dict(options))
+        self._cut = Cut(metrics, n_labels, dict(options))
         self.report: Report | None = None
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any = None) -> Any:
@@ -86,7 +86,7 @@ class TrainerMetrics:
         shape, n_labels = tuple(first.shape), self._evaluator.n_labels
         if len(shape) != 2 or shape[1] != n_labels:
             raise InputError("logits", f"shape {shape} is not (m, {n_labels}) for n_labels={n_labels}")
-        return leading(first, self._depth)
+        return self._cut(first)
 
     def compute_metrics(self, prediction: Any, compute_result: bool | None = None) -> dict[str, float]:
         """Return the values by names without special characters, as `Report.flat` gives them.

@@ -10,6 +10,9 @@ from typing import Any
 from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
 from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short, short_names
+from xmleval.spec import Spec
+
+SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 
 
 class Comparison:
@@ -30,11 +33,31 @@ class Comparison:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
         self.specs = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
+        self._own_notes = self._unequal_depths()
         self.notes = _shared_first({name: report.notes for name, report in self.reports.items()})
+        self.notes += self._own_notes
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table, those that not all reports have with the name of theirs."""
-        return _shared_first({name: report.footnotes() for name, report in self.reports.items()})
+        lines = _shared_first({name: report.footnotes() for name, report in self.reports.items()})
+        return [*lines, *(f"note: {note}" for note in self._own_notes)]
+
+    def _is_fair(self, spec: Spec) -> bool:
+        """Tell whether all lists hold about as many of the labels that a measure reads."""
+        reports = self.reports.values()
+        depths = [report.results.short.get(spec.name, float(report.n_labels)) for report in reports]
+        short = any(spec.name in report.results.short for report in reports)
+        return not short or max(depths) <= SAME_DEPTH * min(depths)
+
+    def _unequal_depths(self) -> list[str]:
+        """Name the measures whose best value is not marked, and how many labels a row lists."""
+        unfair = [str(spec) for spec in self.specs if not self._is_fair(spec)]
+        if not unfair:
+            return []
+        short = {name: report.results.short for name, report in self.reports.items()}
+        held = [f"{name} {next(iter(own.values())):.4g}" for name, own in short.items() if own]
+        depths = f"lists hold different numbers of labels a row ({', '.join(held)})"
+        return [f"{depths}, so that no value is marked as better for {', '.join(unfair)}"]
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure."""
@@ -42,7 +65,7 @@ class Comparison:
         for spec in self.specs:
             values = [report[spec.name] for report in self.reports.values()]
             known = [value for value in values if not math.isnan(value)]
-            best = {"up": max, "down": min}.get(spec.metric.direction)
+            best = {"up": max, "down": min}.get(spec.metric.direction) if self._is_fair(spec) else None
             marked = best(known) if best and known and min(known) < max(known) else math.nan
             row = [Cell(spec.symbol, spec.metric.direction)]
             for value, report in zip(values, self.reports.values(), strict=True):

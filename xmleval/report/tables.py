@@ -6,7 +6,6 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
 
 from xmleval.message import printable
@@ -24,6 +23,7 @@ LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
+HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|~$&]")
 LETTER = re.compile("[^\\W\\d_]")
 SEPARATORS = "._-/"  # of words in the name of a file
@@ -193,7 +193,7 @@ def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
 
 def html_text(text: str) -> str:
     """Return text that HTML shows as it stands."""
-    return escape(printable(text))
+    return printable(text).translate(HTML)
 
 
 def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ def in_order(ranking: Ranking) -> Ranking:
     assert ranking.scores is not None
     labels, scores = ranking.labels.copy(), ranking.scores.copy()
     rank_rows(ranking.ptr, labels, scores)
-    return Ranking(ranking.ptr, labels, scores, ranking.n_above)
+    return ranking._replace(labels=labels, scores=scores, ordered=True)
 
 
 class View:

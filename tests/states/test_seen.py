@@ -1,0 +1,143 @@
+"""What is seen in the rows is the same however they are cut, merged and saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import Evaluator, evaluate
+
+M, N, K = 12, 7, 3
+rng = np.random.default_rng(3)
+TRUTH = sp.csr_array((rng.random((M, N)) < 0.4).astype(np.uint8))
+IDS = np.array([rng.choice(N, K, replace=False) for _ in range(M)])
+FALLING = -np.sort(-rng.random((M, K)), axis=1)
+FROM_ONE = [[1 + i % (N - 1), N - 1] if i % (N - 1) != N - 2 else [1] for i in range(M)]
+DENSE = rng.random((M, N))
+
+BINARY = "every score is 0 or 1"
+RISES = "scores rise along every row"
+FROM_1 = "id 0 occurs nowhere, and id 6 does"
+EMPTY = "no row of the truth has a relevant label"
+AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
+AT_MOST_2 = AT_MOST_3.replace("3", "2")
+AT_MOST_6 = "lists hold at most 6 labels: measures @7 count"
+NAMES = ["p@1", "p@5", "p@7", "lrap"]
+
+
+def one_late(values: Any, value: float) -> Any:
+    changed = np.array(values, np.float64)
+    changed[-1, 0] = value
+    return changed
+
+
+POINTER = range(0, M * K + 1, K)
+LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
+LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
+
+# truth, scores, and what is noted of them
+CASES: dict[str, tuple[Any, Any, list[str]]] = {
+    "falling lists": (TRUTH, (IDS, FALLING), [AT_MOST_3]),
+    "lists without scores": (TRUTH, (IDS, None), [AT_MOST_3]),
+    "full rows": (TRUTH, DENSE, []),
+    "sparse rows": (TRUTH, sp.csr_array((FALLING.ravel(), IDS.ravel(), POINTER), (M, N)), [AT_MOST_3]),
+    "dense sets": (TRUTH, np.round(DENSE), [BINARY]),
+    "sparse sets": (TRUTH, sp.csr_array(np.round(DENSE)), [BINARY, AT_MOST_6]),
+    "lists of ones": (TRUTH, (IDS, np.ones((M, K))), [BINARY, AT_MOST_3]),
+    "sets but one score": (TRUTH, one_late(np.round(DENSE), 0.5), []),
+    "rising lists": (TRUTH, (IDS, -FALLING), [RISES, AT_MOST_3]),
+    "rising lists but one": (TRUTH, (IDS, one_late(-FALLING, 9.0)), [AT_MOST_3]),
+    "rising lists, some level": (TRUTH, (IDS, LEVEL_THEN_RISING), [RISES, AT_MOST_3]),
+    "level lists": (TRUTH, (IDS, np.full((M, K), 2.5)), [AT_MOST_3]),
+    "rising rows of a matrix": (TRUTH, np.sort(DENSE, axis=1), []),
+    "short lists": (TRUTH, (np.where(np.arange(K) < 2, IDS, -1), FALLING), [AT_MOST_2]),
+    "ids from 1": (FROM_ONE, FROM_ONE, [FROM_1, AT_MOST_2]),
+    "ids from 1 in lists": (FROM_ONE, (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
+    "ids from 1, but for one": ([*FROM_ONE[:-1], [0]], FROM_ONE, [AT_MOST_2]),
+    "ids from 1, the last one missing": ([[1], [2]] * 6, [[3, 4]] * M, [AT_MOST_2]),
+    "a matrix without label 0": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [AT_MOST_3]),
+    "nothing relevant": (sp.csr_array((M, N)), DENSE, [EMPTY]),
+}  # fmt: skip
+
+
+def cut(rows: Any, start: int, stop: int) -> Any:
+    if isinstance(rows, tuple):
+        return tuple(None if part is None else part[start:stop] for part in rows)
+    return rows[start:stop]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_noted(name: str) -> None:
+    truth, scores, notes = CASES[name]
+    found = evaluate(truth, scores, metrics=NAMES, n_labels=N).notes
+    assert len(found) == len(notes), found
+    assert all(note.startswith(start) for note, start in zip(found, notes, strict=True)), found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_any_cutting_merging_and_saving_gives_the_same_notes(name: str, tmp_path: Path) -> None:
+    truth, scores, _ = CASES[name]
+    n_rows = truth.shape[0] if sp.issparse(truth) else len(truth)
+    once = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=1)
+    for rows in (1, 5):
+        again = evaluate(truth, scores, metrics=NAMES, n_labels=N, threads=2, block_rows=rows)
+        parts = []
+        for start in range(0, n_rows, rows):
+            parts.append(Evaluator(NAMES, n_labels=N))
+            parts[-1].update(cut(truth, start, start + rows), cut(scores, start, start + rows))
+        for part in parts[1:]:
+            part.save(tmp_path / "part.npz")
+            parts[0] = Evaluator.load(tmp_path / "part.npz").merge(parts[0])
+        streamed = Evaluator(NAMES, n_labels=N)
+        for start in range(0, n_rows, rows):
+            streamed.update(cut(truth, start, start + rows), cut(scores, start, start + rows))
+        for report in (again, parts[0].compute(), streamed.compute()):
+            assert report.notes == once.notes
+            assert report.results.short == once.results.short
+
+
+def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
+    for name, notes in (("f1.micro", 0), ("p@1", 1)):
+        found = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5").notes
+        assert len(found) == notes
+
+
+def test_one_label_a_row_may_score_1() -> None:
+    best = sp.csr_array(np.eye(N)[np.arange(M) % N])
+    assert evaluate(TRUTH, best, metrics="p@1").notes == []
+
+
+def test_a_label_without_a_score_is_not_missing_where_it_has_one() -> None:
+    assert evaluate(TRUTH, (IDS, FALLING), metrics=NAMES, unlisted=-1.0).notes == []
+
+
+def test_propensities_instead_of_their_inverses_are_noted() -> None:
+    for lowest, notes in ((0.5, 1), (1.0, 0)):
+        q = np.linspace(lowest, 3, N)
+        report = evaluate(TRUTH, DENSE, metrics="psp@1", inverse_propensity=q)
+        assert len(report.notes) == notes
+        assert ("propensity=(values below 1)" in report.signature()) == bool(notes)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "options", "expected"),
+    [
+        ("p@3,lrap,one_error", {}, {"lrap": 3.0}),
+        ("p@5,psp@2", {"inverse_propensity": np.ones(N)}, {"p@5": 3.0}),
+        ("f1.macro,p@1", {"decision": "threshold0.5"}, {"f1.macro": 3.0}),
+        ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
+        ("auc.micro,label_cardinality", {}, {"auc.micro": 3.0}),
+        ("lrap", {"unlisted": 0.0}, {}),
+    ],
+)
+def test_measures_that_read_more_than_the_lists_hold(
+    metrics: str, options: dict[str, Any], expected: dict[str, float]
+) -> None:
+    report = evaluate(TRUTH, (IDS, FALLING), metrics=metrics.split(","), **options)
+    assert report.results.short == expected
+    full = evaluate(TRUTH, DENSE, metrics=metrics.split(","), **options)
+    assert full.results.short == {}

@@ -1,0 +1,124 @@
+"""Seen: what the rows look like, where that says how they were meant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.message import Keyword, Message
+from xmleval.plan import Plan
+from xmleval.records import MOST, Labels
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.contents import Contents
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
+from xmleval.view.view import View
+
+FLAGS = ("by_id", "binary", "rises", "falls")
+
+
+class Seen(State):
+    """Facts of truth and lists: sizes, ids, and how scores run."""
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.n_rows = self.n_relevant = self.n_listed = 0
+        self.deepest = 0  # most labels that a row lists, as far as they are read
+        self.lowest, self.highest = MOST, -1  # ids
+        self.by_id = self.binary = True
+        self.rises = self.falls = False
+        self._depth = max([plan.reads(spec) or 0 for spec in plan.every], default=0)
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        block = view.block
+        self.n_rows += view.n_rows
+        self.n_relevant += block.truth.labels.size
+        self.by_id &= block.by_id or not view.n_rows
+        if self.by_id:
+            for part in (block.truth, block.ranking, block.pred):
+                if part is not None and part.labels.size:
+                    self._add_ids(part.labels)
+        if block.ranking is None or block.ranking.given is None:
+            return
+        given, ptr = block.ranking.given, block.ranking.ptr
+        self.n_listed += given.n_listed
+        self.binary &= given.binary
+        self.rises |= given.rises
+        self.falls |= given.falls
+        if self.deepest < self._depth and view.n_rows:
+            first = int(ptr[1])  # seldom shorter than others
+            self.deepest = max(
+                self.deepest,
+                min(self._depth, first if first >= self._depth else int((ptr[1:] - ptr[:-1]).max())),
+            )
+
+    def _add_ids(self, labels: Labels) -> None:
+        self.lowest = min(self.lowest, int(labels.min()))
+        self.highest = max(self.highest, int(labels.max()))
+
+    def merge(self, other: Seen) -> None:
+        """Merge a state of other rows."""
+        self.n_rows += other.n_rows
+        self.n_relevant += other.n_relevant
+        self.n_listed += other.n_listed
+        self.deepest = max(self.deepest, other.deepest)
+        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        self.by_id &= other.by_id
+        self.binary &= other.binary
+        self.rises |= other.rises
+        self.falls |= other.falls
+
+    def finish(self) -> Results:
+        """Return notes, and the measures that read more labels than the lists hold."""
+        found = Results()
+        if not self.n_rows:
+            return found
+        if not self.n_relevant:
+            found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
+        n_labels = self.plan.n_labels
+        if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
+            told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
+            found.notes["ids"] = f"{told}; averages over labels include label 0"
+        if any("scores" in spec.needs or "entry scores" in spec.needs for spec in self.plan.every):
+            self._look_at_lists(found)
+        return found
+
+    def _look_at_lists(self, found: Results) -> None:
+        if self.binary and self.n_listed > self.n_rows:
+            told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
+            found.notes["binary"] = Message(told, Keyword("y_pred"))
+        if self.rises and not self.falls:
+            told = "scores rise along every row, and the highest ranks first; give distances with "
+            found.notes["rises"] = Message(told, Keyword("larger", "False"))
+        if self.plan.unlisted is not None:
+            return
+        mean = self.n_listed / self.n_rows
+        for spec in self.plan.every:
+            n = self.plan.reads(spec)
+            if mean < self.plan.n_labels if n is None else self.deepest < n:
+                found.short[spec.name] = mean
+        cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in found.short})
+        if cutoffs:
+            at_k = ", ".join([f"@{k}" for k in cutoffs])
+            told = f"lists hold at most {self.deepest} labels"
+            found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        return {
+            "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
+            "ids": np.array([self.lowest, self.highest]),
+            "flags": np.array([getattr(self, name) for name in FLAGS]),
+        }
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        self.n_rows = contents.n_rows
+        self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
+        self.lowest, self.highest = contents.take("ids", 2, least=-1).tolist()
+        for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
+            setattr(self, name, flag)
+
+
+STATE = Seen
