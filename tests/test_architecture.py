@@ -42,7 +42,7 @@ GRAPH = {
     "input.weights": "records input.errors input.csr",
     "input.objects": "records message input.errors input.csr",
     "datasets": "message input.errors",
-    "propensity": "records datasets input.errors input.csr input.sets",
+    "propensity": "records datasets input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -64,14 +64,15 @@ GRAPH = {
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": (
-        "records numerals kernels budget files input.errors input.csr input.scores view thresholds.linear"
+        "records numerals kernels budget files input.errors input.csr input.objects input.scores view"
+        " thresholds.linear"
     ),
     "engine": (
         "records message conventions input.errors budget threads input.csr input.scores input.sets"
         " input.objects input.weights view spec plan states thresholds.rule"
     ),
     "thresholds": (
-        "records conventions kernels input.errors input.csr input.scores input.sets view spec"
+        "records conventions kernels input.errors input.csr input.objects input.scores input.sets view spec"
         " thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
@@ -79,7 +80,10 @@ GRAPH = {
     "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
-    "api": "conventions input.errors input.sets input.objects spec engine thresholds report evaluator",
+    "api": (
+        "conventions input.errors input.sets input.objects spec engine thresholds thresholds.rule report"
+        " evaluator"
+    ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call

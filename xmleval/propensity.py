@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
+from xmleval.input.objects.take import check_labels, take_truth
 from xmleval.input.sets import set_rows
-from xmleval.records import Ints, Truth
+from xmleval.records import Floats, Ints, Truth
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
@@ -29,18 +31,51 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     constants : dict of str to float or str
         ``a``, ``b`` and ``n``, the number of training instances; ``dataset`` and ``source``, if a and b are
         published ones.
+    label_names : list of str, or None
+        Names of the labels, if they were given with names.
+    numbered : bool
+        Whether the caller numbered the labels, not the order in which training names them.
     """
 
     constants: dict[str, float | str]
+    label_names: list[Any] | None
+    numbered: bool
 
     def __array_finalize__(self, source: Any) -> None:
         """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
+        self.label_names, self.numbered = None, True  # a view may have them in another order
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Return plain arrays: computed values no longer follow the model."""
         plain = np.asarray(array).view(np.ndarray)
         return plain[()] if return_scalar or plain.ndim == 0 else plain
+
+    def for_labels(self, names: Sequence[Any]) -> InversePropensity:
+        """Return the values of other labels, by name.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the labels to return; those that do not occur in training have their propensity, too.
+
+        Returns
+        -------
+        InversePropensity
+
+        Raises
+        ------
+        ValueError
+            If labels had no names, or the model has no value for labels that do not occur.
+        """
+        if self.label_names is None:
+            raise ValueError("inverse propensities of labels without names cannot be matched by name")
+        known = dict(zip(self.label_names, self.tolist(), strict=True))
+        if not known.keys() >= {*names}:
+            a, b, n = (float(self.constants[name]) for name in ("a", "b", "n"))
+            unseen = float(inverse_propensity(a=a, b=b, label_counts=[0], n_instances=int(n))[0])
+            known = dict.fromkeys(names, unseen) | known
+        return _described(np.array([known[name] for name in names]), self.constants, [*names], True)
 
 
 def inverse_propensity(
@@ -51,6 +86,7 @@ def inverse_propensity(
     label_counts: Any = None,
     n_instances: int | None = None,
     n_labels: int | None = None,
+    labels: Any = None,
     dataset: str | None = None,
 ) -> InversePropensity:
     """Estimate inverse propensities by the model of Jain, Prabhu & Varma 2016.
@@ -60,8 +96,8 @@ def inverse_propensity(
 
     Parameters
     ----------
-    y_train : sparse matrix or array, dense 0/1 array, or lists of label ids, optional
-        Training labels (N, n_labels), instead of ``label_counts`` and ``n_instances``.
+    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame, optional
+        Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts`` and ``n_instances``.
     a, b : float, optional
         Constants of the model, by default 0.55 and 1.5.
     label_counts : array of shape (n_labels,), optional
@@ -70,6 +106,8 @@ def inverse_propensity(
         N; required with ``label_counts``.
     n_labels : int, optional
         Number of labels; required if ``y_train`` is lists of ids.
+    labels : list of str, optional
+        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them by name.
     dataset : str, optional
         Instead of ``a`` and ``b``: a data set with published constants by its usual name, such as
         ``"LF-AmazonTitles-131K"``, or ``"wikipedia"`` (0.5, 0.4), ``"amazon"`` (0.6, 2.6) or ``"default"``.
@@ -112,10 +150,13 @@ def inverse_propensity(
     if y_train is not None:
         if n_instances is not None:
             raise InputError("n_instances", "only with label_counts; y_train has its own number of rows")
-        truth = set_rows("y_train", y_train, n_labels)
+        taken = take_truth("y_train", y_train, n_labels, labels)
+        truth = set_rows("y_train", taken.inputs[0], taken.n_labels)
+        names, numbered = taken.label_names, taken.closed
         counts, n_instances = count_labels_of(truth), truth.n_rows
     else:
         given = as_array("label_counts", label_counts)
+        names, numbered = None if labels is None else check_labels(labels, given.size), True
         counts = given.reshape(-1) if given.ndim == 2 and 1 in given.shape else given  # column sums
         if counts.ndim != 1:
             raise InputError("label_counts", f"shape {given.shape} is not one count per label")
@@ -145,9 +186,16 @@ def inverse_propensity(
         weights = (1.0 + scale * powers)[which]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
+    constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
+    return _described(weights, constants, names, numbered)
+
+
+def _described(
+    weights: Floats, constants: dict[str, float | str], names: list[Any] | None, numbered: bool
+) -> InversePropensity:
     found: InversePropensity = weights.view(InversePropensity)
     found.flags.writeable = False
-    found.constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
+    found.constants, found.label_names, found.numbered = constants, names, numbered
     return found
 
 

@@ -56,3 +56,11 @@ def nearest(name: str) -> str:
     """Return a hint with the names nearest to an unknown one, or where all are listed."""
     known = sorted({*NAMES, *JOINED.values(), *GROUPS, *(alias.rstrip("@") for alias in ALIASES)})
     return did_you_mean(name, known, canonical) or "`xmleval metrics` lists all"
+
+
+def not_there(name: str, known: list[str]) -> str:
+    """Say that a report has no such value, and which are near: of the same measure, or spelled alike."""
+    same = [one for one in known if one.split("@")[0] == canonical(name).split("@")[0]]
+    few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
+    near = f"it has {', '.join(same)}" if same else did_you_mean(name, known, canonical)
+    return f"{name!r} is not in this report; {near or f'it has {few}'}"

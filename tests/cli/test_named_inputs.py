@@ -56,12 +56,22 @@ def test_labels_that_other_predictions_bring_are_told(folder: Path, says: Any) -
     line = "evaluate t.qrels {} --metrics f1.macro@1 --format json"
     _, err = says(line.format("n.run"))
     assert err == "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere\n"
-    _, err = says(line.format("n.run o.run m.run"))
+    out, err = says(line.format("n.run o.run m.run"))
+    told = "5 labels for all SCORES together, on which averages over labels depend; --labels FILE fixes them"
+    assert all(told in report["notes"] for report in json.loads(out)["reports"].values())
     assert err.splitlines() == [
         "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere",
         "xmleval: o.run: 1 labels are not in the truth and are relevant nowhere",
         "xmleval: t.qrels: 5 labels for all SCORES together; --labels FILE fixes them",
     ]
+
+
+def test_a_truth_without_a_label_is_named(folder: Path, refused: Any) -> None:
+    Path("none.svm").write_text(" 1:0.5\n 1:0.5\n")
+    said = "none.svm: no row has a label, and nothing tells how many labels there are"
+    assert refused("evaluate none.svm --metrics label_cardinality") == said
+    np.savez("list.npz", indices=np.array([[1], [2]]), scores=np.ones((2, 1)))
+    assert refused("evaluate none.svm list.npz --metrics p@1") == said
 
 
 @pytest.mark.parametrize("form", ["qrels", "parquet"])
@@ -137,13 +147,13 @@ def test_results_of_labels_have_their_names(folder: Path, says: Any) -> None:
     Path("m.run").write_text(RUN.replace("cow", 'c,"w'))
     says("evaluate t.qrels m.run --metrics f1.macro --decision top1 --per-label out.csv")
     with open("out.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = sorted(csv.DictReader(file), key=lambda row: row["label"])  # the worst came first
     assert [row["name"] for row in rows] == ["cat", "dog", 'c,"w']
     assert [row["label"] for row in rows] == ["0", "1", "2"]
     mulan(folder / "Y", make_truth())
     npy(folder / "m", make_scores())
     says("evaluate Y.arff m_indices.npy --metrics f1.macro --decision top1 --per-label out.csv")
-    assert Path("out.csv").read_text().splitlines()[1].startswith("0,label 0,")
+    assert "\n0,label 0," in Path("out.csv").read_text()
     npz(folder / "Y", make_truth())
     says("evaluate Y.npz m_indices.npy --metrics f1.macro --decision top1 --per-label out.csv")
     assert "name" not in Path("out.csv").read_text().splitlines()[0].split(",")

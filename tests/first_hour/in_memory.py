@@ -65,6 +65,11 @@ TASKS = [
         "metrics='p@1')['p@1']",
         ("1.0",),
     ),
+    Task(
+        "q = xmleval.inverse_propensity([['b'], ['a'], ['a', 'c'], ['b']]); "
+        "xmleval.evaluate([['a'], ['b']], [['a'], ['a']], metrics='psp@1', inverse_propensity=q)",
+        ("PSP ↑    0.5000", "propensity=(a=0.55 b=1.5 n=4)"),
+    ),
     Task("xmleval.p_at_k([['a'], ['b']], np.eye(2), 1)", ("give labels=, the name of each column",)),
     Task("xmleval.evaluate([['a'], ['b']], np.eye(2), labels=['a', 'b'], metrics='p@1')['p@1']", ("1.0",)),
     Task("xmleval.p_at_k([[0, 2], [1]], np.eye(3)[:2], 1)", ("1.0",)),

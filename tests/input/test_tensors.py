@@ -189,3 +189,9 @@ def test_files_tell_which_integers_are_labels(folder: Any, run: Callable[..., st
     ranks = np.array([[3, 2, 1]] * 4)
     np.savez("list.npz", indices=LABELS, scores=ranks)
     assert '"p@1": 0.5' in run("evaluate Y_test.npz list.npz --metrics p@1 --format json")
+
+
+def test_tensors_without_numbers_are_refused() -> None:
+    torch: Any = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^y_score: a tensor that cannot become an array: .*meta"):
+        evaluate(Y_TEST, torch.zeros(4, 5, device="meta"), metrics=["p@1"])

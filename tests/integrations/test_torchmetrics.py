@@ -80,6 +80,9 @@ def test_predictions_of_other_forms() -> None:
     metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
     metric.update(torch.topk(-SCORES.abs(), 3), TRUTH)  # others come first
     assert float(metric.compute()) != expected("p@3")["p_at_3"]
+    metric = EvaluatorMetric("p@3", n_labels=L, unlisted=0.0)
+    metric.update(SCORES - SCORES.max() - 1, TRUTH)  # no score is missing
+    assert float(metric.compute()) == expected("p@3")["p_at_3"]
     metric = EvaluatorMetric("p@3", n_labels=L, larger=False)
     metric.update(-SCORES, TRUTH)
     assert float(metric.compute()) == expected("p@3")["p_at_3"]

@@ -8,15 +8,18 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
+from xmleval.engine.restrict import grouped, restrict, without_every_label
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
+from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
 from xmleval.thresholds import Rule
+from xmleval.thresholds.rule import rule_for
 
 
 def evaluate(
@@ -33,6 +36,8 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
     keep_rows: bool = False,
@@ -66,7 +71,7 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
-    inverse_propensity : array of shape (l,), optional
+    inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     decision : str or Rule, optional
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
@@ -76,8 +81,12 @@ def evaluate(
         a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
-    sample_weight : array of shape (m,), optional
+    sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20.
+    exclude : pairs of a row and a label, or as y_true, optional
+        What is left out of the truth and of all predictions, such as pairs that occur in training.
+    candidates : as y_true, optional
+        Labels of each instance within which alone the scores are ranked. A note tells what they allow.
     larger : bool, default True
         Whether larger scores are better. With False they are distances, of which smaller ones are better.
     bounds : bool, default False
@@ -119,15 +128,18 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    taken = take(y_true, y_score, y_pred, n_labels, labels)
-    (y_true, y_score, y_pred), n_labels = taken.inputs, taken.n_labels
+    beside = {"exclude": grouped("exclude", exclude), "candidates": candidates}
+    beside = {name: value for name, value in beside.items() if value is not None}
+    taken = take(y_true, y_score, y_pred, n_labels, labels, **beside)
+    (y_true, y_score, y_pred, *others), n_labels = taken.inputs, taken.n_labels
+    sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
         truth.n_labels,
         k=k,
-        inverse_propensity=inverse_propensity,
-        decision=decision,
+        inverse_propensity=by_name("inverse_propensity", inverse_propensity, taken.label_names, taken.closed),
+        decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
         larger=larger,
@@ -136,15 +148,25 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
     )
+    notes = [*taken.notes]
+    for name in beside:
+        settings, told = without_every_label(settings, name)
+        notes += told
     work = make_work(memory, threads, last=True)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
     given = given_inputs(y_score, y_pred, sample_weight, n_labels)
     plan = settings.plan(given)
+    if beside:
+        pairs = dict(zip(beside, others, strict=True))
+        inputs = plan, truth, y_score, y_pred, sample_weight, n_labels
+        truth, y_score, y_pred, told = restrict(*inputs, **pairs)
+        notes += told
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, plan, states, rows.n_rows, taken.notes)
-    return replace(report, label_names=taken.label_names, row_names=taken.row_names)
+    report = make_report(settings, plan, states, rows.n_rows, notes)
+    counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
+    return replace(report, label_names=taken.label_names, row_names=None if counted else taken.row_names)

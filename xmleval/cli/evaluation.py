@@ -96,7 +96,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     n_labels = width_of(rows, budget)
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
-    arguments = {name: options[name] for name in Options.__annotations__ if name in options}
+    arguments = {
+        name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
+    }
     arguments["decision"] = find_decision(options["decision"], rows.label_names, allowance)
     arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
     budget = budget.rest(allowance)
@@ -159,7 +161,12 @@ def width_of(rows: Inputs, budget: Budget) -> int:
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
     known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
     if not known:
-        return count_columns(rows.truth[1], budget.lone_piece)
+        n_labels = count_columns(rows.truth[1], budget.lone_piece)
+        if n_labels < 1:
+            raise ValueError(
+                f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are"
+            )
+        return n_labels
     first, n_labels = known[0]
     for name, other in known:
         if other < 1:

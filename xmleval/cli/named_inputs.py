@@ -105,10 +105,11 @@ def named_rows(
             pred = given.name, sets_of(named)
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
-    if len(read) > 1 and any(named.n_new_labels for named in read):
-        told = f"{len(found.label_names)} labels for all SCORES together; --labels FILE fixes them"
-        tell(truth.name, told)
     shared = _notes(truth.name, found.told)
+    if len(read) > 1 and any(named.n_new_labels for named in read):
+        together = f"{len(found.label_names)} labels for all SCORES together"
+        tell(truth.name, f"{together}; --labels FILE fixes them")
+        shared.append(f"{together}, on which averages over labels depend; --labels FILE fixes them")
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred, found.label_names

@@ -12,13 +12,14 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import check_labels
+from xmleval.input.objects.vectors import by_name
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Floats, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
-from xmleval.thresholds.rule import Rule
+from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
 INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
@@ -112,7 +113,8 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
-        inverse_propensity, decision = options.get("inverse_propensity"), options.get("decision")
+        inverse_propensity = by_name("inverse_propensity", options.get("inverse_propensity"), labels)
+        decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)

@@ -70,6 +70,8 @@ def ranking_rows(
         positive_integer("n_labels", n_labels)
     if unlisted is not None:
         depth = None  # what competes with unlisted labels depends on every listed one
+    if isinstance(value, Source):
+        return value
     if isinstance(value, Stored):
         return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
@@ -107,13 +109,15 @@ def ranking_rows(
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
+    if isinstance(value, Source):
+        return True
     if isinstance(value, Stored):
         return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):
         return pair_has_scores(value)
     if n_labels is None or not isinstance(value, list):
         return True
-    first = next((item for row in value for item in row), None)
+    first = next((item for row in value if hasattr(row, "__iter__") for item in row), None)
     return None if first is None else isinstance(first, tuple | list)
 
 

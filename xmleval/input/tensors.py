@@ -21,9 +21,12 @@ def as_plain(argument: str, value: Any) -> Any:
     if isinstance(value, np.ndarray | list | tuple | dict):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):
-        tensor = value.detach().cpu()
-        layout = str(getattr(tensor, "layout", "")).removeprefix("torch.")
-        return _sparse(argument, tensor, layout) if layout.startswith("sparse") else _dense(tensor)
+        try:
+            tensor = value.detach().cpu()
+            layout = str(getattr(tensor, "layout", "")).removeprefix("torch.")
+            return _sparse(argument, tensor, layout) if layout.startswith("sparse") else _dense(tensor)
+        except (RuntimeError, TypeError) as error:
+            raise InputError(argument, f"a tensor that cannot become an array: {error}") from None
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):
         return value.get()
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.message import did_you_mean
 from xmleval.records import Floats
 from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
-from xmleval.spellings import canonical
+from xmleval.spellings import not_there
 from xmleval.version import __version__
 
 RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
@@ -92,14 +91,7 @@ class Report(Mapping[str, float]):
         try:
             return self.results.values[str(parse_spec(name))]
         except (KeyError, ValueError):
-            raise KeyError(self._unknown(name)) from None
-
-    def _unknown(self, name: str) -> str:
-        """Say that there is no such value, and which are near."""
-        of_measure = [known for known in self if known.split("@")[0] == canonical(name).split("@")[0]]
-        few = ", ".join([*self][:6]) + (", ..." if len(self) > 6 else "")
-        near = f"it has {', '.join(of_measure)}" if of_measure else did_you_mean(name, self, canonical)
-        return f"{name!r} is not in this report; {near or f'it has {few}'}"
+            raise KeyError(not_there(name, [*self])) from None
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over canonical names."""

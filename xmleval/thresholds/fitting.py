@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError, positive_integer, real_number
+from xmleval.input.objects.take import take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.kernels.ranking import rank_rows
@@ -35,6 +37,7 @@ def fit(
     fallback: str | None = None,
     features: Any = None,
     n_labels: int | None = None,
+    labels: Any = None,
     unlisted: str | float | None = None,
 ) -> Rule:
     """Tune a decision rule.
@@ -45,9 +48,9 @@ def fit(
 
     Parameters
     ----------
-    y_true : sparse matrix or array, dense 0/1 array, or lists of label ids; shape (m, l)
-        Relevant labels.
-    y_score : sparse or dense scores (m, l), (labels, scores) arrays of shape (m, k), or lists
+    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
+        Relevant labels, as `xmleval.evaluate` takes them.
+    y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k)
         Scores. Labels without one are never predicted.
     measure : str, optional
         Measure to optimise: ``hamming_loss``, ``f1.micro``, ``f1.macro`` or ``f1.samples``; for rule "label"
@@ -68,6 +71,8 @@ def fit(
         For "row": features that the model reads instead of scores.
     n_labels : int, optional
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
+    labels : list of str, optional
+        Names of all labels, by column. Where labels have names, the rule keeps them.
     unlisted : "below" or float, optional
         Score of labels without a stored score, for rules with thresholds. Thresholds below it are not
         considered, because they would predict all of these labels.
@@ -104,12 +109,17 @@ def fit(
     1.0
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
+    taken = take(y_true, y_score, None, n_labels, labels)
+    (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     truth = set_rows("y_true", y_true, n_labels)
     entries = fitting.entries(truth.n_labels)
     if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
         raise InputError("y_score", f"rule={rule!r} needs scores; this list has none")
     entries.add(truth, y_score, n_labels)
-    return fitting.rule_of(entries, features)
+    rule_found = fitting.rule_of(entries, features)
+    names = taken.label_names
+    named = names is not None and all(isinstance(name, str) for name in names)
+    return replace(rule_found, label_names=tuple(names)) if names and named else rule_found
 
 
 class Fitting:

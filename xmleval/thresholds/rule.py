@@ -15,6 +15,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
+from xmleval.input.objects.take import take
 from xmleval.input.scores import ranking_rows
 from xmleval.kernels.ranking import copy_heads
 from xmleval.numerals import decimal_number
@@ -155,6 +156,8 @@ class Rule:
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
+        names = None if self.label_names is None else [*self.label_names]
+        y_score = take(None, y_score, None, self.n_labels, names).inputs[1]
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
         n_labels, ordered = self.n_labels, kind != "labels"
@@ -279,6 +282,13 @@ class Rule:
             if not named or len(names) != n_labels or len(set(names)) != n_labels:
                 return f"label_names are not {n_labels} distinct names"
         return None
+
+
+def rule_for(decision: Any, names: list[Any] | None, in_order: bool) -> Any:
+    """Return a rule for labels by name, if it knows names or needs them; any other decision as it is."""
+    if names is None or not isinstance(decision, Rule) or (decision.label_names is None and in_order):
+        return decision
+    return decision.for_labels(names)
 
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -26,6 +25,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.stack import canonical_csr, make_csr, stack
 from xmleval.input.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
+from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
 from xmleval.records import Floats, Ints, Labels, label_dtype
 
@@ -186,8 +186,9 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
     path : path
         File to write, whole or not at all; compressed by gzip where its name ends in .gz.
     matrix : sparse matrix or array of shape (m, l)
-        Every stored entry of scores is written, zeros included, in the shortest text that its type reads
-        back as itself. A truth may hold 0 and 1 only; its zeros are left out.
+        Every stored entry of scores is written, zeros included, in the shortest text that float64, or
+        float32 for narrower types, reads back as itself. A truth may hold 0 and 1 only; its zeros are
+        left out.
     kind : {"truth", "scores"}
         What the matrix holds.
 
@@ -219,7 +220,8 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
     with replacing_text(path) as file:
         file.write(f"{rows.n_rows} {rows.n_labels}\n".encode())
         for block in rows.blocks():
-            file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else None))
+            ones = np.ones(block.labels.size, np.uint8)
+            file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else ones))
 
 
 def _score_rows(matrix: Any) -> Source[Entries]:
@@ -231,16 +233,18 @@ def _score_rows(matrix: Any) -> Source[Entries]:
     return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
 
 
-def _text(ptr: Ints, labels: Labels, data: NDArray[Any] | None) -> bytes:
+def _text(ptr: Ints, labels: Labels, data: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the lines of some rows."""
-    if data is None:  # a truth
-        words = [f"{label}:1" for label in labels.tolist()]
+    text = np.empty(LONGEST * labels.size + ptr.size, np.uint8)
+    if data.dtype.kind in "biu":
+        negative, sizes = data < 0, data.astype(np.uint64)
+        n = write_integers(ptr, labels, negative, np.where(negative, 0 - sizes, sizes), text)
+    elif data.dtype.itemsize > 4:
+        bits = np.ascontiguousarray(data, np.float64).view(np.uint64)
+        n = write_floats(ptr, labels, bits, 52, 11, text)
     else:
-        data = data.astype(np.uint8) if data.dtype == np.bool_ else data
-        plain = data.dtype == np.float64 or data.dtype.kind in "iu"
-        numbers = map(repr, data.tolist()) if plain else data.astype(str).tolist()
-        words = [f"{label}:{number}" for label, number in zip(labels.tolist(), numbers, strict=True)]
-    return "".join(" ".join(words[lo:hi]) + "\n" for lo, hi in itertools.pairwise(ptr.tolist())).encode()
+        n = write_floats(ptr, labels, np.ascontiguousarray(data, np.float32).view(np.uint32), 23, 8, text)
+    return text[:n]
 
 
 XMC = Format(

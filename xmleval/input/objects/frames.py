@@ -146,6 +146,9 @@ def _lists(argument: str, frame: Frame, name: Any) -> NamedRows:
 
 
 def _paired(argument: str, row: int, labels: Any, scores: Any) -> list[Any]:
+    for values in (labels, scores):
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise InputError(argument, f"{values!r} is not a list", row=row, value=values)
     if len(labels) != len(scores):
         raise InputError(argument, f"{len(labels)} labels with {len(scores)} scores", row=row)
     return [*zip(labels, scores, strict=True)]

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.input.csr import Source, Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide, open_frame, read_frame
 from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, has_names, read_rows
+from xmleval.input.objects.numbered import numbered_entries, numbered_matrix
 from xmleval.message import Keyword, Message
-from xmleval.records import Ints, label_dtype
+from xmleval.records import Ints
 
 Held = Wide | NamedRows
+BESIDE = ("exclude", "candidates")  # which may have other rows and labels than the truth
 
 
 class Taken(NamedTuple):
@@ -29,21 +30,32 @@ class Taken(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def take(y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None) -> Taken:
+def take(
+    y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None, **sets: Any
+) -> Taken:
     """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
     a truth names them first; those that only predictions name come behind.
     """
-    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+    given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
     held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
     _refuse_transposed(given, n_labels)
     if not held:
         if names is not None:
             return Taken(tuple(_dense(given, len(names), n_labels).values()), len(names), names)
-        return _with_ids(given) if n_labels is None else Taken((y_true, y_score, y_pred), n_labels)
+        return _with_ids(given) if n_labels is None else Taken(tuple(given.values()), n_labels)
     return Matching(given, held, n_labels, names).taken()
+
+
+def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:
+    """Return a truth that is called otherwise without names, as `take` does."""
+    try:
+        return take(value, None, None, n_labels, labels)
+    except InputError as error:
+        named = argument if error.argument == "y_true" else error.argument
+        raise InputError(named, error.reason, row=error.row, value=error.value) from None
 
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
@@ -83,7 +95,8 @@ def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
     """Return lists of names with scores, from a pair of arrays."""
     if len(pair) != 2 or not isinstance(pair[0], np.ndarray | list):
         return None
-    labels = np.asarray(pair[0]) if isinstance(pair[0], np.ndarray) or has_names(pair[0][0]) else np.empty(0)
+    named = isinstance(pair[0], np.ndarray) or any(map(has_names, pair[0][:1]))
+    labels = np.asarray(pair[0]) if named else np.empty(0)
     if labels.ndim != 2 or labels.dtype.kind not in "OU":
         return None
     rows = labels.tolist()
@@ -96,7 +109,10 @@ def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    shape = getattr(value, "shape", None)
+    try:
+        shape = getattr(value, "shape", None)
+    except RuntimeError:  # of a tensor of rows of several lengths
+        return None
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
@@ -182,20 +198,18 @@ class Matching:
             if value is None:
                 found[argument] = None
                 continue
-            order = None if argument == "y_true" else self._order(argument)
+            order = None if self.given["y_true"] is None or argument == "y_true" else self._order(argument)
             rows = self.held.get(argument)
             if rows is None:
                 self._refuse_nameless(argument)
                 found |= _dense({argument: value}, n_labels, self.n_labels) if n_labels else {argument: value}
             elif isinstance(rows, Wide):
-                found[argument] = _matrix(rows, columns[argument], order, n_labels)
+                found[argument] = numbered_matrix(rows, columns[argument], order, n_labels)
             else:
                 assert n_labels is not None
-                found[argument] = _entries(argument, rows, codes[argument], order, n_labels)
+                found[argument] = numbered_entries(argument, rows, codes[argument], order, n_labels)
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
         row_names = None if self.truth is None else self.truth.keys
-        if row_names == [*range(len(row_names or ()))]:
-            row_names = None  # an index that only counts
         closed = self.index is None or self.closed
         return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, tuple(self.notes))
 
@@ -223,6 +237,14 @@ class Matching:
                 return np.array(rows.labels, np.int64)
             which = "; give ", Keyword("labels"), ", the name of each"
             raise InputError(argument, Message("has integer ids of labels, which y_true names", *which))
+        if not self.closed and argument in BESIDE:
+            codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
+            known = np.concatenate(([0], np.cumsum(codes >= 0)))  # others are neither relevant nor predicted
+            sizes = np.diff(known[np.concatenate(([0], np.cumsum(rows.sizes)))])
+            labels = [label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code >= 0]
+            values = None if rows.values is None else rows.values[codes >= 0]
+            self.held[argument] = rows._replace(sizes=sizes, labels=labels, values=values)
+            return codes[codes >= 0]
         if not self.closed:
             before = len(index)
             codes = np.array([index.setdefault(name, len(index)) for name in rows.labels], np.int64)
@@ -296,16 +318,16 @@ class Matching:
         if n_empty and isinstance(rows, Wide):
             missing = true_keys[int((order < 0).argmax())]
             raise InputError(argument, f"no row {missing!r}, which y_true has")
-        if n_empty == order.size and numbers and order.size:
+        if n_empty == order.size and numbers and order.size and argument not in BESIDE:
             raise InputError(
                 argument,
                 f"no row is one of y_true, as {keys[0]!r} is not; expected names like {true_keys[0]!r}",
             )
         n_ignored = len(keys) - (order.size - n_empty)
-        if n_empty:
+        if n_empty and argument not in BESIDE:
             told = "rows of y_true that have no prediction and count as empty"
             self.notes.append(f"{argument}: {told}: {n_empty}")
-        if n_ignored:
+        if n_ignored and argument not in BESIDE:
             self.notes.append(f"{argument}: rows that are not in y_true and do not count: {n_ignored}")
         return order
 
@@ -337,75 +359,3 @@ def _distinct(argument: str, keys: list[Any]) -> dict[Any, int]:
         if numbers.setdefault(key, number) != number:
             raise InputError(argument, f"two rows are called {key!r}", row=number, value=key)
     return numbers
-
-
-def _matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
-    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns."""
-    matrix = rows.matrix
-    if order is not None:
-        matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
-    if codes is None:
-        return matrix
-    if codes.size == n_labels and not is_sparse(matrix):
-        return matrix[:, np.argsort(codes)]
-    from scipy.sparse import csr_array  # imported here to keep start-up fast
-
-    if is_sparse(matrix):
-        found = matrix.tocsr()
-        parts = found.data, codes[found.indices], found.indptr
-    else:
-        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * codes.size
-        parts = matrix.reshape(-1), np.tile(codes, matrix.shape[0]), ptr
-    return csr_array(parts, shape=(matrix.shape[0], n_labels))
-
-
-def _entries(argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int) -> Any:
-    """Return sets, scores or lists of labels by number, with the rows in order."""
-    ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
-    of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
-    _refuse_twice(argument, rows, of_row, codes)
-    if argument != "y_score" and rows.values is not None:
-        _refuse_scores(argument, rows, rows.values)
-    values, sizes = rows.values, rows.sizes
-    if order is not None:
-        known = order >= 0
-        sizes = np.where(known, rows.sizes[order], 0)
-        starts = np.repeat(np.where(known, ptr[order], 0), sizes)
-        places = starts + np.arange(starts.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        codes, values = codes[places], None if values is None else values[places]
-        ptr = np.concatenate(([0], np.cumsum(sizes)))
-    if argument != "y_score":
-        if values is not None:
-            kept = values > 0
-            codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
-        values = None
-    codes = codes.astype(label_dtype(n_labels), copy=False) if _fits(codes) else codes
-    if argument == "y_score" and not rows.best_first:
-        from scipy.sparse import csr_array  # imported here to keep start-up fast
-
-        found = csr_array((sizes.size, n_labels))
-        found.data, found.indices, found.indptr = values, codes, ptr
-        return found
-    return Stored(ptr, codes, values, n_labels)
-
-
-def _fits(codes: Ints) -> bool:
-    return not codes.size or (int(codes.min()) >= -1 and int(codes.max()) < 2**31)
-
-
-def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> None:
-    order = np.lexsort((codes, of_row))
-    same = (np.diff(of_row[order]) == 0) & (np.diff(codes[order]) == 0)
-    if same.any():
-        entry = int(order[1:][same].min())
-        label, row = rows.labels[entry], int(of_row[entry])
-        raise InputError(argument, f"label {label!r} occurs twice", row=row, value=label)
-
-
-def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any]) -> None:
-    bad = np.flatnonzero(values != np.floor(values))
-    if bad.size or rows.best_first:
-        seen = f"value {values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
-        where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
-        row = rows.row_of(int(bad[0])) if bad.size else None
-        raise InputError(argument, f"{seen}; scores go to {where}", row=row)

@@ -1,0 +1,169 @@
+"""Labels of rows that are left out of an evaluation, or within which alone labels are ranked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from xmleval.engine.settings import Settings
+from xmleval.input.csr import Source, Stored, as_array
+from xmleval.input.errors import InputError
+from xmleval.input.scores import cut_heads, ranking_rows
+from xmleval.input.sets import set_rows
+from xmleval.input.weights import check_weight
+from xmleval.message import Keyword, Message
+from xmleval.plan import Plan
+from xmleval.records import Bools, Ranking, Truth, row_sizes
+
+Rows = TypeVar("Rows", Truth, Ranking)
+
+
+def grouped(argument: str, value: Any) -> Any:
+    """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
+    if not (isinstance(value, list) and value and all(isinstance(p, tuple) and len(p) == 2 for p in value)):
+        return value
+    if not any(isinstance(name, str) for name in value[0]):
+        return np.array(value)
+    rows: dict[Any, dict[Any, int]] = {}
+    for row, label in value:
+        rows.setdefault(row, {})[label] = 1
+    return rows
+
+
+def without_every_label(settings: Settings, argument: str) -> tuple[Settings, list[str]]:
+    """Leave out measures that count all labels of a row, or refuse them; and tell which were left out."""
+    unlisted = settings.conventions.unlisted_score
+    if unlisted is not None:
+        score = (
+            Keyword("unlisted", f"{unlisted:g}"),
+            " gives all labels a score; expected ",
+            Keyword("unlisted", "'below'"),
+        )
+        raise InputError(argument, Message(*score))
+    gone = [(spec, explicit) for spec, explicit in settings.asked if spec.metric.every_label]
+    kept = [(spec, explicit) for spec, explicit in settings.asked if not spec.metric.every_label]
+    refused = next((spec for spec, explicit in gone if explicit or not kept), None)
+    if refused is not None:
+        raise InputError(
+            argument, Message(refused, " counts all labels of a row; give measures at k or of sets")
+        )
+    told = f"{argument}: not computed, as they count all labels: {', '.join(str(spec) for spec, _ in gone)}"
+    return replace(settings, asked=kept), [told] if gone else []
+
+
+def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int | None) -> Source[Truth]:
+    """Accept sets of labels, or an array of pairs of a row and a label, as the sets of all rows."""
+    pairs = value if isinstance(value, np.ndarray) else None
+    if pairs is not None and pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.shape != (n_rows, n_labels):
+        pairs = as_array(argument, pairs)
+        for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
+            bad = np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))
+            if bad.size:
+                raise InputError(argument, f"pair {bad[0]}: {kind} {ids[bad[0]]} is not in 0..{n - 1}")
+        rows, labels = np.unique(pairs.astype(np.int64), axis=0).T
+        value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
+    found = set_rows(argument, value, given, n_labels)
+    if found.n_rows != n_rows:
+        raise InputError(argument, f"{found.n_rows} rows do not match the {n_rows} of y_true")
+    return found
+
+
+def _rankings(
+    plan: Plan,
+    y_score: Any,
+    given: int | None,
+    exclude: Source[Truth] | None,
+    candidates: Source[Truth] | None,
+) -> Source[Ranking]:
+    """Return scores without some labels, or within candidates alone."""
+    depth = plan.depth
+    if depth is not None:
+        most = (
+            max((int(row_sizes(block.ptr).max(initial=0)) for block in exclude.blocks()), default=0)
+            if exclude
+            else 0
+        )
+        depth = None if candidates else min(depth + most, plan.n_labels)
+    found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.larger)
+    if exclude is not None:
+        found = _restricted(found, exclude, False)
+    if candidates is not None:
+        found = _restricted(found, candidates, True)
+
+    def block(start: int, stop: int) -> Ranking:
+        ranking = found.block(start, stop)
+        if plan.depth is None:
+            return ranking
+        ptr, labels, scores = cut_heads(ranking.ptr, ranking.labels, ranking.scores, plan.depth)
+        return Ranking(ptr, labels, scores, row_sizes(ptr))
+
+    return found._replace(block=block)
+
+
+def restrict(
+    plan: Plan,
+    truth: Source[Truth],
+    y_score: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    n_labels: int | None,
+    exclude: Any = None,
+    candidates: Any = None,
+) -> tuple[Source[Truth], Any, Any, list[str]]:
+    """Return truth, scores and sets without what is excluded, scores within candidates, and notes."""
+    size = truth.n_rows, truth.n_labels, n_labels
+    gone = None if exclude is None else _pair_rows("exclude", exclude, *size)
+    among = None if candidates is None else _pair_rows("candidates", candidates, *size)
+    if y_score is not None:
+        y_score = _rankings(plan, y_score, n_labels, gone, among)
+    if gone is not None:
+        truth = _restricted(truth, gone, False)
+        y_pred = (
+            None
+            if y_pred is None
+            else _restricted(set_rows("y_pred", y_pred, n_labels, truth.n_labels), gone, False)
+        )
+    return truth, y_score, y_pred, [] if among is None else [_ceiling(plan, truth, among, sample_weight)]
+
+
+def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Source[Rows]:
+    """Return rows with the labels that are in others alone, or with those that are not."""
+
+    def block(start: int, stop: int) -> Rows:
+        own = rows.block(start, stop)
+        keep = _members(own, others.block(start, stop), rows.n_labels) == within
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        ptr, labels = kept_before[own.ptr], own.labels[keep]
+        if isinstance(own, Ranking):
+            scores = None if own.scores is None else own.scores[keep]
+            return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered)
+        return Truth(ptr, labels)
+
+    return rows._replace(block=block, bytes_per_row=2 * rows.bytes_per_row + others.bytes_per_row)
+
+
+def _members(rows: Truth | Ranking, others: Truth, n_labels: int) -> Bools:
+    """Tell which entries of rows are in others."""
+    first = np.arange(rows.ptr.size - 1) * n_labels  # rows of a block times labels fit in 64 bits
+    known = np.repeat(first, row_sizes(others.ptr)) + others.labels
+    asked = np.repeat(first, row_sizes(rows.ptr)) + rows.labels
+    if not known.size:
+        return np.zeros(asked.size, np.bool_)
+    found: Bools = known[np.minimum(np.searchsorted(known, asked), known.size - 1)] == asked
+    return found
+
+
+def _ceiling(plan: Plan, truth: Source[Truth], candidates: Source[Truth], sample_weight: Any) -> str:
+    """Tell which precision at k the candidates allow."""
+    cutoffs = sorted({spec.k for spec in plan.specs if spec.k}) or [1]
+    reachable = _restricted(truth, candidates, True)
+    sizes = np.concatenate([np.empty(0, np.int64), *(row_sizes(block.ptr) for block in reachable.blocks())])
+    n_relevant = sum(int(block.ptr[-1]) for block in truth.blocks())
+    weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+    most = [np.average(np.minimum(sizes, k) / k, weights=weight) if sizes.size else np.nan for k in cutoffs]
+    shown = ", ".join(f"P@{k} {value:.4f}" for k, value in zip(cutoffs, most, strict=True))
+    return (
+        f"candidates: hold {int(sizes.sum())} of {n_relevant} relevant labels, which allows at most {shown}"
+    )

@@ -1,0 +1,80 @@
+"""Rows and columns that have names as arrays, with numbers for the names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.input.csr import Stored, is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.objects.frames import Wide
+from xmleval.input.objects.named import NamedRows
+from xmleval.records import Ints
+
+
+def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
+    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns."""
+    matrix = rows.matrix
+    if order is not None:
+        matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
+    if codes is None:
+        return matrix
+    if codes.size == n_labels and not is_sparse(matrix):
+        return matrix[:, np.argsort(codes)]
+    from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+    if is_sparse(matrix):
+        found = matrix.tocsr()
+        parts = found.data, codes[found.indices], found.indptr
+    else:
+        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * codes.size
+        parts = matrix.reshape(-1), np.tile(codes, matrix.shape[0]), ptr
+    return csr_array(parts, shape=(matrix.shape[0], n_labels))
+
+
+def numbered_entries(argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int) -> Any:
+    """Return sets, scores or lists of labels by number, with the rows in order."""
+    ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
+    of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
+    _refuse_twice(argument, rows, of_row, codes)
+    if argument != "y_score" and rows.values is not None:
+        _refuse_scores(argument, rows, rows.values)
+    values, sizes = rows.values, rows.sizes
+    if order is not None:
+        sizes = np.append(rows.sizes, 0)[order]  # none of row -1
+        starts = np.repeat(ptr[order], sizes)
+        places = starts + np.arange(starts.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        codes, values = codes[places], None if values is None else values[places]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+    if argument != "y_score":
+        if values is not None:
+            kept = values > 0
+            codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
+        values = None
+    if argument == "y_score" and not rows.best_first:
+        from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+        found = csr_array((sizes.size, n_labels))
+        found.data, found.indices, found.indptr = values, codes, ptr
+        return found
+    return Stored(ptr, codes, values, n_labels)
+
+
+def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> None:
+    order = np.lexsort((codes, of_row))
+    same = (np.diff(of_row[order]) == 0) & (np.diff(codes[order]) == 0)
+    if same.any():
+        entry = int(order[1:][same].min())
+        label, row = rows.labels[entry], int(of_row[entry])
+        raise InputError(argument, f"label {label!r} occurs twice", row=row, value=label)
+
+
+def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any]) -> None:
+    bad = np.flatnonzero(values != np.floor(values))
+    if bad.size or rows.best_first:
+        seen = f"value {values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
+        where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
+        row = rows.row_of(int(bad[0])) if bad.size else None
+        raise InputError(argument, f"{seen}; scores go to {where}", row=row)
