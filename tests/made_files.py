@@ -197,6 +197,16 @@ def jsonl_documents(path: Path, matrix: Any, kind: str) -> Path:
     return path.with_suffix(".jsonl")
 
 
+def json_run(path: Path, matrix: Any) -> Path:
+    """An object of objects, as BEIR, MTEB and ranx write qrels and runs."""
+    found: dict[str, dict[str, float]] = {}
+    for row, labels in enumerate(rows_of(matrix)):
+        values = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]].tolist()
+        found[str(row)] = {str(j): 1 if x == 1 else x for j, x in zip(labels, values, strict=True)}
+    path.with_suffix(".json").write_text(json.dumps(found, indent=1))
+    return path.with_suffix(".json")
+
+
 def beir_qrels(path: Path, matrix: Any) -> Path:
     """Three columns; a row without labels has a judgement of no relevance."""
     found = [(row, label, 1) for row, ids in enumerate(rows_of(matrix)) for label in ids]
@@ -274,6 +284,8 @@ NAMED: dict[str, tuple[str, Writer]] = {  # by name alone: what each holds, and 
     "jsonl": ("truth", lambda path, matrix: jsonl_documents(path, matrix, "truth")),
     "jsonl-scores": ("scores", lambda path, matrix: jsonl_documents(path, matrix, "scores")),
     "beir": ("truth", beir_qrels),
+    "json": ("truth", json_run),
+    "json-scores": ("scores", json_run),
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.made_files import TRUTHS, as_list, make_scores, make_truth, npy, npz
-from xmleval import evaluate
+from xmleval import evaluate, inverse_propensity
 from xmleval.cli import main
 
 
@@ -122,3 +122,22 @@ def test_a_label_beyond_those_of_some_rows_is_no_other_label(folder: Path, run: 
     for label in (0, 4, 5, 6, 8):  # none of them is listed in row 0
         (folder / "pairs.txt").write_text(f"0 {label}\n")
         assert run(f"{line} --exclude pairs.txt") == run(line)
+
+
+def test_pairs_taken_out_of_predictions_alone(folder: Path, run: Any, refused: Any) -> None:
+    truth, scores = make_truth(), make_scores()
+    rng = np.random.default_rng(0)
+    gone = rng.random(truth.shape) < 0.3
+    assert (gone & (truth.toarray() > 0)).any()
+    Path("pairs.txt").write_text("".join(f"{row} {label}\n" for row, label in np.argwhere(gone)))
+    kept = scores.multiply(~gone).tocsr()
+    kept.eliminate_zeros()
+    metrics = ["p@1", "ndcg@5", "psp@3", "r@3"]
+    line = "evaluate truth.npz m --exclude pairs.txt {} --train truth.npz --format json --metrics"
+    for more, y_true in (("--exclude-from predictions", truth), ("", truth.multiply(~gone).tocsr())):
+        want = evaluate(y_true, kept, metrics=metrics, inverse_propensity=inverse_propensity(truth))
+        found = json.loads(run(f"{line.format(more)} {','.join(metrics)}"))["values"]
+        assert found == dict(want)
+    Path("pairs.txt").write_text("60 1\n")
+    said = refused("evaluate truth.npz m --exclude pairs.txt --exclude-from predictions")
+    assert said == "pairs.txt: line 1: row 60 is not in 0..59; rows look one-based"

@@ -238,6 +238,10 @@ TEXTS = {
         ("Z.csv.gz r.run", packed(b"id,labels\n0,[", b"[],", 1 << 20)),
         ("Z.csv.gz r.run", packed(b"", b"a,")),
     ],
+    "Z.qrels.json.gz": [
+        ("Z.qrels.json.gz r.run", packed(b'{"q": {"a": 1', b',"b":1')),
+        ("Z.qrels.json.gz r.run", packed(b'{"q": [', b"[],", 1 << 20)),
+    ],
     "Z.jsonl.gz": [
         ("Z.jsonl.gz r.run", lines('{"id": "q#", "labels": ["a#"]}\n', 50_000)),
         ("Z.jsonl.gz r.run", packed(b'{"id": 0, "labels": [', b"[],", 1 << 20)),

@@ -23,6 +23,8 @@ def make(folder: Path) -> None:
     """Write documents with relevant and predicted labels."""
     (folder / "docs.csv").write_text(DOCS)
     (folder / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td3\t2\n")
+    (folder / "qrels.json").write_text('{"q1": {"d1": 1}, "q2": {"d3": 2, "d1": 0}}')
+    (folder / "run.json").write_text('{"q1": {"d1": 9.5}, "q2": {"d2": 7.5, "d3": 7}}')
     (folder / "bm25.run").write_text("q1 Q0 d1 1 9.5 bm25\nq2 Q0 d2 1 7.5 bm25\n")
     (folder / "tst_labels.txt").write_text(
         "\n".join(" ".join(map(str, np.flatnonzero(row))) for row in Y_TEST) + "\n"
@@ -60,6 +62,7 @@ TASKS = [
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),
     Task("xmleval evaluate test.tsv bm25.run --metrics p@1,ndcg@1", ("2 rows", "P ↑", "exit code 0")),
+    Task("xmleval evaluate qrels.json run.json --metrics p@1,ndcg@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt calibration.npz --metrics p@1", ("P ↑", "exit code 0")),

@@ -324,3 +324,27 @@ def test_lists_as_python_prints_them(names: list[str]) -> None:
 )
 def test_cells(cell: str, separator: str | None, want: list[str]) -> None:
     assert LabelCells("tags", separator).read(cell, 1, UNLIMITED) == (want, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "a JSON list"),
+        ('{"q": 3}', "instance 'q': '3' is no object"),
+        ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer"),
+        ('{"q": {"a": true}}', "instance 'q': true is no relevance, an integer"),
+        ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
+        ('{"q": {"a": 1}, "q": {}}', "'q' occurs twice in an object"),
+        ('{"q": {"a": "1"}}', "instance 'q': '1' is no relevance, an integer"),
+        ('{"q": {"a": 1}\n', "line 2: no JSON (Expecting ',' delimiter)"),
+        ("[" * 100_000, "its objects are nested without end"),
+    ],
+)
+def test_json_that_is_no_qrels(folder: Path, refused: Any, text: str, said: str) -> None:
+    Path("t.json").write_text(text)
+    Path("s.json").write_text('{"q": {"a": NaN}}')
+    assert refused("evaluate t.json s.json").startswith(
+        f"t.json: {said}; expected one JSON object of objects"
+    )
+    Path("t.json").write_text('{"q": {"a": 1}}')
+    assert refused("evaluate t.json s.json").startswith("s.json: instance 'q': NaN is no score")

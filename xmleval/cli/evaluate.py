@@ -69,7 +69,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 
 SECTIONS = {
-    "Inputs": "train exclude labels input_format",
+    "Inputs": "train exclude exclude_from labels input_format",
     "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -173,7 +173,14 @@ EXAMPLES = """Examples:
 @LABEL_NAMES
 @file_option(
     "--exclude",
-    help="Pairs of a row and a label, by number and one a line, that are taken out of TRUTH and SCORES.",
+    help="Pairs of a row and a label, by number and one a line, that are taken out before evaluation.",
+)
+@click.option(
+    "--exclude-from",
+    type=click.Choice(["both", "predictions"]),
+    default="both",
+    show_default=True,
+    help="Take pairs out of TRUTH and predictions, or of predictions alone, as NGAME and DEXML do.",
 )
 @file_option(
     "--checkpoint",

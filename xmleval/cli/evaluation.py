@@ -261,6 +261,7 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
         "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
+        "--exclude-from": options["exclude_from"],
         "labels of a field": [options["separator"], options["ranked"]],
         "evaluator": evaluator.settings,
     }

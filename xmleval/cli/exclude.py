@@ -45,8 +45,10 @@ def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inpu
     def less(given: tuple[str, Pieces]) -> tuple[str, Pieces]:
         return given[0], without_pairs(given[1], pairs)
 
+    from_truth = options["exclude_from"] == "both"
+    truth = without_pairs(rows.truth[1], pairs, all_rows=True, kept=not from_truth)
     return rows._replace(
-        truth=(rows.truth[0], without_pairs(rows.truth[1], pairs, all_rows=True)),
+        truth=(rows.truth[0], truth),
         scores=[less(one) for one in rows.scores],
         pred=rows.pred and less(rows.pred),
         pairs=pairs,

@@ -64,10 +64,11 @@ def read_pairs(path: Path, allowance: Allowance = UNLIMITED) -> Pairs:
     return Pairs(path, rows, labels, lines)
 
 
-def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False) -> Pieces:
+def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bool = False) -> Pieces:
     """Return the rows less the pairs: entries of sparse arrays go, slots of lists become empty.
 
-    Where ``all_rows``, the last row also tells whether there are pairs behind it, which are refused.
+    Where ``all_rows``, the last row also tells whether there are pairs behind it, which are refused. Where
+    ``kept``, that is all, and the rows are returned as they are.
     """
     rows, labels = pairs.rows, pairs.labels
 
@@ -77,7 +78,7 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False) -> Piece
             n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
             lo, hi = np.searchsorted(rows, [first, first + n])
             own = rows[lo:hi] - first, labels[lo:hi]
-            yield piece if lo == hi else _less(piece, *own)
+            yield piece if kept or lo == hi else _less(piece, *own)
             first += n
         if all_rows:
             pairs.refuse_outside(first, None)

@@ -13,6 +13,7 @@ from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
 from xmleval.input.formats.documents import CSV, JSONL
 from xmleval.input.formats.format import Format, naming
+from xmleval.input.formats.json_runs import JSON
 from xmleval.input.formats.label_lines import LINES
 from xmleval.input.formats.npy import NPY
 from xmleval.input.formats.npz import NPZ
@@ -23,7 +24,21 @@ from xmleval.input.formats.xmc import XMC
 from xmleval.input.pairs import TopK
 from xmleval.message import Keyword, Message
 
-FORMATS: tuple[Format, ...] = (NPZ, NPY, DENSE, XMC, SVMLIGHT, ARFF, QRELS, RUN, ARROW, CSV, JSONL, LINES)
+FORMATS: tuple[Format, ...] = (
+    NPZ,
+    NPY,
+    DENSE,
+    XMC,
+    SVMLIGHT,
+    ARFF,
+    QRELS,
+    RUN,
+    ARROW,
+    CSV,
+    JSONL,
+    JSON,
+    LINES,
+)
 
 
 def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> Any:

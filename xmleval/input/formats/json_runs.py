@@ -1,0 +1,85 @@
+"""Judgements and runs in one JSON object, {instance: {label: value}}, as BEIR, MTEB and ranx write them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from xmleval.budget import Allowance
+from xmleval.files.input import InputFile
+from xmleval.input.formats.format import Format, NamedReaders, naming
+from xmleval.input.formats.label_cells import VALUE_BYTES, json_value
+from xmleval.input.lines import open_text, shown
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, MOST_JSON_BYTES, Gathering, Named
+
+EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
+MOST_RELEVANCE = 1 << 62
+
+
+def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    """Read relevant labels: those with a positive relevance."""
+    return _gather(path, "relevance, an integer", Gathering(None, labels), allowance)
+
+
+def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
+    """Read scores, brought in line with a truth or with labels alone."""
+    return _gather(path, "score", Gathering(like), allowance)
+
+
+def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> Named:
+    n_bytes = place = 0
+    with naming(path, EXPECTED):
+        for row, labels in _objects(path, allowance).items():
+            if not isinstance(labels, dict):
+                raise ValueError(f"instance {shown(row)}: {shown(json.dumps(labels)[:80])} is no object")
+            entries.add_row(row)
+            for label, value in labels.items():
+                if not _is_value(value, what == "score"):
+                    told = shown(value) if isinstance(value, str) else json.dumps(value)[:40]
+                    raise ValueError(f"instance {shown(row)}: {told} is no {what}")
+                entries.add(row, label, float(value), place)
+            place += 1
+            n_bytes += ENTRY_BYTES * (1 + len(labels))
+            if n_bytes > CHECKED_BYTES:
+                allowance.check(entries.n_bytes)
+                n_bytes = 0
+        return entries.finish(allowance)
+
+
+def _is_value(value: Any, is_score: bool) -> bool:
+    if type(value) is int:
+        return abs(value) < MOST_RELEVANCE
+    return is_score and type(value) is float and not math.isnan(value)
+
+
+def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
+    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
+    with open_text(InputFile(path)) as file:
+        held = file.read(most + 1)
+    if len(held) > most:
+        allowance.check(3 * len(held))
+        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
+    allowance.check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
+    try:
+        found = json_value(held.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not in UTF-8 ({error.reason})") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: no JSON ({error.msg})") from None
+    except RecursionError:
+        raise ValueError("its objects are nested without end") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"a JSON {type(found).__name__}")
+    return found
+
+
+JSON = Format(
+    name="json",
+    title="JSON object of judgements or of scores",
+    files="NAME.json or NAME.json.gz",
+    extensions=(".json", ".json.gz"),
+    named=NamedReaders(lambda path, kind, allowance: None, truth_within, scores_within),
+    by_whole_name=True,
+)
