@@ -81,7 +81,7 @@ TASKS = [
     ),
     Task(
         GIVEN + "xmleval.evaluate(Y, S, metrics='p@1', candidates=np.eye(4, 5)[:, ::-1])",
-        ("candidates: hold 0 of 4 relevant labels", "at most P@1 0.0000"),
+        ("candidates: hold 1 of 4 relevant labels", "at most P@1 0.2500"),
     ),
     Task("xmleval.p_at_k([['a'], ['b']], np.eye(2), 1)", ("give labels=, the name of each column",)),
     Task("xmleval.evaluate([['a'], ['b']], np.eye(2), labels=['a', 'b'], metrics='p@1')['p@1']", ("1.0",)),
