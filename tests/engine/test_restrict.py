@@ -98,7 +98,6 @@ def test_pairs_and_candidates_have_names() -> None:
     assert dict(report) == expected
     assert report.label_names == NAMES
     assert [note for note in report.notes if note.startswith("exclude")] == []
-    by_row = {"q4": ["grey", "pink"], "q1": {"green": 1}}
     assert (
         dict(evaluate(QRELS, RUN, metrics=["p", "ndcg"], exclude={"q1": ["green"], "q4": ["grey", "pink"]}))
         == expected
@@ -112,7 +111,12 @@ def test_pairs_and_candidates_have_names() -> None:
     assert dict(evaluate(TAGS, SCORED, metrics=["p"], candidates=rows)) == dict(
         evaluate(Y, S, metrics=["p"], candidates=plain)
     )
-    assert by_row["q4"] == ["grey", "pink"]
+    pd: Any = pytest.importorskip("pandas")
+    scores = pd.DataFrame(
+        {"pink": [9.0, 9, 9, 9], **{name: S.toarray()[:, i] for i, name in enumerate(NAMES)}}
+    )
+    found = evaluate(TAGS, scores, metrics=["p@1"], exclude=[["pink"]] * 4)
+    assert dict(found) == dict(evaluate(Y, S.toarray(), metrics=["p@1"]))
 
 
 def test_measures_of_all_labels_are_left_out() -> None:

@@ -80,8 +80,8 @@ def _stacked(table: Any, names: list[Any]) -> NDArray[Any]:
 def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wide | NamedRows:
     """Return a wide, a long or a list frame; ``labels`` are the columns of a wide one, if given."""
     names = frame.columns
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if len({*names}) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InputError(argument, f"several columns are called {twice!r}")
     if LABEL in names and any(name in names for name in INSTANCE):
         return _long(argument, frame)

@@ -184,8 +184,12 @@ class Matching:
         """Return the arguments by number."""
         if self.index is None and self.n_labels is None:
             self.n_labels = self._width()
-        codes = {a: self._codes(a, rows) for a, rows in self.held.items() if isinstance(rows, NamedRows)}
-        columns = {a: self._columns(a, rows) for a, rows in self.held.items() if isinstance(rows, Wide)}
+        codes: dict[str, Ints | None] = {}
+        for argument, held in self.held.items():  # the truth first: others add labels behind its own
+            if isinstance(held, NamedRows):
+                codes[argument] = self._codes(argument, held)
+            else:
+                codes[argument] = self._columns(argument, held)
         n_labels = self.n_labels
         if self.index is not None:
             n_labels = n_labels or len(self.index)
@@ -204,10 +208,12 @@ class Matching:
                 self._refuse_nameless(argument)
                 found |= _dense({argument: value}, n_labels, self.n_labels) if n_labels else {argument: value}
             elif isinstance(rows, Wide):
-                found[argument] = numbered_matrix(rows, columns[argument], order, n_labels)
+                found[argument] = numbered_matrix(rows, codes[argument], order, n_labels)
             else:
+                of_labels = codes[argument]
                 assert n_labels is not None
-                found[argument] = numbered_entries(argument, rows, codes[argument], order, n_labels)
+                assert of_labels is not None
+                found[argument] = numbered_entries(argument, rows, of_labels, order, n_labels)
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
         row_names = None if self.truth is None else self.truth.keys
         closed = self.index is None or self.closed
@@ -273,7 +279,8 @@ class Matching:
         if index is None:
             return None
         if self.closed:
-            missing = next((name for name in index if name not in {*rows.columns}), None)
+            own = {*rows.columns}
+            missing = next((name for name in index if name not in own), None)
             if missing is not None:
                 same = f"; where the order is the same, give {argument}.to_numpy()"
                 hint = same if len(rows.columns) == len(index) else ""
@@ -283,7 +290,7 @@ class Matching:
                 raise InputError(argument, f"column {extra!r} is no label of y_true; labels= picks columns")
             codes = np.array([index[name] for name in rows.columns], np.int64)
             return None if np.array_equal(codes, np.arange(codes.size)) else codes
-        n_without = len([name for name in list(index)[: self.n_known] if name not in {*rows.columns}])
+        n_without = len({*list(index)[: self.n_known]}.difference(rows.columns))
         if n_without:
             told = "labels of y_true that have no column and count as not predicted"
             self.notes.append(f"{argument}: {told}: {n_without}")
