@@ -70,6 +70,19 @@ TASKS = [
         "xmleval.evaluate([['a'], ['b']], [['a'], ['a']], metrics='psp@1', inverse_propensity=q)",
         ("PSP ↑    0.5000", "propensity=(a=0.55 b=1.5 n=4)"),
     ),
+    Task(
+        "xmleval.evaluate({'q': {'a': 1, 'b': 1}}, {'q': {'a': 0.9, 'b': 0.8}}, metrics='p@2', "
+        "exclude=[('q', 'a')])['p@2']",
+        ("0.5",),
+    ),
+    Task(
+        GIVEN + "xmleval.evaluate(Y, S, metrics='p@1', exclude=[(0, 0), (9, 1)])",
+        ("exclude: pair 1: row 9 is not in 0..3",),
+    ),
+    Task(
+        GIVEN + "xmleval.evaluate(Y, S, metrics='p@1', candidates=np.eye(4, 5)[:, ::-1])",
+        ("candidates: hold 1 of 4 relevant labels", "at most P@1 0.2500"),
+    ),
     Task("xmleval.p_at_k([['a'], ['b']], np.eye(2), 1)", ("give labels=, the name of each column",)),
     Task("xmleval.evaluate([['a'], ['b']], np.eye(2), labels=['a', 'b'], metrics='p@1')['p@1']", ("1.0",)),
     Task("xmleval.p_at_k([[0, 2], [1]], np.eye(3)[:2], 1)", ("1.0",)),

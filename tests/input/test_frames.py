@@ -25,6 +25,7 @@ from tests.input.test_named_objects import (
     H,
     S,
     Y,
+    told,
     values,
 )
 from xmleval import Evaluator, evaluate, inverse_propensity, p_at_k
@@ -106,7 +107,7 @@ def test_long_frames_are_matched_by_instance(kind: str) -> None:
     assert dict(report) == dict(expected)
     assert report.row_names == ["q1", "q2", "q4", "q3"]
     plain = long(make, [row[:2] for row in LONG_TRUTH[:-1]], "instance", "label")  # does not know q3
-    assert evaluate(plain, RUN, metrics=["p@1"]).notes == [
+    assert told(evaluate(plain, RUN, metrics=["p@1"])) == [
         "y_score: rows that are not in y_true and do not count: 1"
     ]
 
@@ -154,9 +155,9 @@ def test_rows_of_pandas_are_aligned_by_index() -> None:
     turned = scores.iloc[ORDER, SHUFFLED]
     report = evaluate(truth, turned, metrics=MEASURES)
     assert dict(report) == values(Y, DENSE)
-    assert report.notes == ["y_score: rows were brought in the order of y_true's index"]
+    assert told(report) == ["y_score: rows were brought in the order of y_true's index"]
     assert report.row_names == ROWS
-    assert evaluate(truth, scores).notes == []
+    assert told(evaluate(truth, scores)) == []
     sets = pd.DataFrame(H.toarray(), index=ROWS, columns=NAMES).iloc[ORDER]
     assert values(truth, turned, y_pred=sets) == values(Y, DENSE)
     assert values(truth, y_pred=sets, metrics=SETS) == values(Y, y_pred=H, metrics=SETS)
@@ -170,7 +171,7 @@ def test_a_frame_of_scores_beside_tags() -> None:
     assert values(TAGS, scores) == values(Y, DENSE)
     other = pd.DataFrame({"pink": [2.0, 0, 0, 0], **{name: DENSE[:, i] for i, name in enumerate(NAMES[:3])}})
     report = evaluate(TAGS, other, metrics=MEASURES)
-    assert report.notes == [
+    assert told(report) == [
         "y_score: labels of y_true that have no column and count as not predicted: 1",
         "y_score: labels that are not in y_true and relevant nowhere: 1",
     ]

@@ -85,8 +85,9 @@ def evaluate(
         Weight of each instance: 0 or within 2^-30..2^20.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
-    candidates : as y_true, optional
-        Labels of each instance within which alone the scores are ranked. A note tells what they allow.
+    candidates : as y_true, or label ids of shape (m, c), optional
+        Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
+        what they allow.
     larger : bool, default True
         Whether larger scores are better. With False they are distances, of which smaller ones are better.
     bounds : bool, default False

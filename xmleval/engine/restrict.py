@@ -12,6 +12,7 @@ from xmleval.input.csr import Source, Stored, as_array
 from xmleval.input.errors import InputError
 from xmleval.input.scores import cut_heads, ranking_rows
 from xmleval.input.sets import set_rows
+from xmleval.input.tensors import as_plain
 from xmleval.input.weights import check_weight
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
@@ -54,10 +55,18 @@ def without_every_label(settings: Settings, argument: str) -> tuple[Settings, li
 
 
 def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int | None) -> Source[Truth]:
-    """Accept sets of labels, or an array of pairs of a row and a label, as the sets of all rows."""
-    pairs = value if isinstance(value, np.ndarray) else None
-    if pairs is not None and pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.shape != (n_rows, n_labels):
-        pairs = as_array(argument, pairs)
+    """Accept sets of labels as those of all rows.
+
+    An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none.
+    """
+    value = as_plain(argument, value)
+    other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != (n_rows, n_labels)
+    if other and argument == "candidates" and value.dtype.kind in "iu" and value.shape[0] == n_rows:
+        listed = value >= 0
+        ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
+        value = Stored(ptr, value[listed], None, n_labels)
+    elif other and argument == "exclude" and value.shape[1] == 2:
+        pairs = as_array(argument, value)
         for kind, ids, n in (("row", pairs[:, 0], n_rows), ("label id", pairs[:, 1], n_labels)):
             bad = np.flatnonzero((ids < 0) | (ids >= n) | (ids != np.floor(ids)))
             if bad.size:
@@ -80,11 +89,8 @@ def _rankings(
     """Return scores without some labels, or within candidates alone."""
     depth = plan.depth
     if depth is not None:
-        most = (
-            max((int(row_sizes(block.ptr).max(initial=0)) for block in exclude.blocks()), default=0)
-            if exclude
-            else 0
-        )
+        sizes = (row_sizes(block.ptr) for block in exclude.blocks()) if exclude else ()
+        most = max((int(size.max(initial=0)) for size in sizes), default=0)
         depth = None if candidates else min(depth + most, plan.n_labels)
     found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.larger)
     if exclude is not None:
@@ -97,7 +103,7 @@ def _rankings(
         if plan.depth is None:
             return ranking
         ptr, labels, scores = cut_heads(ranking.ptr, ranking.labels, ranking.scores, plan.depth)
-        return Ranking(ptr, labels, scores, row_sizes(ptr))
+        return ranking._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
 
     return found._replace(block=block)
 
@@ -138,7 +144,7 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
         ptr, labels = kept_before[own.ptr], own.labels[keep]
         if isinstance(own, Ranking):
             scores = None if own.scores is None else own.scores[keep]
-            return Ranking(ptr, labels, scores, row_sizes(ptr), own.ordered)
+            return own._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
         return Truth(ptr, labels)
 
     return rows._replace(block=block, bytes_per_row=2 * rows.bytes_per_row + others.bytes_per_row)
