@@ -347,7 +347,7 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
             first = whole(start, "spans")
             spans = with_rows(spans, source, first, whole(stop, "spans", first))
     if sum(stop - start for own in spans.values() for start, stop in own) != n_rows:
-        raise ValueError(f"spans are not those of the {n_rows} counted rows")
+        raise ValueError(f"n_rows is {n_rows}, and not the number of rows of its spans")
     source, row = meta["place"]
     if not isinstance(source, str):
         raise ValueError(f"place is {source}")

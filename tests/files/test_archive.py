@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import sys
+import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -36,3 +39,19 @@ def test_a_lack_of_memory_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npy, "read_array_header_1_0", fail)
     with pytest.raises(MemoryError):
         read_header(file)
+
+
+def test_headers_read_in_threads_leave_the_filters_of_warnings() -> None:
+    file = io.BytesIO()
+    np.save(file, np.zeros(3))
+    interval = sys.getswitchinterval()
+    with warnings.catch_warnings():
+        before = list(warnings.filters)
+        sys.setswitchinterval(1e-6)  # so that threads take turns within a header
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                found = set(pool.map(lambda _: read_header(io.BytesIO(file.getvalue()))[0], range(400)))
+        finally:
+            sys.setswitchinterval(interval)
+        assert found == {(3,)}
+        assert list(warnings.filters) == before

@@ -50,7 +50,7 @@ class Made(NamedTuple):
 
     def read(self, n_bytes: int) -> Any:
         """Read the header, and return the rows to come."""
-        pieces = find_format(self.path)[0].pieces
+        pieces = find_format(self.path, kind=self.kind)[0].pieces
         assert pieces is not None
         return pieces(self.path, self.kind, UNLIMITED).read(n_bytes)
 

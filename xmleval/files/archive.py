@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import threading
 import tokenize
 import warnings
 import zipfile
@@ -24,6 +25,7 @@ DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
 HEADER_BYTES = 10_000  # the longest header that NumPy parses
 MOST_NESTED = 500  # brackets or signs in a header
+PARSING = threading.RLock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
 
 
 @contextlib.contextmanager
@@ -88,7 +90,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     Raise ValueError for a damaged header or a dtype with Python objects.
     """
     try:
-        with warnings.catch_warnings():
+        with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # headers written by Python 2
             major, _ = npy.read_magic(file)
             read = npy.read_array_header_1_0 if major == 1 else npy.read_array_header_2_0

@@ -116,7 +116,7 @@ class Seen(State):
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
-        self.lowest, self.highest = contents.take("ids", 2, least=-1).tolist()
+        self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
         for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
             setattr(self, name, flag)
 

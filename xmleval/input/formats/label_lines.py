@@ -93,6 +93,8 @@ def by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces
 def ids_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read ids some rows at a time: sets, each piece as wide as the largest id so far needs, or lists."""
     source = InputFile(path)
+    with naming(path, EXPECTED), open_text(source):
+        pass
 
     def read(n_bytes: int) -> Iterator[Any]:
         width = 1
