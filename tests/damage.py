@@ -233,11 +233,12 @@ def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (
         words = _words("threshold", "fit", *paths, "--rule", "row", "--measure", "f1.samples")
         return Case([path], [[*words, *_words("--features", path, "--output", out)]])
     if role == "state":
-        words = _words("evaluate", *paths, "--metrics", POOLED if name == "lists" else "f1.macro,auc.macro")
-        words += ["--decision", "top3", *(["--per-label", str(folder / "l.csv")] if name == "labels" else [])]
+        words = ["--metrics", POOLED if name == "lists" else "f1.macro,auc.macro", "--decision", "top3"]
+        words += ["--per-label", str(folder / "l.csv")] if name == "labels" else []
         states = [folder / "one.npz", folder / "other.npz"]
-        for state in states:
-            _run([*words, "--save", str(state)])
+        truths = paths[0], npz(folder / "Y2", truth)  # the same rows twice would be refused
+        for state, rows in zip(states, truths, strict=True):
+            _run([*_words("evaluate", rows, paths[1]), *words, "--save", str(state)])
         merge = _words("merge", *states, "--save", out)
         return Case(states, [merge, [*merge, "--memory", "500"]])
     if role == "rule":
