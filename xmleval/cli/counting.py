@@ -20,7 +20,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader
+from xmleval.input.reader import RowReader, widened
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
@@ -44,15 +44,15 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``candidates`` are the labels within which alone those of a row are ranked; ``label_names`` and
-    ``row_names`` are None where there are numbers alone; ``pairs`` are left out; ``notes`` tell what was
-    settled by files alone, for each report.
+    ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
+    labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
+    what was settled by files alone, for each report; labels are ranked within ``candidates``.
     """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
-    label_names: list[str] | None = None
+    label_names: tuple[list[str], ...] | None = None
     pairs: Pairs | None = None
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
@@ -143,14 +143,16 @@ def _count(
     y_true, others = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
+        own = {argument: widened(rows, evaluator.n_labels) for argument, rows in others.items()}
         with naming_rows({"y_true": truth, "y_score": reader, **sets}, first):
-            evaluator.update(y_true, reader.take(n) if reader else None, **others)
+            own_true = widened(y_true, evaluator.n_labels)
+            evaluator.update(own_true, reader.take(n) if reader else None, **own)
 
 
 def _count_nothing(evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
-    none = scipy.sparse.csr_array((0, evaluators[0].n_labels), dtype=np.float32)
     for evaluator in evaluators:
+        none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
         evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none))
 
 
