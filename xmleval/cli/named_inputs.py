@@ -183,7 +183,7 @@ def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
     try:
         found = rule.for_labels(label_names)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; expected inputs without names") from None
+        raise ValueError(f"{path}: {error}") from None
     if rule.decision.kind == "labels" and rule.label_names is not None:
         n_unknown = len(set(label_names).difference(rule.label_names))
         if n_unknown:
