@@ -83,7 +83,7 @@ def _numbered(given: Input, like: Input | None) -> Any:
         return read_numbered_truth(given).matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    return read_named(like, [given], None)[1][0].matrix
+    return read_named(like, [given], None, None)[1][0].matrix
 
 
 def _sparse(piece: Any, kind: str) -> Any:
