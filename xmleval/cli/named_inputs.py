@@ -190,7 +190,7 @@ def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Ru
     try:
         found = [rule.for_labels(names) for names in label_names]
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; expected inputs without names") from None
+        raise ValueError(f"{path}: {error}") from None
     if by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
         tell(path, f"{n_unknown} labels were not there in fitting and are never predicted")
     return found

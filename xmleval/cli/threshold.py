@@ -163,7 +163,7 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
         return rules_for(rule, saved, None)[0], given.pieces()
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
-    names = list(rule.label_names or ()) if labels is None else load_names(labels, given.allowance)
+    names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
     found = read_scores_alone(given, names, labels or saved)
     return rules_for(rule, saved, [names])[0], whole(found.matrix)
 
