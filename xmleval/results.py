@@ -58,7 +58,7 @@ class Results:
         self.thresholds = {name: 0 - score for name, score in self.thresholds.items()}
         if "threshold" in self.labels:
             self.labels["threshold"] = 0 - self.labels["threshold"]
-        self.points = {name: points * [-1, 1, 1] for name, points in self.points.items()}
+        self.points = {name: points * [-1, 1, 1] + 0.0 for name, points in self.points.items()}
 
     def only(self, names: list[str]) -> Results:
         """Return the results of some specs in their order, with all labels, points and notes."""

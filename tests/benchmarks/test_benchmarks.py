@@ -111,10 +111,11 @@ def test_threads_are_measured(tmp_path: Path) -> None:
 
 
 def test_every_state_is_timed_on_threads() -> None:
+    beside = {"RowBounds", "Gaps", "Seen"}  # counted beside others, in next to no time
     modules = [
         import_module(f"xmleval.states.{found.name}") for found in pkgutil.iter_modules(states.__path__)
     ]
-    wanted = {module.STATE.__name__ for module in modules if hasattr(module, "STATE")} - {"RowBounds", "Gaps"}
+    wanted = {module.STATE.__name__ for module in modules if hasattr(module, "STATE")} - beside
     timed = set()
     for title, case in threads.CASES.items():
         if not case.metrics:
@@ -125,7 +126,7 @@ def test_every_state_is_timed_on_threads() -> None:
         evaluator.update(**given)
         plan = evaluator._counted.plan
         assert plan
-        names = {state_class(name).__name__ for name in plan.states} - {"Gaps"}
+        names = {state_class(name).__name__ for name in plan.states} - beside
         assert {name for name in wanted if name in title} == names
         timed |= names
     assert timed == wanted

@@ -259,7 +259,7 @@ def test_scores_spilled_between_saves_are_all_resumed(tmp_path: Path) -> None:
         Evaluator(["auc.micro", "ap.micro"], n_labels=truth.shape[1], memory=memory)
         for memory in (100, "1GiB")
     )
-    settings = {"evaluator": spilling.settings, "number of SCORES": 1}
+    settings = {"evaluators": [spilling.settings]}
     saved = checkpoint.Checkpoint(tmp_path / "kept", settings)
     for start in range(0, 400, 25):
         rows = slice(start, start + 25)

@@ -147,3 +147,9 @@ REFUSED: dict[str, dict[str, Any]] = {
 def test_refusals(message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         values(T, D, **{"metrics": ["p@1"], **REFUSED[message]})
+
+
+def test_pairs_can_be_a_set_or_none_at_all() -> None:
+    pairs = {(int(row), int(label)) for row, label in PAIRS}
+    assert values(T, D, exclude=pairs) == values(T, D, exclude=PAIRS)
+    assert values(T, D, exclude=[]) == values(T, D)

@@ -248,3 +248,67 @@ def test_frames_that_do_not_match_are_refused(case: str) -> None:
     truth = pd.DataFrame(Y.toarray(), index=ROWS, columns=NAMES)
     with pytest.raises(ValueError, match=f"^y_score: {re.escape(message)}"):
         evaluate(**{"y_true": truth, "metrics": ["p@1"], **given})
+
+
+LONG = {"instance": [0, 0, 1, 2], "label": [0, 1, 2, 1]}
+
+
+def test_long_frames_have_other_shapes_than_matrices() -> None:
+    pd = pytest.importorskip("pandas")
+    truth, numbers = pd.DataFrame(LONG), sp.csr_array(([1] * 4, (LONG["instance"], LONG["label"])))
+    scores = pd.DataFrame(LONG | {"score": [0.5, 0.75, 0.25, 1.0]})
+    names = {0: "a", 1: "b", 2: "c"}
+    given = dict(
+        evaluate(truth.replace({"label": names}), scores.replace({"label": names}), metrics=["lrap"])
+    )
+    assert given == dict(evaluate(numbers, numbers, metrics=["lrap"]))
+    with pytest.raises(ValueError, match=r"^y_true: labels that are integers need n_labels="):
+        evaluate(truth, scores)
+    ones = pd.DataFrame({"instance": range(3), "label": range(3)})  # three rows, two columns
+    two = pd.DataFrame({"instance": [0, 1], "label": [0, 1], "score": [0.5, 0.5]})  # two rows, three columns
+    assert evaluate(ones, two, n_labels=3, metrics=["p@1"])["p@1"] == 2 / 3
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_rows_of_long_frames_have_names(missing: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    truth = pd.DataFrame({"instance": ["a", missing], "label": ["x", "y"]})
+    with pytest.raises(ValueError, match=r"^y_true: row 1: column 'instance' has no value$"):
+        evaluate(truth, y_pred=truth, metrics=["f1.macro"])
+
+
+def test_sparse_frames_with_other_fillers_are_dense() -> None:
+    pd = pytest.importorskip("pandas")
+    truth, scores = np.eye(3, 4, dtype=int), np.arange(12).reshape(3, 4) / 4 + 1
+    expected = dict(evaluate(truth, scores, metrics=["p@1", "lrap"]))
+    for filler in (np.nan, 1.0):
+        frame = pd.DataFrame(scores).astype(pd.SparseDtype(float, filler))
+        assert dict(evaluate(truth, frame, metrics=["p@1", "lrap"])) == expected
+    scores[1, 2] = np.nan
+    frame = pd.DataFrame(scores)
+    with pytest.raises(ValueError, match=r"^y_score: row 1: score nan"):
+        evaluate(truth, frame.astype(pd.SparseDtype(float, np.nan)), metrics=["p@1"])
+
+
+def test_times_are_no_scores() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [0.5, 0.25], "b": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    with pytest.raises(ValueError, match=r"^y_score: column 'b' holds no numbers"):
+        evaluate(pd.DataFrame(np.eye(2), columns=["a", "b"]), frame, metrics=["p@1"])
+
+
+def test_batches_of_frames_need_one_order_of_labels() -> None:
+    pd = pytest.importorskip("pandas")
+    truth, scores = np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0.5, 0.75, 0.25], [0.5, 0.25, 0.125]])
+    frames = [pd.DataFrame(rows, columns=["a", "b", "c"]) for rows in (truth, scores)]
+    turned = [frame[["c", "a", "b"]] for frame in frames]
+    with pytest.raises(ValueError, match=r"^y_true: labels have names; an evaluator needs labels="):
+        Evaluator(["f1.macro@1"], n_labels=3).update(*frames)
+    known = Evaluator(["f1.macro@1"], labels=["a", "b", "c"])
+    for batch in (frames, turned):
+        known.update(*batch)
+    twice = np.vstack([truth, truth]), np.vstack([scores, scores])
+    assert dict(known.compute()) == dict(evaluate(*twice, metrics=["f1.macro@1"]))
+    plain = Evaluator(["f1.macro@1"], n_labels=3)
+    plain.update(pd.DataFrame(truth), pd.DataFrame(scores))  # columns without names
+    assert plain.n_rows == 2

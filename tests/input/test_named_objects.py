@@ -288,3 +288,39 @@ def test_objects_of_the_caller_stay_as_they_were() -> None:
     qrels, run = {k: dict(v) for k, v in QRELS.items()}, {k: dict(v) for k, v in RUN.items()}
     evaluate(qrels, run, metrics=["p@1"])
     assert (qrels, run) == (QRELS, RUN)
+
+
+def test_lists_without_a_label_have_names_as_much_as_numbers() -> None:
+    nothing: list[list[str]] = [[], [], [], []]
+    assert dict(evaluate(TAGS, y_pred=nothing, metrics=SETS)) == dict(
+        evaluate(Y, y_pred=sp.csr_array(Y.shape), metrics=SETS)
+    )
+    assert evaluate(TAGS, nothing, metrics=["p@1"])["p@1"] == 0
+    report = evaluate(nothing, RANKED, metrics=["p@1"])
+    assert report["p@1"] == 0
+    assert report.n_labels == len(NAMES)
+    assert evaluate(nothing, nothing, labels=NAMES, metrics=["p@1"]).n_labels == len(NAMES)
+    assert evaluate(nothing, Y, metrics=["p@1"]).n_labels == len(NAMES)
+    with pytest.raises(ValueError, match=r"^y_true: names no label; give labels="):
+        evaluate({}, {"q1": {"red": 1.0}})
+
+
+def test_rows_that_do_not_count_name_no_labels() -> None:
+    run = {"q1": {"red": 1.0}}
+    expected = evaluate({"q1": ["red"]}, run, metrics=["f1.macro@1"])
+    for labels in (None, ["red"]):
+        report = evaluate(
+            {"q1": ["red"]}, {**run, "q2": {"blue": 1.0}}, labels=labels, metrics=["f1.macro@1"]
+        )
+        assert dict(report) == dict(expected) == {"f1.macro@1": 1.0}
+        assert report.n_labels == 1
+        assert report.notes[0] == "y_score: rows that are not in y_true and do not count: 1"
+
+
+def test_labels_are_a_list_that_can_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^labels: 5 is not a list of names$"):
+        evaluate(Y, Y, labels=5)
+    evaluator = Evaluator(["p@1"], labels=list(np.array([7, 3, 5, 1])))
+    evaluator.update(Y, Y)
+    evaluator.save(tmp_path / "state.npz")
+    assert Evaluator.load(tmp_path / "state.npz").settings["labels"] == [7, 3, 5, 1]

@@ -195,3 +195,13 @@ def test_tensors_without_numbers_are_refused() -> None:
     torch: Any = pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"^y_score: a tensor that cannot become an array: .*meta"):
         evaluate(Y_TEST, torch.zeros(4, 5, device="meta"), metrics=["p@1"])
+
+
+def test_lists_of_tensors_are_lists_of_ids() -> None:
+    torch = pytest.importorskip("torch")
+    rows = [[0, 2], [1], []]
+    tensors = [torch.tensor(row, dtype=torch.int64) for row in rows]
+    measures = ["f1.macro", "f1.samples"]
+    assert evaluate(tensors, y_pred=rows[::-1], n_labels=3, metrics=measures) == evaluate(
+        rows, y_pred=rows[::-1], n_labels=3, metrics=measures
+    )

@@ -136,3 +136,16 @@ def test_the_command_line_takes_distances(folder: Path, run: Callable[..., str])
     found = json.loads(run(f"{words} --format json"))
     assert found["values"] == evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "lrap"]).to_dict()["values"]
     assert "larger=False" in run(words)
+
+
+@pytest.mark.parametrize("rule", ["constant", "cardinality"])
+def test_thresholds_of_scores_are_none_of_distances(rule: str) -> None:
+    fitted = fit(T, D, "f1.micro" if rule == "constant" else None, rule=rule)
+    with pytest.raises(ValueError, match="was fitted to scores of which larger ones are better"):
+        evaluate(T, D, metrics=["f1.macro"], larger=False, decision=fitted)
+
+
+def test_no_threshold_of_a_curve_is_a_negative_zero() -> None:
+    *_, thresholds = evaluate(T, D, metrics=["auc.micro"], larger=False, curve_points=99).roc_curve()
+    assert 0 in thresholds
+    assert not np.signbit(thresholds[1:]).any()

@@ -165,7 +165,7 @@ def test_lines_on_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> N
 def test_columns_of_labels(names: list[str], tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "labels.csv"
     report = evaluate(np.eye(len(names)), y_pred=np.eye(len(names)), metrics="f1.macro", keep_labels=True)
-    write_labels({"": report}, path, names)
+    write_labels({"": report}, path, [names])
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
     assert [from_csv(row[1]) for row in rows] == [CONTROL.sub(escape, name) for name in names]

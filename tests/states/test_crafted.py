@@ -233,7 +233,7 @@ def test_rules_are_refused_or_can_be_used(kind: str, tmp_path: Path) -> None:
 def test_checkpoints_are_refused_or_can_be_used(tmp_path: Path) -> None:
     rng, folder = np.random.default_rng(5), tmp_path / "kept"
     evaluator = evaluator_of("spilled curves")
-    settings = {"evaluator": evaluator.settings, "number of SCORES": 1}
+    settings = {"evaluators": [evaluator.settings]}
     Checkpoint(folder, settings).save(M, [evaluator])
     files = {path: path.read_bytes() for path in folder.iterdir()}
     held = json.loads((folder / MANIFEST).read_text())

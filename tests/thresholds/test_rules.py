@@ -291,7 +291,7 @@ TOP = {"rule": "top", "measure": None}
         ({"n_labels": 2**50}, []),
         ({"label_names": ["a", "b"]}, []),
         ({"label_names": ["a", "b", "c", "a"]}, []),
-        ({"label_names": ["a", "b", "c", 4]}, []),
+        ({"label_names": ["a", "b", "c", 4.5]}, []),
         ({"label_names": "abcd"}, []),
     ],
 )  # fmt: skip
@@ -362,3 +362,20 @@ def test_saved_evaluators_keep_a_rule_of_ranks(tmp_path: Path) -> None:
     again = Evaluator.load(tmp_path / "state.npz").compute()
     assert again.to_json() == ev.compute().to_json()
     assert "decision=listed2" in again.signature()
+
+
+def test_rules_know_labels_that_are_integers(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    names = [5, 3, 1, 4, 2]
+    truth, scores = (pd.DataFrame(rows, columns=names) for rows in sample())
+    rule = fit(truth, scores, "f1.macro", rule="label")
+    rule.save(tmp_path / "rule.npz")
+    expected = evaluate(truth, scores, metrics=["f1.macro"], decision=rule)["f1.macro"]
+    for known in (rule, Rule.load(tmp_path / "rule.npz")):
+        assert known.label_names == (5, 3, 1, 4, 2)
+        turned = truth[sorted(names)], scores[sorted(names)]
+        assert evaluate(*turned, metrics=["f1.macro"], decision=known)["f1.macro"] == expected
+    with pytest.raises(ValueError, match=r"knows none of these labels: 5 is unlike '5'$"):
+        rule.for_labels(["5", "3"])
+    unnamed = [pd.DataFrame(rows) for rows in sample()]
+    assert fit(unnamed[0], unnamed[1], "f1.macro").label_names is None

@@ -18,7 +18,7 @@ from rich.table import Table
 from xmleval.budget import Budget, machine_allowance
 from xmleval.cli.counting import count_rows
 from xmleval.cli.evaluate import split_names
-from xmleval.cli.evaluation import open_rows, width_of
+from xmleval.cli.evaluation import open_rows, widths_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option
@@ -129,7 +129,7 @@ def _inputs(truth: Path | None, scores: Path | None, input_format: str | None) -
 def read_files(truth: Input, scores: Input) -> Kept:
     """Read a truth and its scores, whole."""
     rows = open_rows(truth, [scores], None, {"labels": None, "exclude": None, "train": None})
-    kept = Kept(width_of(rows, UNBOUNDED))
+    kept = Kept(widths_of(rows, UNBOUNDED)[0])
     count_rows([kept], rows, UNBOUNDED, 0, lambda done: None)
     return kept
 

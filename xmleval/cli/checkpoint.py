@@ -109,13 +109,13 @@ class Checkpoint:
                 for key, file in runs.items():
                     saved.arrays[key] = npy_chunks(InputFile(self.folder / file))
                 evaluators.append(Evaluator.from_saved(saved, **more))
-                own = json.loads(json.dumps(evaluators[-1].settings))
-                if (evaluators[-1].n_rows, own) != (rows, self.settings["evaluator"]):
-                    raise ValueError(f"{name} is of another evaluator, or of other rows")
+                if evaluators[-1].n_rows != rows:
+                    raise ValueError(f"{name} is of other rows")
                 arrays = evaluators[-1].as_saved().arrays
                 self._written |= {arrays[key].of: file for key, file in runs.items()}
-            if len(evaluators) != max(1, self.settings["number of SCORES"]):
-                raise ValueError(f"{len(evaluators)} states")
+            own = json.loads(json.dumps([evaluator.settings for evaluator in evaluators]))
+            if own != self.settings["evaluators"]:
+                raise ValueError("its states are of other evaluators")
         self._sums = dict(sums)
         self._remove_all_but(self._sums)
         return rows, evaluators

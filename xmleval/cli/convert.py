@@ -87,7 +87,7 @@ def _numbered(given: Input, like: Input | None) -> Any:
         return read_numbered_truth(given).matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    truth, (found,) = read_named(like, [given], None)
+    truth, (found,), _ = read_named(like, [given], None, None)
     for name, told in ((like.name, truth.told), (given.name, found.told)):
         if told:
             tell(name, ", ".join(told))

@@ -20,7 +20,7 @@ from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
 from xmleval.input.pieces import Pieces
-from xmleval.input.reader import RowReader
+from xmleval.input.reader import RowReader, widened
 from xmleval.input.sets import set_rows
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
@@ -43,14 +43,15 @@ class Counter(Protocol):
 class Inputs(NamedTuple):
     """Inputs whose rows belong together, with the names that messages call them by.
 
-    ``label_names`` and ``row_names`` are None where there are numbers alone; ``pairs`` are left out;
-    ``notes`` tell what was settled by files alone, for each report.
+    ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
+    labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
+    what was settled by files alone, for each report.
     """
 
     truth: tuple[str, Pieces]
     scores: list[tuple[str, Pieces]]
     pred: tuple[str, Pieces] | None
-    label_names: list[str] | None = None
+    label_names: tuple[list[str], ...] | None = None
     pairs: Pairs | None = None
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
@@ -134,16 +135,17 @@ def _count(
     y_true, y_pred = truth.take(n), pred.take(n) if pred else None
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
+        own_true, own_pred = (widened(rows, evaluator.n_labels) for rows in (y_true, y_pred))
         with naming_rows({"y_true": truth, "y_score": reader, "y_pred": pred}, first):
-            evaluator.update(y_true, reader.take(n) if reader else None, y_pred=y_pred)
+            evaluator.update(own_true, reader.take(n) if reader else None, y_pred=own_pred)
 
 
 def _count_nothing(
     evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], pred: RowReader | None
 ) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
-    none = scipy.sparse.csr_array((0, evaluators[0].n_labels), dtype=np.float32)
     for evaluator in evaluators:
+        none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
         evaluator.update(none, none if scores else None, y_pred=none if pred else None)
 
 

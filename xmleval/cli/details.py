@@ -20,13 +20,14 @@ OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
 Names = Sequence[str] | None
 
 
-def write_labels(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:
+def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Names] = ()) -> None:
     """Write support, hits and misses of every label, and the averages over labels that were asked for.
 
     Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
-    follow one another.
+    follow one another. ``names`` are those of the labels of each report.
     """
-    write_columns((_labels_of(name, reports, names) for name in reports), path)
+    several = zip(reports, names or [None] * len(reports), strict=True)
+    write_columns((_labels_of(name, reports, own) for name, own in several), path)
 
 
 def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:

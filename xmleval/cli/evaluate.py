@@ -220,7 +220,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         refuse_no_rows(run.evaluators[0].asked)
     reports = dict(zip(run.names, count(run), strict=True))
     if options["per_label"] is not None:
-        write_labels(reports, options["per_label"], run.rows.label_names or run.rows.truth[1].label_names)
+        of_all = run.rows.truth[1].label_names
+        write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))
     if options["per_row"] is not None:
         write_rows(reports, options["per_row"], run.rows.row_names)
     if options["state"] is not None:

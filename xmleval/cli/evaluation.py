@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_input, refuse_many_labels, with_fields
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import (
+    LabelNames,
     count_named_training,
     holds_both,
     named_rows,
-    rule_for,
+    rules_for,
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, screen
@@ -57,7 +59,6 @@ class Run(NamedTuple):
     """Inputs and evaluators, one for each input of scores or one if there is none."""
 
     rows: Inputs
-    n_labels: int
     evaluators: list[Evaluator]
     names: list[str]
     budget: Budget
@@ -95,19 +96,20 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     rows = open_rows(*given, pred, options)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
-    n_labels = width_of(rows, budget)
+    widths = widths_of(rows, budget)
     if rows.pairs is not None:
-        rows.pairs.refuse_outside(rows.truth[1].n_rows, n_labels)
+        rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     arguments = {
         name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
     }
-    arguments["decision"] = find_decision(options["decision"], rows.label_names, allowance)
-    arguments["inverse_propensity"] = _propensity(options, train, rows, n_labels, budget, allowance)
+    decisions = find_decisions(options["decision"], rows.label_names, allowance)
+    propensities = _propensities(options, train, rows, widths, budget, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["per_label"] is not None
     arguments["keep_rows"] = options["per_row"] is not None
     evaluators = []
-    for _ in range(max(1, len(scores))):
+    own_settings = zip(widths, cycle(decisions), cycle(propensities), strict=False)
+    for n_labels, decision, propensity in own_settings:
         with naming_files(
             {
                 "inverse_propensity": options["inverse_propensity"],
@@ -120,12 +122,12 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 n_labels=n_labels,
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
-                **arguments,
+                **arguments | {"decision": decision, "inverse_propensity": propensity},
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
-    refuse_many_labels(rows.truth[0], n_labels, allowance, _label_bytes(evaluators))
+    refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
     if len({Path(name).name for name in names}) == len(names):
         names = [Path(name).name for name in names]  # folders say nothing new
@@ -135,7 +137,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     if options["checkpoint"] is not None:
         inputs = {"TRUTH": [given[0]], "SCORES": given[1]}
         inputs |= {f"--{name}": [one] for name, one in (("pred", pred), ("train", train)) if one}
-        checkpoint = _checkpoint(options, evaluators[0], inputs)
+        checkpoint = _checkpoint(options, evaluators, inputs)
         found = checkpoint.read()
         if found is not None and not options["resume"]:
             raise ValueError(f"{checkpoint.folder}: holds a checkpoint; go on with --resume, or remove it")
@@ -147,7 +149,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, n_labels, evaluators, names, budget, n_counted, checkpoint, sources)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -158,8 +160,14 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
-def width_of(rows: Inputs, budget: Budget) -> int:
-    """Return the number of labels, from whichever input tells it."""
+def widths_of(rows: Inputs, budget: Budget) -> list[int]:
+    """Return the number of labels of each report, without names from whichever input tells it."""
+    if rows.label_names is not None:
+        return [len(names) for names in rows.label_names]
+    return [_width_of(rows, budget)] * max(1, len(rows.scores))
+
+
+def _width_of(rows: Inputs, budget: Budget) -> int:
     several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
     known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
     if not known:
@@ -178,25 +186,33 @@ def width_of(rows: Inputs, budget: Budget) -> int:
     return n_labels
 
 
-def find_decision(text: str | None, label_names: list[str] | None, allowance: Allowance) -> str | Rule | None:
-    """Return a rule by name as it is, or the rule that was saved in a file, for the labels of the inputs."""
+def find_decisions(
+    text: str | None, label_names: LabelNames | None, allowance: Allowance
+) -> Sequence[str | Rule | None]:
+    """Return a rule by name as it is, or the rule that was saved in a file, for the labels of each report."""
     with contextlib.suppress(ValueError):
         parse_decision(text)
-        return text
+        return [text]
     assert text is not None
     if Path(text).suffix != ".npz" and not Path(text).is_file():
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return rule_for(Rule.within(Path(text), allowance), Path(text), label_names)
+    return rules_for(Rule.within(Path(text), allowance), Path(text), label_names)
 
 
 def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     own = not scores and pred is None and holds_both(truth)
-    others = [*scores, *([pred] if pred else [])]
-    if own or any(given.named for given in (*others, truth)):
-        rows = named_rows(truth, [truth] if own else others, len(scores), own, options)
+    shared = [truth, *([pred] if pred else [])]
+    named = own or any(given.named for given in shared)
+    if not named and len({given.named for given in scores}) > 1:
+        some, others = (next(one.name for one in scores if one.named == kind) for kind in (True, False))
+        raise ValueError(
+            f"{some}: its labels have names, those of {others} are numbers; expected all by name or by number"
+        )
+    if named or any(given.named for given in scores):
+        rows = named_rows(truth, scores, truth if own else pred, own, options)
     else:
         if options["labels"] is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
@@ -213,38 +229,41 @@ def _is_given(option: str) -> bool:
     return source is not ParameterSource.DEFAULT
 
 
-def _propensity(
+def _propensities(
     options: dict[str, Any],
     train: Input | None,
     rows: Inputs,
-    n_labels: int,
+    widths: list[int],
     budget: Budget,
     allowance: Allowance,
-) -> Any:
-    """Estimate inverse propensities from training labels, or read them."""
+) -> list[Any]:
+    """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""
     if train is None:
-        return (
-            None
-            if options["inverse_propensity"] is None
-            else load_inverse_propensity(options["inverse_propensity"], allowance)
-        )
+        path = options["inverse_propensity"]
+        return [None if path is None else load_inverse_propensity(path, allowance)]
     if rows.label_names is not None:
         counts, n_rows = count_named_training(train, rows.label_names)
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        counts, n_rows = count_training(train.name, train.pieces(), n_labels, budget.lone_piece, allowance)
+        of_all, n_rows = count_training(train.name, train.pieces(), widths[0], budget.lone_piece, allowance)
+        counts = [of_all]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
-        return inverse_propensity(
-            **{name: options[name] for name in constants},
-            label_counts=counts,
-            n_instances=n_rows,
-            n_labels=n_labels,
-        )
+        return [
+            inverse_propensity(
+                **{name: options[name] for name in constants},
+                label_counts=own,
+                n_instances=n_rows,
+                n_labels=own.size,
+            )
+            for own in counts
+        ]
 
 
-def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str, list[Input]]) -> Checkpoint:
+def _checkpoint(
+    options: dict[str, Any], evaluators: Sequence[Evaluator], inputs: dict[str, list[Input]]
+) -> Checkpoint:
     """Return the folder for the state, and refuse one that is not for this run."""
     folder: Path = options["checkpoint"]
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
@@ -260,12 +279,11 @@ def _checkpoint(options: dict[str, Any], evaluator: Evaluator, inputs: dict[str,
         raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
     settings = {
         **{role: [_stamp(path) for path in several] for role, several in files.items()},
-        "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
         "--exclude-from": options["exclude_from"],
         "labels of a field": [options["separator"], options["ranked"]],
-        "evaluator": evaluator.settings,
+        "evaluators": [evaluator.settings for evaluator in evaluators],
     }
     checkpoint = Checkpoint(folder, settings)
     click.get_current_context().call_on_close(checkpoint.close)

@@ -14,7 +14,7 @@ from xmleval.cli.counting import Inputs
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.input.lines import shown
-from xmleval.input.names import Named, NameIndex, load_names
+from xmleval.input.names import Named, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.stack import filled_lists
@@ -22,24 +22,39 @@ from xmleval.records import Ints
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
+LabelNames = Sequence[list[str]]  # of each report
 
-def read_named(truth: Input, scores: list[Input], labels: list[str] | None) -> tuple[Named, list[Named]]:
-    """Read a truth and predictions whose rows and labels have names, with the same columns for all."""
-    found = _truth_alone(truth, labels, "predictions have names" if scores else "has names")
+
+def read_named(
+    truth: Input, scores: list[Input], pred: Input | None, labels: list[str] | None
+) -> tuple[Named, list[Named], Named | None]:
+    """Read a truth, SCORES and other predictions whose rows and labels have names.
+
+    The first columns of all are the labels of the truth and then those that the other predictions add. Behind
+    them, each of SCORES has those that it alone adds, whatever else is evaluated beside it.
+    """
+    found = _truth_alone(
+        truth, labels, "has names" if pred is None and not scores else "predictions have names"
+    )
     n_own = len(found.label_names)
-    read: list[Named] = []
-    for given in scores:
+
+    def read(given: Input) -> Named:
         own = given.shards[0].format.named
         if len(given.shards) > 1 or own is None or own.scores is None:
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        read.append(own.scores(given.shards[0].path, found, given.allowance))
-        if read[-1].other_row is not None and found.row_names:
+        named = own.scores(given.shards[0].path, found, given.allowance)
+        if named.other_row is not None and found.row_names:
             raise ValueError(
-                f"{given.name}: no row is one of {truth.name}, as {shown(read[-1].other_row)} is not; "
+                f"{given.name}: no row is one of {truth.name}, as {shown(named.other_row)} is not; "
                 f"expected names like {shown(found.row_names[0])}"
             )
-        found = found.widened(read[-1].label_names)  # labels that only predictions name are labels, too
-    return found, [_widened(named, found.label_names, n_own) for named in read]
+        new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
+        return replace(named, n_new_labels=new.size)
+
+    other = None if pred is None else read(pred)
+    if other is not None:
+        found = found.widened(other.label_names)
+    return found, [read(given) for given in scores], other
 
 
 def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
@@ -78,24 +93,22 @@ def sets_of(named: Named) -> Pieces:
     return whole(matrix)
 
 
-def _widened(named: Named, label_names: list[str], n_own: int) -> Named:
-    """Return predictions with the labels of all, and how many the truth alone does not have."""
-    new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
-    return replace(named.widened(label_names), n_new_labels=new.size)
-
-
 def named_rows(
-    truth: Input, others: list[Input], n_scores: int, own: bool, options: dict[str, Any]
+    truth: Input, several: list[Input], other: Input | None, own: bool, options: dict[str, Any]
 ) -> Inputs:
-    """Return the rows of a truth, of so many SCORES and of what other predictions there are, by name."""
+    """Return the rows of a truth, of SCORES and of what other predictions there are, by name."""
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
-    found, read = read_named(truth, others, labels)
+    found, read, read_other = read_named(truth, several, other, labels)
     scores, pred, notes = list[tuple[str, Pieces]](), None, list[list[str]]()
-    for number, (given, named) in enumerate(zip(others, read, strict=True)):
-        if number >= n_scores:
+    predictions = [*zip(several, read, strict=True)]
+    if other is not None and read_other is not None:
+        predictions.append((other, read_other))
+    for given, named in predictions:
+        is_other = named is read_other
+        if is_other:
             _refuse_other_use(given.name, named, own, options)
-        is_ranked = number < n_scores or (own and (options["ranked"] or not named.unscored))
-        is_set = number >= n_scores and named.unscored and options["decision"] is None
+        is_ranked = not is_other or (own and (options["ranked"] or not named.unscored))
+        is_set = is_other and named.unscored and options["decision"] is None
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
@@ -106,15 +119,12 @@ def named_rows(
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
-    if len(read) > 1 and any(named.n_new_labels for named in read):
-        together = f"{len(found.label_names)} labels for all SCORES together"
-        tell(truth.name, f"{together}; --labels FILE fixes them")
-        shared.append(f"{together}, on which averages over labels depend; --labels FILE fixes them")
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
-    rows = (truth.name, whole(found.matrix)), scores, pred, found.label_names
+    rows = (truth.name, whole(found.matrix)), scores, pred
+    label_names = tuple(named.label_names for named in read or [found])
     all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
-    return Inputs(*rows, row_names=found.row_names, notes=all_notes)
+    return Inputs(*rows, label_names=label_names, row_names=found.row_names, notes=all_notes)
 
 
 def _notes(name: str, told: Sequence[str]) -> list[str]:
@@ -157,39 +167,33 @@ def read_numbered_truth(given: Input) -> Named:
     return found
 
 
-def count_named_training(train: Input, label_names: Sequence[str]) -> tuple[Ints, int]:
-    """Return how many training rows have each label that others name, and how many rows there are."""
+def count_named_training(train: Input, label_names: LabelNames) -> tuple[list[Ints], int]:
+    """Return how many training rows have each label of each list of names, and how many rows there are."""
     found = _truth_alone(train, None, "has no names, which TRUTH has")
-    index = NameIndex(label_names)
-    places = [index.find(name) for name in found.label_names]
     if found.told:
         tell(train.name, ", ".join(found.told))
-    counts = np.zeros(len(index), np.int64)
-    own = np.bincount(found.matrix.indices, minlength=len(places))
-    for place, count in zip(places, own.tolist(), strict=True):
-        if place is not None:
-            counts[place] = count
-    if n_other := places.count(None):
+    own = np.bincount(found.matrix.indices, minlength=len(found.label_names))
+    count_of = dict(zip(found.label_names, own.tolist(), strict=True))
+    if n_other := len(count_of.keys() - set().union(*label_names)):
         told = f"{n_other} labels are in no other input and do not count"
         tell(train.name, told)
+    counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
 
 
-def rule_for(rule: Rule, path: Path, label_names: Sequence[str] | None) -> Rule:
-    """Return a saved rule for the labels of inputs, by name where they have names."""
+def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:
+    """Return a saved rule for the labels of each list of names, or as it is where labels have none."""
+    by_name = rule.decision.kind == "labels" and rule.label_names is not None
     if label_names is None:
-        if rule.decision.kind == "labels" and rule.label_names is not None:
+        if by_name:
             raise ValueError(f"{path}: knows labels by name; expected inputs with names of labels")
-        return rule
+        return [rule]
     try:
-        found = rule.for_labels(label_names)
+        found = [rule.for_labels(names) for names in label_names]
     except ValueError as error:
-        raise ValueError(f"{path}: {error}; expected inputs without names") from None
-    if rule.decision.kind == "labels" and rule.label_names is not None:
-        n_unknown = len(set(label_names).difference(rule.label_names))
-        if n_unknown:
-            told = f"{n_unknown} labels were not there in fitting and are never predicted"
-            tell(path, told)
+        raise ValueError(f"{path}: {error}") from None
+    if by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
+        tell(path, f"{n_unknown} labels were not there in fitting and are never predicted")
     return found
 
 

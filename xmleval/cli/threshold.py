@@ -12,10 +12,10 @@ import scipy.sparse
 
 from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
-from xmleval.cli.evaluation import open_rows, width_of
+from xmleval.cli.evaluation import open_rows, widths_of
 from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features, with_fields
 from xmleval.cli.messages import naming_files, tell
-from xmleval.cli.named_inputs import read_scores_alone, rule_for
+from xmleval.cli.named_inputs import read_scores_alone, rules_for
 from xmleval.cli.options import (
     FIELD_NAMES,
     FILE,
@@ -103,12 +103,12 @@ def fit(
         tell("note", note)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
-    entries = fitting.entries(width_of(rows, budget))
+    entries = fitting.entries(widths_of(rows, budget)[0])
     with progress(rows.truth[1].n_rows, 0) as show:
         count_rows([entries], rows, budget, 0, show)
     with naming_files({"y_score": scores, "features": features}):
         rule = fitting.rule_of(entries, looked_at)
-    names = None if rows.label_names is None else tuple(rows.label_names)
+    names = None if rows.label_names is None else tuple(rows.label_names[0])
     replace(rule, label_names=names).save(output)
     write_result(str(rule), None)
 
@@ -174,12 +174,12 @@ def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tupl
     if not given.named:
         if labels is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
-        return rule_for(rule, saved, None), given.pieces()
+        return rules_for(rule, saved, None)[0], given.pieces()
     if labels is None and rule.label_names is None:
         raise ValueError(f"{given.name}: has names, which {saved} has not; expected --labels")
-    names = list(rule.label_names or ()) if labels is None else load_names(labels, given.allowance)
+    names = [*map(str, rule.label_names or ())] if labels is None else load_names(labels, given.allowance)
     found = read_scores_alone(given, names, labels or saved)
-    return rule_for(rule, saved, names), whole(found.matrix)
+    return rules_for(rule, saved, [names])[0], whole(found.matrix)
 
 
 def _features_by_number(path: Path, other: Path, named: bool, allowance: Allowance) -> Any:

@@ -79,7 +79,8 @@ class Counting:
         """Return the counts after adding rows."""
         n_labels = self.settings.n_labels
         taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels)
-        if not taken.closed:
+        named = taken.label_names is not None and taken.label_names != [*range(n_labels)]
+        if not taken.closed or (named and self.settings.labels is None):  # which may differ between batches
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred = taken.inputs

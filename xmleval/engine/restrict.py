@@ -23,8 +23,14 @@ Rows = TypeVar("Rows", Truth, Ranking)
 
 def grouped(argument: str, value: Any) -> Any:
     """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
-    if not (isinstance(value, list) and value and all(isinstance(p, tuple) and len(p) == 2 for p in value)):
+    pairs = isinstance(value, list | set) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in value
+    )
+    if not pairs:
         return value
+    value = [*value]
+    if not value:
+        return np.empty((0, 2), np.int64)
     if not any(isinstance(name, str) for name in value[0]):
         return np.array(value)
     rows: dict[Any, dict[Any, int]] = {}

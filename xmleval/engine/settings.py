@@ -116,6 +116,7 @@ class Settings:
         inverse_propensity = by_name("inverse_propensity", options.get("inverse_propensity"), labels)
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
+        fitted = isinstance(decision, Rule)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
@@ -124,7 +125,7 @@ class Settings:
         for name, value in flags.items():
             if not isinstance(value, bool | np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
-        check_decision(rule, resolved, n_labels, bool(flags["larger"]))
+        check_decision(rule, resolved, n_labels, bool(flags["larger"]), fitted)
         curve_points = options.get("curve_points")
         if flags["bounds"] and resolved.unlisted_score is not None:
             raise InputError(

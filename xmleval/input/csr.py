@@ -199,7 +199,7 @@ def as_list(argument: str, row: int, items: Any) -> list[Any]:
     if isinstance(items, str):
         raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items)
     try:
-        return list(items)
+        return items.tolist() if hasattr(items, "detach") else list(items)
     except TypeError:
         raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items) from None
 

@@ -63,6 +63,14 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     return max(widths, default=1)
 
 
+def widened(piece: Any, n_labels: int | None) -> Any:
+    """Return sparse rows with so many labels, where they have fewer; other rows as they are."""
+    if not scipy.sparse.issparse(piece) or n_labels is None or piece.shape[1] >= n_labels:
+        return piece
+    parts = piece.data, piece.indices, piece.indptr
+    return scipy.sparse.csr_array(parts, shape=(piece.shape[0], n_labels))
+
+
 class RowReader:
     """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
@@ -106,10 +114,7 @@ class RowReader:
         self._place = stop
         self.n_taken += n
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
-        if scipy.sparse.issparse(piece) and self._n_labels and piece.shape[1] < self._n_labels:
-            parts = piece.data, piece.indices, piece.indptr
-            piece = scipy.sparse.csr_array(parts, shape=(n, self._n_labels))
-        return TopK(*piece) if isinstance(piece, tuple) else piece
+        return TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
 
     def skip(self, n: int) -> None:
         """Leave out rows."""

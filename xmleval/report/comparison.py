@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xmleval.report.frames import as_frame
@@ -75,9 +75,12 @@ class Comparison:
             rows.append(row)
         return rows
 
-    def _title(self) -> str:
-        first = next(iter(self.reports.values()))
-        return f"{first.n_rows} rows x {first.n_labels} labels; * better"
+    def _title(self, names: Iterable[str]) -> str:
+        """Tell the size of the data, and of which report where the labels are not the same."""
+        widths = [report.n_labels for report in self.reports.values()]
+        several = (f"{n} ({name})" for n, name in zip(widths, names, strict=True))
+        n_labels = ", ".join(several) if len(set(widths)) > 1 else widths[0]
+        return f"{next(iter(self.reports.values())).n_rows} rows x {n_labels} labels; * better"
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
@@ -86,12 +89,13 @@ class Comparison:
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
         header, *rows = self.grid()
-        names = [Cell(name, "other") for name in short_names([*self.reports])]
-        return as_text(self._title(), [[header[0], *names], *rows], self.footnotes(), width, colour)
+        names = short_names([*self.reports])
+        header = [header[0], *(Cell(name, "other") for name in names)]
+        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return as_html(self._title(), self.grid(), self.footnotes())
+        return as_html(self._title(self.reports), self.grid(), self.footnotes())
 
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""

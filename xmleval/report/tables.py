@@ -114,7 +114,9 @@ def as_text(
     """Return a table for a terminal; lines are no wider than ``width``, as far as words allow."""
     blocks = [rows] if width is None else _fitted(rows, width)
     tables = "\n\n".join(_lined_up(block, colour) for block in blocks)
-    return "\n".join([title, tables, *(folded(printable(note), width) for note in footnotes)])
+    return "\n".join(
+        [folded(printable(title), width), tables, *(folded(printable(note), width) for note in footnotes)]
+    )
 
 
 def folded(text: str, width: int | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.objects.take import take
+from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.kernels.ranking import rank_rows
@@ -118,8 +118,9 @@ def fit(
     entries.add(truth, y_score, n_labels)
     rule_found = fitting.rule_of(entries, features)
     names = taken.label_names
-    named = names is not None and all(isinstance(name, str) for name in names)
-    return replace(rule_found, label_names=tuple(names)) if names and named else rule_found
+    if names is None or names == [*range(len(names))]:  # which name nothing
+        return rule_found
+    return replace(rule_found, label_names=tuple(check_labels(names, None)))
 
 
 class Fitting:

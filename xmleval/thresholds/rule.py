@@ -68,8 +68,8 @@ class Rule:
     decision : Decision
         ``decision.value`` is the threshold or the number of labels per row; ``decision.numbers`` holds the
         thresholds of labels, or the weights of a linear model, the intercept first.
-    label_names : tuple of str, optional
-        Names of the labels, if it was fitted to files with names; see `for_labels`.
+    label_names : tuple of str or int, optional
+        Names of the labels, if it was fitted to labels with names; see `for_labels`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Rule:
     measure: str | None
     n_labels: int
     decision: Decision
-    label_names: tuple[str, ...] | None = field(default=None, repr=False)
+    label_names: tuple[str | int, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """Describe the rule."""
@@ -105,12 +105,12 @@ class Rule:
         value = self.decision.value
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
-    def for_labels(self, names: Sequence[str]) -> Rule:
+    def for_labels(self, names: Sequence[str | int]) -> Rule:
         """Return the rule for labels in another order.
 
         Parameters
         ----------
-        names : sequence of str
+        names : sequence of str or int
             Names of the labels to predict. If labels have their own thresholds, labels that the rule was not
             fitted to are never predicted.
 
@@ -121,13 +121,19 @@ class Rule:
         Raises
         ------
         ValueError
-            If labels have their own thresholds and the rule does not know their names.
+            If labels have their own thresholds and the rule does not know their names, or any of these.
         """
         decision = self.decision
         if decision.kind == "labels":
             if self.label_names is None:
-                raise ValueError(f"rule {decision} was fitted without label names, so it cannot match names")
+                raise ValueError(
+                    f"rule {decision} was fitted without label names, so it cannot match names; expected "
+                    "inputs without names"
+                )
             known = dict(zip(self.label_names, decision.numbers.tolist(), strict=True))
+            if known.keys().isdisjoint(names):
+                one, other = self.label_names[0], next(iter(names), None)
+                raise ValueError(f"rule {decision} knows none of these labels: {one!r} is unlike {other!r}")
             own = np.array([known.get(name, math.inf) for name in names], np.float64)
             decision = replace(decision, numbers=own)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
@@ -278,7 +284,7 @@ class Rule:
         if (kind == "labels" and size != n_labels) or (kind == "rows" and size - 1 > n_labels):
             return f"{size} numbers for {n_labels} labels"
         if names is not None:
-            named = all(isinstance(name, str) for name in names)
+            named = all(type(name) in (str, int) for name in names)
             if not named or len(names) != n_labels or len(set(names)) != n_labels:
                 return f"label_names are not {n_labels} distinct names"
         return None

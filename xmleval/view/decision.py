@@ -206,7 +206,11 @@ def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
 
 
 def check_decision(
-    decision: Decision | None, conventions: Conventions, n_labels: int, larger: bool = True
+    decision: Decision | None,
+    conventions: Conventions,
+    n_labels: int,
+    larger: bool = True,
+    fitted: bool = False,
 ) -> None:
     """Refuse a threshold that every unlisted label passes, and rules fitted to other data."""
     score = conventions.unlisted_score
@@ -215,7 +219,7 @@ def check_decision(
     given = Keyword("decision", str(decision))
     if decision.kind == "features":
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
-    if not larger and decision.fitted and decision.kind != "listed":
+    if not larger and (fitted or decision.fitted) and decision.kind != "listed":
         raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
     if decision.kind == "labels":
         check_width(decision, decision.numbers.size, n_labels)

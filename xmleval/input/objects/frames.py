@@ -14,6 +14,7 @@ from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, fl
 
 INSTANCE, LABEL, SCORE = ("instance", "row"), "label", "score"  # columns of a long frame
 LABELS, SCORES = "labels", "scores"  # columns of lists
+MISSING = ("None", "nan", "NaT", "<NA>")  # texts of values that are not there
 
 
 class Wide(NamedTuple):
@@ -64,11 +65,11 @@ def open_frame(argument: str, value: Any) -> Frame | None:
 def _pandas(frame: Any, names: list[Any]) -> Any:
     if len(names) < len(frame.columns):
         frame = frame[names]
-    kinds = [str(kind) for kind in frame.dtypes]
-    if kinds and all(kind.startswith("Sparse[") for kind in kinds):
+    kinds = [*frame.dtypes]
+    if kinds and all(str(kind).startswith("Sparse[") and kind.fill_value == 0 for kind in kinds):
         return frame.sparse.to_coo()
     found = frame.to_numpy()
-    if found.dtype.kind == "O" and not any(kind in ("object", "str", "category") for kind in kinds):
+    if found.dtype.kind == "O" and all(kind.kind in "biuf" for kind in kinds):
         found = frame.to_numpy(dtype=np.float64, na_value=np.nan)  # types that allow for missing values
     return found
 
@@ -119,6 +120,10 @@ def _long(argument: str, frame: Frame) -> NamedRows:
     rows = np.array(
         [numbers.setdefault(key, len(numbers)) for key in as_list(frame.column(instance)) or []], np.int64
     )
+    nameless = [number for key, number in numbers.items() if str(key) in MISSING and not isinstance(key, str)]
+    if nameless:
+        row = int((rows == nameless[0]).argmax())
+        raise InputError(argument, f"column {instance!r} has no value", row=row)
     order = np.argsort(rows, kind="stable")
     given = as_list(frame.column(LABEL)) or []
     labels = [given[place] for place in order.tolist()]

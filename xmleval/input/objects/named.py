@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.records import Ints
+from xmleval.records import Bools, Ints
 
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
@@ -41,6 +41,15 @@ class NamedRows(NamedTuple):
     def row_of(self, entry: int) -> int:
         """Return the row of an entry."""
         return int(np.searchsorted(np.cumsum(self.sizes), entry, side="right"))
+
+    def only(self, kept: Bools) -> NamedRows:
+        """Return the rows with some of their entries."""
+        kept_before = np.concatenate(([0], np.cumsum(kept)))
+        sizes = np.diff(kept_before[np.concatenate(([0], np.cumsum(self.sizes)))])
+        labels = [label for label, keep in zip(self.labels, kept.tolist(), strict=True) if keep]
+        return self._replace(
+            sizes=sizes, labels=labels, values=None if self.values is None else self.values[kept]
+        )
 
 
 def read_rows(argument: str, value: Any) -> NamedRows | None:
@@ -76,6 +85,13 @@ def read_rows(argument: str, value: Any) -> NamedRows | None:
     if not isinstance(first, dict) and not hasattr(first, "__iter__"):
         return None  # a vector of numbers
     return flat_rows(argument, rows, keys, match)
+
+
+def without_labels(value: Any) -> NamedRows | None:
+    """Return lists that are all empty, None if there is anything in them."""
+    if not isinstance(value, list) or not all(isinstance(row, list | tuple) and not row for row in value):
+        return None
+    return NamedRows(None, None, np.zeros(len(value), np.int64), [], None, True)
 
 
 def is_pair_dict(value: dict[Any, Any]) -> bool:

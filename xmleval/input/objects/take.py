@@ -10,7 +10,15 @@ import numpy as np
 from xmleval.input.csr import Source, Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide, open_frame, read_frame
-from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, has_names, read_rows
+from xmleval.input.objects.named import (
+    BY_INDEX,
+    BY_KEY,
+    NamedRows,
+    as_list,
+    has_names,
+    read_rows,
+    without_labels,
+)
 from xmleval.input.objects.numbered import numbered_entries, numbered_matrix
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints
@@ -41,7 +49,12 @@ def take(
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
     held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
-    _refuse_transposed(given, n_labels)
+    if held:  # lists without a single label have names as much as numbers
+        given_rows = {
+            argument: held.get(argument) or without_labels(value) for argument, value in given.items()
+        }
+        held = {argument: rows for argument, rows in given_rows.items() if rows}
+    _refuse_transposed(_shapes(given, held), n_labels)
     if not held:
         if names is not None:
             return Taken(tuple(_dense(given, len(names), n_labels).values()), len(names), names)
@@ -60,8 +73,9 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
-    given = as_list(labels) or ([] if isinstance(labels, str) else labels)
-    found: list[Any] = given.tolist() if isinstance(given, np.ndarray) else [*given]
+    given = as_list(labels) or labels
+    listed = hasattr(given, "__iter__") and not isinstance(given, str)
+    found: list[Any] = given.tolist() if isinstance(given, np.ndarray) else [*given] if listed else []
     if not found:
         raise InputError("labels", f"{labels!r} is not a list of names")
     first: dict[Any, int] = {}
@@ -71,7 +85,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
         if first.setdefault(name, place) != place:
             raise InputError("labels", f"{name!r} occurs twice, the second time in place {place}")
     _refuse_other_count(n_labels, len(found))
-    return found
+    return [name if isinstance(name, str) else int(name) for name in found]
 
 
 def _refuse_other_count(n_labels: int | None, known: int) -> None:
@@ -116,10 +130,16 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and len(shape) == 2 else None
 
 
-def _refuse_transposed(given: dict[str, Any], n_labels: int | None) -> None:
-    truth = _shape(given["y_true"])
+def _shapes(given: dict[str, Any], held: dict[str, Held]) -> dict[str, tuple[int, ...] | None]:
+    """Return the numbers of instances and labels of matrices; long frames have other rows and columns."""
+    rows = {argument: held.get(argument, value) for argument, value in given.items()}
+    return {argument: _shape(row.matrix if isinstance(row, Wide) else row) for argument, row in rows.items()}
+
+
+def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int | None) -> None:
+    truth = shapes["y_true"]
     for argument in ("y_score", "y_pred"):
-        shape = _shape(given[argument])
+        shape = shapes[argument]
         if truth is None or shape is None or shape == truth or shape[::-1] != truth:
             continue
         wrong, right = ("y_true", shape) if n_labels == shape[1] else (argument, truth)
@@ -151,8 +171,8 @@ def _are_ids(rows: list[Any], width: int) -> bool:
     if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
         return False
     sizes = {len(row) for row in rows}
-    if len(sizes) != 1 or sizes == {width}:
-        return len(sizes) > 1
+    if len(sizes) != 1 or sizes in ({0}, {width}):
+        return len(sizes) > 1 or sizes == {0}
     return any(isinstance(item, tuple) or item not in (0, 1) for row in rows for item in row)
 
 
@@ -170,8 +190,10 @@ class Matching:
         known: Iterable[Any] | None = names
         if names is None and isinstance(truth, Wide):
             known = truth.columns
-        elif names is None and isinstance(truth, NamedRows) and truth.named:
-            known = truth.labels
+        elif names is None and isinstance(truth, NamedRows):
+            lists = [rows for rows in held.values() if isinstance(rows, NamedRows)]
+            if truth.named or (not truth.labels and any(rows.named for rows in lists)):
+                known = truth.labels
         self.index: dict[Any, int] | None = None
         if known is not None:
             self.index = {name: number for number, name in enumerate(dict.fromkeys(known))}
@@ -187,12 +209,17 @@ class Matching:
         codes: dict[str, Ints | None] = {}
         for argument, held in self.held.items():  # the truth first: others add labels behind its own
             if isinstance(held, NamedRows):
-                codes[argument] = self._codes(argument, held)
+                self.held[argument] = counted = self._counted(held)
+                codes[argument] = self._codes(argument, counted)
             else:
                 codes[argument] = self._columns(argument, held)
         n_labels = self.n_labels
         if self.index is not None:
             n_labels = n_labels or len(self.index)
+            if not n_labels:
+                raise InputError(
+                    "y_true", Message("names no label; give ", Keyword("labels"), ", their names")
+                )
             if len(self.index) > n_labels:
                 raise InputError(
                     "n_labels", f"{n_labels} is less than the {len(self.index)} labels with names"
@@ -221,14 +248,21 @@ class Matching:
 
     def _width(self) -> int | None:
         """Return the number of labels, where the arguments without names of labels tell it."""
-        matrices = [rows.matrix for rows in self.held.values() if isinstance(rows, Wide)]
-        shapes = [_shape(value) for value in (*self.given.values(), *matrices)]
         lists = [argument for argument, rows in self.held.items() if isinstance(rows, NamedRows)]
-        width = next((shape[1] for shape in shapes if shape), None)
+        width = next((shape[1] for shape in _shapes(self.given, self.held).values() if shape), None)
         if width is None and lists:
             which = Keyword("n_labels"), ", their number, or ", Keyword("labels"), ", their names"
             raise InputError(lists[0], Message("labels that are integers need ", *which))
         return width
+
+    def _counted(self, rows: NamedRows) -> NamedRows:
+        """Return rows without the labels of those that do not count, as y_true has no such row."""
+        true_keys, true_match = _keys(self.truth)
+        if rows.keys is None or true_keys is None or BY_KEY not in (rows.match, true_match):
+            return rows
+        known = {*true_keys}
+        counted = np.array([key in known for key in rows.keys], np.bool_)
+        return rows if counted.all() else rows.only(np.repeat(counted, rows.sizes))
 
     def _codes(self, argument: str, rows: NamedRows) -> Ints:
         """Return the number of each label."""
@@ -245,11 +279,7 @@ class Matching:
             raise InputError(argument, Message("has integer ids of labels, which y_true names", *which))
         if not self.closed and argument in BESIDE:
             codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
-            known = np.concatenate(([0], np.cumsum(codes >= 0)))  # others are neither relevant nor predicted
-            sizes = np.diff(known[np.concatenate(([0], np.cumsum(rows.sizes)))])
-            labels = [label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code >= 0]
-            values = None if rows.values is None else rows.values[codes >= 0]
-            self.held[argument] = rows._replace(sizes=sizes, labels=labels, values=values)
+            self.held[argument] = rows.only(codes >= 0)  # others are neither relevant nor predicted
             return codes[codes >= 0]
         if not self.closed:
             before = len(index)

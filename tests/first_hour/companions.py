@@ -1,0 +1,31 @@
+"""Several models in one command, each with labels of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.first_hour.task import Task
+
+
+def make(folder: Path) -> None:
+    """Write a truth and models that name labels which it does not."""
+    (folder / "truth.csv").write_text("id,tags\n1,python;sorting\n2,sql\n")
+    (folder / "bert.csv").write_text("id,predicted\n1,python\n2,sql\n")
+    (folder / "gpt.csv").write_text("id,predicted\n1,python;quicksort\n2,database;joins\n")
+    (folder / "truth.qrels").write_text("0 0 0 1\n1 0 2 1\n")
+    (folder / "numbers.txt").write_text("0\n2\n")
+    (folder / "names.txt").write_text("python:0.9\n2:0.5\n")
+
+
+TASKS = [
+    Task(
+        "xmleval evaluate truth.csv bert.csv gpt.csv --metrics f1.macro@1",
+        ("2 rows x 3 (bert), 6 (gpt) labels", "0.6667 *", "0.1667"),
+    ),
+    Task("xmleval evaluate truth.csv bert.csv --metrics f1.macro@1", ("2 rows x 3 labels", "0.6667")),
+    Task("xmleval evaluate truth.csv gpt.csv --metrics f1.macro@1", ("2 rows x 6 labels", "0.1667")),
+    Task(
+        "xmleval evaluate truth.qrels names.txt numbers.txt --metrics p@1",
+        ("names.txt: its labels have names, those of numbers.txt are numbers", "exit code 2"),
+    ),
+]
