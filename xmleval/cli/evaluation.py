@@ -279,6 +279,7 @@ def _checkpoint(
         raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
     settings = {
         **{role: [_stamp(path) for path in several] for role, several in files.items()},
+        "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
         "--exclude-from": options["exclude_from"],
