@@ -16,7 +16,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels
+from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
@@ -79,16 +79,18 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
 
     def find(path: Path, kind: str) -> Input:
-        return find_input(path, kind, options["input_format"], allowance).with_fields(fields)
+        return find_input(path, kind, options["input_format"], allowance)
 
-    given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
     among = None
     if options["candidates"] is not None:
         if not scores:
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
-        among = find_candidates(options["candidates"], options["input_format"], allowance).with_fields(fields)
+        among = find_candidates(options["candidates"], options["input_format"], allowance)
+    others = [find(path, "scores") for path in scores]
+    first, pred, train, *others = with_fields(fields, find(truth, "truth"), pred, train, *others)
+    given = first, others
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(

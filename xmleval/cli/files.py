@@ -98,6 +98,16 @@ class Input:
         )
 
 
+def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
+    """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
+    given = [name for name in ("true", "pred", "score", "id") if getattr(fields, name) is not None]
+    options = [*(f"--{name}-field" for name in given), *["--separator"] * (fields.separator is not None)]
+    found = [one for one in several if one is not None]
+    if options and not any(shard.format.for_fields for one in found for shard in one.shards):
+        raise ValueError(f"{found[0].name}: {options[0]} is for CSV and JSON Lines")
+    return [None if one is None else one.with_fields(fields) for one in several]
+
+
 def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
     known = shard.format
     if getattr(known, kind) is None and known.named is not None and kind == "scores":
