@@ -96,6 +96,15 @@ def npz_calibration(path: Path, matrix: Any) -> Path:
     return path.with_suffix(".npz")
 
 
+def npz_calibration_truth(path: Path, matrix: Any) -> Path:
+    """The truth in such a file: pairs, here in no order, beside predictions of any label."""
+    rows = np.argwhere(matrix.toarray())
+    pairs = np.random.default_rng(2).permutation(rows)
+    listed = np.full((matrix.shape[0], 2), [matrix.shape[1] - 1, 0])
+    np.savez(path.with_suffix(".npz"), prediction_ids=listed, scores=listed / 2.0, labels=pairs)
+    return path.with_suffix(".npz")
+
+
 def xmc(path: Path, matrix: Any, kind: str) -> Path:
     write_xmc(path.with_suffix(".txt"), matrix, kind)
     return path.with_suffix(".txt")
@@ -246,6 +255,7 @@ TRUTHS: dict[str, Writer] = {
     "npz": npz,
     "npz-packed": lambda path, matrix: npz(path, matrix, True),
     "npz-csc": lambda path, matrix: npz(path, matrix, True, "csc"),
+    "npz-calibration": npz_calibration_truth,
     "xmc": lambda path, matrix: xmc(path, matrix, "truth"),
     "xmc-data": xmc_data,
     "xmc-gz": lambda path, matrix: packed(xmc_data(path, matrix)),

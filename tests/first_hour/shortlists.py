@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,9 @@ def make(folder: Path) -> None:
     np.save(folder / "ann_indices.npy", LABELS[:, :2])
     np.save(folder / "ids.npy", LABELS[:, :2])
     sp.save_npz(folder / "part.npz", truth[:3])
+    study: Any = {"prediction_ids": LABELS, "scores": SCORES}
+    np.savez(folder / "study.npz", labels=np.argwhere(Y_TEST), **study)
+    np.savez(folder / "hits.npz", labels=[[0, 1], [9, 0]], **study)
 
 
 LINE = "xmleval evaluate Y.npz m.npz --metrics p@1"
@@ -38,6 +42,11 @@ TASKS = [
         ("not computed without all labels of a row (no --candidates): ", "lrap"),
     ),
     Task("xmleval evaluate Y.npz --candidates short.npz", ("--candidates needs SCORES", "code 2")),
+    Task("xmleval evaluate study.npz study.npz --metrics p@1", ("4 rows x ", "code 0")),
+    Task(
+        "xmleval evaluate hits.npz study.npz --metrics p@1",
+        ("hits.npz: pair 1 is of instance 9 and label 0, for 4 instances", "code 2"),
+    ),
     Task(
         f"{ARRAYS}xmleval.evaluate(Y, S, candidates=[[0, 1]] * 3, n_labels=3, metrics='p@1')",
         ("0.6667", "hold 2 of 3 relevant labels, which allows at most P@1 0.6667"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +21,16 @@ from xmleval.input.errors import InputError
 from xmleval.input.formats.array_rows import MOST_BYTES, ROW_ENTRY_BYTES
 from xmleval.input.formats.dense import archived_pieces, holds_dense, read_archived
 from xmleval.input.formats.format import Format, naming
-from xmleval.input.formats.npz_list import archived_list_pieces, holds_list, read_list, write_list
+from xmleval.input.formats.npz_list import (
+    archived_list_pieces,
+    holds_list,
+    holds_truth,
+    read_list,
+    read_truth,
+    write_list,
+)
 from xmleval.input.pieces import Pieces
+from xmleval.input.reader import whole
 from xmleval.input.scores import refuse_padding
 from xmleval.input.writing import as_sparse
 from xmleval.kernels.checking import FINE, check_pointer
@@ -159,6 +168,12 @@ def _assemble(layout: Layout, data: NDArray[Any], indices: list[NDArray[Any]]) -
     return make[scheme]((data, entries, pointer), shape=shape)
 
 
+def read_relevant(path: Path) -> Any:
+    """Read a sparse matrix, or the relevant labels beside a top-k list."""
+    file = InputFile(path)
+    return read_truth(file) if holds_truth(file, EXPECTED) else read_npz(file)
+
+
 def read_scores(path: Path) -> Any:
     """Read a sparse matrix, a top-k list or a dense array."""
     file = InputFile(path)
@@ -174,6 +189,8 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         return archived_pieces(file, allowance)
     if kind == "scores" and holds_list(file, EXPECTED):
         return archived_list_pieces(file, allowance)
+    if kind == "truth" and holds_truth(file, EXPECTED):
+        return replace(whole(read_truth(file, allowance)), n_labels=None)  # ids tell no more than the least
     with naming(path, EXPECTED):
         if "format" not in _names(file):
             check_headers(file)
@@ -253,9 +270,9 @@ def _converted(file: InputFile, kind: str, allowance: Allowance) -> Pieces:
                 stored = stored_csr(kind, matrix, None)
             except InputError as error:
                 raise ValueError(error.message) from None
-        whole = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
-        allowance.take(whole.data.nbytes + whole.indices.nbytes + whole.indptr.nbytes)
-    return Pieces(int(matrix.shape[0]), int(matrix.shape[1]), lambda n_bytes: iter([whole]))
+        found = scipy.sparse.csr_array((stored.data, stored.labels, stored.ptr), shape=matrix.shape)
+        allowance.take(found.data.nbytes + found.indices.nbytes + found.indptr.nbytes)
+    return whole(found)
 
 
 def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
@@ -275,10 +292,10 @@ NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
     files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids) and scores, "
-    "or dense scores",
+    "or dense scores; of truth, pairs labels beside prediction_ids",
     container="npz",
     extensions=(".npz",),
-    truth=lambda path: read_npz(InputFile(path)),
+    truth=read_relevant,
     scores=read_scores,
     pieces=npz_pieces,
     write=write_npz,

@@ -1,4 +1,7 @@
-"""Top-k lists in .npz archives: arrays ``indices`` or ``prediction_ids``, and ``scores`` alike."""
+"""Top-k lists in .npz archives: arrays ``indices`` or ``prediction_ids``, and ``scores`` alike.
+
+Beside ``prediction_ids``, ``labels`` holds all relevant labels, as pairs of an instance and a label.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,13 @@ from xmleval.files.output import replacing
 from xmleval.input.formats.array_rows import list_pieces
 from xmleval.input.formats.format import naming
 from xmleval.input.pieces import Pieces
+from xmleval.input.stack import canonical_csr
+from xmleval.records import label_dtype
 
 EXPECTED = "a top-k list, integers 'indices' and numbers 'scores' of shape (instances, k)"
 INDICES = ("indices", "prediction_ids")  # as pyxclib and as the studies of calibration at k call them
+PAIRS = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
+PAIR_BYTES = 64  # of memory for each, beside the arrays
 OF_MATRICES = ("format", "shape", "data", "indptr")
 
 
@@ -25,6 +32,37 @@ def holds_list(file: InputFile, expected: str) -> bool:
     with naming(file.path, expected), open_archive(file) as archive:
         names = array_names(archive)
     return index_of(names) is not None and not any(name in names for name in OF_MATRICES)
+
+
+def holds_truth(file: InputFile, expected: str) -> bool:
+    """Tell by the names of its arrays whether an archive holds relevant labels beside a list."""
+    with naming(file.path, expected), open_archive(file) as archive:
+        names = array_names(archive)
+    return {"labels", INDICES[1]} <= {*names} and not any(name in names for name in OF_MATRICES)
+
+
+def read_truth(file: InputFile, allowance: Allowance = UNLIMITED) -> Any:
+    """Read the relevant labels beside a list; there are as many labels as the highest id in either tells."""
+    listed = _open_list(file)[0][0]
+    with naming(file.path, PAIRS):
+        stored = StoredArray(file, "labels")
+        if len(stored.shape) != 2 or stored.shape[1] != 2 or stored.dtype.kind not in "iu":
+            raise ValueError(f"labels is {stored.dtype} of shape {stored.shape}")
+        with allowance.lent(listed.whole_bytes + stored.whole_bytes + PAIR_BYTES * stored.shape[0]):
+            held = read_archive(file, ("labels", listed.name).__contains__)
+            rows, labels = held["labels"].astype(np.int64).T
+            n_rows = listed.shape[0]
+            bad = np.flatnonzero((rows < 0) | (rows >= n_rows) | (labels < 0))
+            if bad.size:
+                pair = f"instance {rows[bad[0]]} and label {labels[bad[0]]}"
+                raise ValueError(f"pair {bad[0]} is of {pair}, for {n_rows} instances")
+            n_labels = 1 + max(int(labels.max(initial=0)), int(held[listed.name].max(initial=0)))
+            order = np.lexsort((labels, rows))
+            ptr = np.searchsorted(rows[order], np.arange(n_rows + 1))
+            ones = np.ones(rows.size, np.uint8)
+            found = canonical_csr(ptr, labels[order].astype(label_dtype(n_labels)), ones, n_labels)
+        allowance.take(found.data.nbytes + found.indices.nbytes + found.indptr.nbytes)
+    return found
 
 
 def index_of(names: list[str]) -> str | None:
