@@ -71,7 +71,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 
 SECTIONS = {
-    "Inputs": "train exclude exclude_from labels input_format",
+    "Inputs": "train exclude exclude_from candidates labels input_format",
     "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -183,6 +183,11 @@ EXAMPLES = """Examples:
     default="both",
     show_default=True,
     help="Take pairs out of TRUTH and predictions, or of predictions alone, as NGAME and DEXML do.",
+)
+@file_option(
+    "--candidates",
+    help="Labels of each row within which alone SCORES are ranked: sets, or a list of predictions. A note "
+    "tells what they allow.",
 )
 @file_option(
     "--checkpoint",
