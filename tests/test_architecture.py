@@ -68,8 +68,8 @@ GRAPH = {
         " thresholds.linear"
     ),
     "engine": (
-        "records message conventions input.errors budget threads input.tensors input.csr input.scores"
-        " input.sets input.objects input.weights view spec plan states thresholds.rule"
+        "records message conventions input.errors budget threads input.tensors input.csr input.pairs"
+        " input.scores input.sets input.objects input.weights view spec plan states thresholds.rule"
     ),
     "thresholds": (
         "records conventions kernels input.errors input.csr input.objects input.scores input.sets view spec"

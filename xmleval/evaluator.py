@@ -16,8 +16,9 @@ from xmleval.budget import Allowance, Budget
 from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted, Counting
+from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import INPUTS, KEPT, SCORED, Options, Settings
+from xmleval.engine.settings import GIVEN, KEPT, Options, Settings
 from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state, whole
 from xmleval.input.errors import positive_integer
@@ -119,14 +120,16 @@ class Evaluator:
         *,
         y_pred: Any = None,
         sample_weight: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
         first_row: int | None = None,
     ) -> None:
         """Count rows; if any input is invalid, none of them is counted.
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight : array-like
-            See `evaluate`.
+        y_true, y_score, y_pred, sample_weight, exclude, candidates : array-like
+            See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
             that are counted already; default the number of rows counted so far.
@@ -137,7 +140,8 @@ class Evaluator:
             If input is invalid, or differs in kind from earlier updates.
         """
         rows = y_true, y_score, y_pred, sample_weight, first_row
-        self._replace(lambda counted: self._counting.with_rows(counted, *rows))
+        others = beside(exclude, candidates)
+        self._replace(lambda counted: self._counting.with_rows(counted, *rows, **others))
 
     def read_from(self, source: str, row: int) -> None:
         """Tell that the next rows are those of a source from ``row`` on, to refuse them a second time."""
@@ -339,7 +343,7 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     """Return the counts of a saved file; raise ValueError where they are not what an evaluator saves."""
     n_rows, given = whole(meta["n_rows"], "n_rows"), frozenset(meta["given"])
     score_dtype = meta["score_dtype"]
-    if not given <= {*INPUTS, SCORED} or score_dtype not in (None, "float32", "float64"):
+    if not given <= GIVEN or score_dtype not in (None, "float32", "float64"):
         raise ValueError(f"given {sorted(given)} and scores of {score_dtype}")
     spans: Spans = {}
     for source, several in meta["spans"].items():

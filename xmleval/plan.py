@@ -12,7 +12,7 @@ from xmleval.records import MOST_ENTRIES, MOST_ROWS, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
-GAPS, ROW_BOUNDS, SEEN = "gaps", "row_bounds", "seen"  # states not named by any measure
+GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
 ORDER = [
@@ -31,6 +31,7 @@ class Plan:
     decision: Decision | None
     weighted: bool
     keep_rows: bool
+    candidates: bool = False  # within which alone labels are ranked
     keep_labels: bool = False  # keep per-label totals under the decision, if any
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
@@ -78,7 +79,9 @@ class Plan:
         if self.keep_curves or self.curve_points:
             found.setdefault("score_runs", ())
         found[SEEN] = ()
-        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN) if name in found}
+        if self.candidates:
+            found[CEILING] = ()
+        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, CEILING) if name in found}
 
     @cached
     def kept_decisions(self) -> list[Decision]:

@@ -77,7 +77,8 @@ class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
-    ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices.
+    ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
+    int64 (n,), number of relevant labels among the candidates of each row, None without candidates.
     """
 
     truth: Truth
@@ -86,6 +87,7 @@ class Block(NamedTuple):
     weight: Floats | None
     first_row: int
     by_id: bool = False
+    n_reachable: Ints | None = None
 
 
 class Counts(NamedTuple):

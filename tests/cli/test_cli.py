@@ -103,11 +103,43 @@ def test_too_little_memory_is_refused(folder: Path, refused: Any, monkeypatch: p
     assert refused("evaluate Y_test.npz m --memory 512") == said
 
 
-@pytest.mark.parametrize("k", ["0", "1-", "-3", "3-1", "1-2-3", "1,,2", "1-2000", "a"])
+@pytest.mark.parametrize("k", ["0", "1-", "-3", "3-1", "1-2-3", "1,,2", "a"])
 def test_cutoffs_that_are_none(folder: Path, refused: Any, k: str) -> None:
     assert f"{k!r} is not a list of positive integers, as in 1,3,5 or 1-20" in refused(
         f"evaluate Y_test.npz m --k={k}"
     )
+
+
+def test_a_range_of_too_many_cutoffs_is_told_as_such(folder: Path, refused: Any) -> None:
+    assert "'1-1001' is more than 1000 cutoffs" in refused("evaluate Y_test.npz m --k=1,1-1001")
+
+
+def test_a_file_that_only_its_whole_name_stands_for_is_hinted_at(folder: Path, refused: Any) -> None:
+    Path("gold.csv").write_text("tags\na\n")
+    said = refused("evaluate gold m")
+    assert said.startswith("gold: No such file or directory, nor with one of the endings .npz, ")
+    assert ".csv" not in said.split(";")[0]
+    assert said.endswith("; did you mean gold.csv?")
+
+
+def test_pairs_are_left_out_of_something(folder: Path, refused: Any) -> None:
+    assert refused("evaluate Y_test.npz m --exclude-from predictions").startswith(
+        "--exclude-from needs --exclude"
+    )
+
+
+@pytest.mark.parametrize("option", ["--true-field x", "--id-field x", "--separator x"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate Y_test.npz m",
+        "stats Y_test.npz",
+        "convert Y_test.npz o.txt --kind truth",
+        "threshold fit Y_test.npz m --measure f1.micro --output r.npz",
+    ],
+)
+def test_fields_that_no_file_has_are_refused(folder: Path, refused: Any, line: str, option: str) -> None:
+    assert refused(f"{line} {option}") == f"Y_test.npz: {option.split()[0]} is for CSV and JSON Lines"
 
 
 def test_the_table_says_what_was_left_out_and_which_option_gives_it(folder: Path, run: Any) -> None:
@@ -236,7 +268,14 @@ T m --output m_scores.npy
 """
 WORDS = {
     "TRUTHS": titles_of("truth"),
-    "ENDINGS": ", ".join(ending for known in FORMATS for ending in known.extensions),
+    "ENDINGS": ", ".join(
+        dict.fromkeys(
+            ending
+            for known in FORMATS
+            if not known.by_whole_name
+            for ending in known.completions or known.extensions
+        )
+    ),
     "ZIP": "expected a SciPy sparse matrix as scipy.sparse.save_npz writes it",
     "SEE": "see `xmleval evaluate --help`",
 }

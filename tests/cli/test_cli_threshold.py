@@ -74,7 +74,10 @@ def test_shards_and_states_keep_the_rule(folder: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("threshold fit Y_test.npz m --output r.npz", "--measure: none: rule='constant' is tuned to hamming"),
+        (
+            "threshold fit Y_test.npz m --output r.npz",
+            "--measure: not given: rule='constant' is tuned to hamming",
+        ),
         ("threshold fit Y_test.npz m --rule top --output r.npz", "--k: rule='top' needs it"),
         ("threshold fit Y_test.npz m --measure p@1 --output r.npz", "--measure: 'p@1': rule='constant' is"),
         ("threshold fit Y_test.npz m --measure f1.micro", "Missing option '--output'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.input.test_named_objects import NAMES, QRELS, ROWS, RUN, SCORED, TAGS, S, Y, number
-from xmleval import evaluate
+from xmleval import Evaluator, evaluate
 
 RNG = np.random.default_rng(5)
 T = (RNG.random((40, 9)) < 0.3).astype(int)
@@ -75,6 +76,53 @@ def test_candidates_alone_are_ranked(scores: Any) -> None:
     assert notes == [f"{told}P@1 {most[0]:.4f}, P@3 {most[1]:.4f}"]
 
 
+@pytest.mark.parametrize("weight", [None, np.arange(40.0)], ids=["plain", "weighted"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_batches_and_shards_are_restricted_alike(order: int, weight: Any, tmp_path: Path) -> None:
+    gone, among = sp.csr_array(GONE), sp.csr_array(AMONG)
+    more: Any = {"metrics": METRICS, "inverse_propensity": Q}
+    expected = evaluate(T, LISTED, exclude=PAIRS, candidates=AMONG, sample_weight=weight, **more)
+    shards = [Evaluator(n_labels=9, **more) for _ in range(3)]
+    for first, shard in zip((0, 14, 28), shards, strict=True):
+        for start in range(first, min(first + 14, 40), 5):
+            own = slice(start, min(start + 5, first + 14, 40))
+            shard.update(
+                T[own], (LISTED[0][own], LISTED[1][own]), exclude=gone[own], candidates=among[own],
+                sample_weight=None if weight is None else weight[own], first_row=start,
+            )  # fmt: skip
+    whole, *others = shards[::order]
+    whole.save(tmp_path / "s.npz")
+    whole = Evaluator.load(tmp_path / "s.npz")
+    for other in others:
+        whole.merge(other)
+    found = whole.compute()
+    assert dict(found) == dict(expected)
+    assert found.notes == expected.notes
+    assert found.notes[-1].startswith("candidates: hold ")
+
+
+def test_batches_are_of_one_kind() -> None:
+    evaluator = Evaluator(["p@1"], n_labels=9)
+    evaluator.update(T, D, candidates=AMONG)
+    with pytest.raises(ValueError, match=r"^candidates: given earlier, but not now$"):
+        evaluator.update(T, D)
+    other = Evaluator(["p@1"], n_labels=9)
+    other.update(T, D)
+    with pytest.raises(ValueError, match=r"^merge: input differs: "):
+        evaluator.merge(other)
+
+
+def test_lists_are_candidates() -> None:
+    ids = ORDER[:, :4]
+    keep = np.zeros_like(AMONG)
+    np.put_along_axis(keep, ids, 1, axis=1)
+    expected = values(T, kept(keep))
+    for given in (ids, (ids, None), (np.zeros((40, 4)), ids), {"indices": ids}):
+        assert values(T, D, candidates=given) == expected
+    square = ORDER.copy()  # as many as there are labels
+    assert values(T, D, candidates=(square, None)) == values(T, D, candidates=np.ones_like(T))
+
+
 def test_excluded_labels_are_gone_from_sets() -> None:
     metrics = ["f1.micro", "f1.samples"]
     expected = values(T * (1 - GONE), y_pred=H * (1 - GONE), metrics=metrics)
@@ -122,8 +170,8 @@ def test_pairs_and_candidates_have_names() -> None:
 def test_measures_of_all_labels_are_left_out() -> None:
     report = evaluate(T, D, metrics=["ranking", "p@1"], exclude=PAIRS)
     assert "lrap" not in report
-    told = "exclude: not computed, as they count all labels: "
-    assert [note for note in report.notes if note.startswith(told) and "lrap" in note] == report.notes
+    assert report.left_out["lrap"] == "all labels of a row (no exclude=)"
+    assert "not computed without all labels of a row (no exclude=): " in str(report)
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -132,7 +180,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "exclude: 39 rows do not match the 40 of y_true": {"exclude": GONE[:39]},
     "candidates: row 1: label id 9 is not in 0..8": {"candidates": np.repeat([[0], [9]], [1, 39], axis=0)},
     "candidates: row 0: value 2 is neither 0 nor 1 in a label set": {"candidates": AMONG + 2},
-    "exclude: lrap counts all labels of a row; give measures at k or of sets": {
+    "lrap needs all labels of a row (no exclude=)": {
         "exclude": PAIRS,
         "metrics": ["lrap"],
     },
@@ -141,6 +189,11 @@ REFUSED: dict[str, dict[str, Any]] = {
         "unlisted": 0.0,
     },
 }
+
+
+def test_candidates_need_scores() -> None:
+    with pytest.raises(ValueError, match=r"^candidates: ranked by y_score=, which is not given$"):
+        evaluate(T, y_pred=H, candidates=AMONG, metrics=["f1.micro"])
 
 
 @pytest.mark.parametrize("message", REFUSED)

@@ -41,6 +41,7 @@ def make(folder: Path) -> None:
     (folder / "spaces.csv").write_text("tags,predicted\nc++ stl,c++\njava,java\n")
     (folder / "pandas.csv").write_text("true,pred\n\"['a', 'b']\",\"['a']\"\n[],\"['c']\"\n")
     (folder / "mixed.csv").write_text('labels,predicted\n"Paris, France;London",London\n')
+    (folder / "tuples.csv").write_text("true,pred\n\"('a', 'b')\",\"{'a'}\"\n(),set()\n")
     (folder / "topics.csv").write_text("key,topics,model\n1,a|b,a\n")
 
 
@@ -57,10 +58,14 @@ TASKS = [
     Task("xmleval evaluate spaces.csv", ("one label or several", "--separator ' '", "exit code 2")),
     Task("xmleval evaluate spaces.csv --separator ' '", ("F1 micro", "exit code 0")),
     Task("xmleval evaluate pandas.csv", ("F1 micro", "exit code 0")),
+    Task("xmleval evaluate tuples.csv", ("2 rows x 2 labels", "exit code 0")),
     Task("xmleval evaluate mixed.csv", ("';' and ','", "--separator", "exit code 2")),
     Task("xmleval evaluate mixed.csv --separator ';'", ("exit code 0",)),
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),
+    Task("xmleval stats topics.csv --true-field topics", ("label_cardinality", "exit code 0")),
+    Task("xmleval convert pred.csv p.npz --kind scores --like docs.csv", ("taken best first", "exit code 0")),
+    Task("xmleval evaluate docs --metrics p@1", ("did you mean docs.csv?", "exit code 2")),
     Task("xmleval evaluate test.tsv bm25.run --metrics p@1,ndcg@1", ("2 rows", "P ↑", "exit code 0")),
     Task("xmleval evaluate qrels.json run.json --metrics p@1,ndcg@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),

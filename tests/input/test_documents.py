@@ -189,6 +189,25 @@ def test_training_labels_and_statistics(folder: Path, found: Any) -> None:
     assert err.startswith("xmleval: train.csv: relevant labels in 'tags' cut at ';', rows and")
 
 
+@pytest.mark.parametrize(
+    ("true", "pred"),
+    [
+        ("['a', 'b']", "['a', 'c']"),
+        ("('a', 'b')", "( 'a' , 'c' , )"),
+        ("{'a', 'b'}", "{'c', 'a'}"),
+        ("('b', 'a',)", "('c','a')"),
+        ("a;b", "(('a', 0.5), ('c', 0.25))"),
+        ("a;b", "{'a': 0.5, 'c': 0.25}"),
+    ],
+)
+def test_collections_as_python_prints_them(folder: Path, found: Any, true: str, pred: str) -> None:
+    with Path("d.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["true", "pred"], [true, pred], ["set()", "()"], ["(c)d", "[]"]])
+    ranked = "" if "0.5" in pred else "--ranked"
+    values, _ = found(f"d.csv {ranked} --metrics p@2,label_cardinality")
+    assert values == {"p@2": 0.5 / 3, "label_cardinality": 1.0}
+
+
 # ------------------------------------------------------------------------------ what is refused
 
 CSVS = [
@@ -329,7 +348,7 @@ def test_cells(cell: str, separator: str | None, want: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "a JSON list"),
+        ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
         ('{"q": 3}', "instance 'q': '3' is no object"),
         ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer"),
         ('{"q": {"a": true}}', "instance 'q': true is no relevance, an integer"),

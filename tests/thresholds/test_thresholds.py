@@ -277,7 +277,7 @@ def test_nothing_to_tune_on() -> None:
     ("arguments", "message"),
     [
         ({"rule": "best"}, "rule: 'best' is not one of constant, cardinality"),
-        ({}, "measure: none: rule='constant' is tuned to hamming_loss, f1.micro"),
+        ({}, "measure: not given: rule='constant' is tuned to hamming_loss, f1.micro"),
         ({"measure": "p@1"}, "measure: 'p@1': rule='constant' is tuned"),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
-from xmleval.engine.restrict import grouped, restrict, without_every_label
+from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
@@ -85,7 +85,7 @@ def evaluate(
         Weight of each instance: 0 or within 2^-30..2^20.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
-    candidates : as y_true, or label ids of shape (m, c), optional
+    candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
         what they allow.
     larger : bool, default True
@@ -129,10 +129,9 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    beside = {"exclude": grouped("exclude", exclude), "candidates": candidates}
-    beside = {name: value for name, value in beside.items() if value is not None}
-    taken = take(y_true, y_score, y_pred, n_labels, labels, **beside)
-    (y_true, y_score, y_pred, *others), n_labels = taken.inputs, taken.n_labels
+    others = beside(exclude, candidates)
+    taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
+    (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
@@ -149,26 +148,20 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
     )
-    notes = [*taken.notes]
-    for name in beside:
-        settings, told = without_every_label(settings, name)
-        notes += told
     work = make_work(memory, threads, last=True)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    given = given_inputs(y_score, y_pred, sample_weight, n_labels)
-    plan = settings.plan(given)
-    if beside:
-        pairs = dict(zip(beside, others, strict=True))
-        inputs = plan, truth, y_score, y_pred, sample_weight, n_labels
-        truth, y_score, y_pred, told = restrict(*inputs, **pairs)
-        notes += told
+    plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others))
+    reachable = None
+    if others:
+        own = dict(zip(others, pairs, strict=True))
+        truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
-        score_dtypes=set(), threads=work.threads, block_rows=block_rows,
+        score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, plan, states, rows.n_rows, notes)
+    report = make_report(settings, plan, states, rows.n_rows, taken.notes)
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

@@ -12,9 +12,10 @@ import scipy.sparse
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input
-from xmleval.cli.named_inputs import read_named, read_numbered_truth
-from xmleval.cli.options import COUNT, FILE, file_option
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input, with_fields
+from xmleval.cli.messages import tell
+from xmleval.cli.named_inputs import read_named, read_numbered_truth, say_unmatched
+from xmleval.cli.options import COUNT, FILE, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
@@ -31,6 +32,7 @@ from xmleval.input.stack import all_cells, stack, stack_filled
 @click.option("--n-labels", type=COUNT, help="Number of labels, where IN does not tell it.")
 @file_option("--like", metavar="TRUTH", help="Relevant labels with names, for a TREC run or named scores.")
 @INPUT_FORMAT
+@field_options()
 def convert(
     source: Path,
     target: Path,
@@ -38,6 +40,7 @@ def convert(
     n_labels: int | None,
     like: Path | None,
     input_format: str | None,
+    **fields: Any,
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
@@ -47,6 +50,7 @@ def convert(
     allowance = machine_allowance()
     given = find_input(source, kind, input_format, allowance)
     other = None if like is None else find_input(like, "truth", input_format, allowance)
+    given, other = with_fields(fields_of(fields, joined=True), given, other)
     check_outputs([], [given, other], [target])
     check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
     reader: RowReader | None = None
@@ -83,7 +87,14 @@ def _numbered(given: Input, like: Input | None) -> Any:
         return read_numbered_truth(given).matrix
     if like is None:
         raise ValueError(f"{given.name}: has names; expected --like with the truth that they belong to")
-    return read_named(like, [given], None, None)[1][0].matrix
+    truth, (found,), _ = read_named(like, [given], None, None)
+    for name, told in ((like.name, truth.told), (given.name, found.told)):
+        if told:
+            tell(name, ", ".join(told))
+    if found.unscored:
+        tell(given.name, "no scores, taken best first and written as -1, -2 and so on")
+    say_unmatched(given.name, found)
+    return found.matrix
 
 
 def _sparse(piece: Any, kind: str) -> Any:

@@ -27,6 +27,7 @@ from xmleval.records import Ints, Truth
 from xmleval.report.tables import common_start
 
 REFRESH_SECONDS = 0.1
+Readers = dict[str, RowReader]  # by argument
 
 
 class Counter(Protocol):
@@ -45,7 +46,7 @@ class Inputs(NamedTuple):
 
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
-    what was settled by files alone, for each report.
+    what was settled by files alone, for each report; labels are ranked within ``candidates``.
     """
 
     truth: tuple[str, Pieces]
@@ -55,14 +56,25 @@ class Inputs(NamedTuple):
     pairs: Pairs | None = None
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
+    candidates: tuple[str, Pieces] | None = None
 
-    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], RowReader | None]:
+    @property
+    def sets(self) -> dict[str, tuple[str, Pieces]]:
+        """Sets of labels beside the truth, by what arguments they are."""
+        known = {"y_pred": self.pred, "candidates": self.candidates}
+        return {argument: given for argument, given in known.items() if given is not None}
+
+    @property
+    def all(self) -> list[tuple[str, Pieces]]:
+        """All of them: the truth, scores and sets."""
+        return [self.truth, *self.scores, *self.sets.values()]
+
+    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], Readers]:
         """Start reading all of them."""
-        several = [self.truth, *self.scores, *([self.pred] if self.pred else [])]
-        n_bytes = budget.piece(len(several))
-        found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in several]
+        n_bytes = budget.piece(len(self.all))
+        truth, *found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in self.all]
         n = len(self.scores)
-        return found[0], found[1 : 1 + n], found[-1] if self.pred else None
+        return truth, found[:n], dict(zip(self.sets, found[n:], strict=True))
 
 
 def count_rows(
@@ -79,8 +91,8 @@ def count_rows(
     called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
     with the number of rows counted so far.
     """
-    truth, scores, pred = inputs.readers(budget, evaluators[0].n_labels)
-    readers = [truth, *scores, *([pred] if pred else [])]
+    truth, scores, sets = inputs.readers(budget, evaluators[0].n_labels)
+    readers = [truth, *scores, *sets.values()]
     try:
         for reader in readers:
             _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows, scores)
@@ -90,12 +102,12 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, pred, n)
+            _count(evaluators, truth, scores, sets, n)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
         if not truth.n_taken:
-            _count_nothing(evaluators, truth, scores, pred)
+            _count_nothing(evaluators, scores, sets)
     finally:
         for reader in readers:
             reader.close()
@@ -125,28 +137,23 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _count(
-    evaluators: Sequence[Counter],
-    truth: RowReader,
-    scores: Sequence[RowReader],
-    pred: RowReader | None,
-    n: int,
+    evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], sets: Readers, n: int
 ) -> None:
     first = truth.n_taken
-    y_true, y_pred = truth.take(n), pred.take(n) if pred else None
+    y_true, others = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        own_true, own_pred = (widened(rows, evaluator.n_labels) for rows in (y_true, y_pred))
-        with naming_rows({"y_true": truth, "y_score": reader, "y_pred": pred}, first):
-            evaluator.update(own_true, reader.take(n) if reader else None, y_pred=own_pred)
+        own = {argument: widened(rows, evaluator.n_labels) for argument, rows in others.items()}
+        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first):
+            own_true = widened(y_true, evaluator.n_labels)
+            evaluator.update(own_true, reader.take(n) if reader else None, **own)
 
 
-def _count_nothing(
-    evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], pred: RowReader | None
-) -> None:
+def _count_nothing(evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     for evaluator in evaluators:
         none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, y_pred=none if pred else None)
+        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none))
 
 
 @contextlib.contextmanager

@@ -58,18 +58,20 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
     cutoffs: dict[int, None] = {}
     for item in ",".join(texts).split(","):
         ends = [whole_number(end.strip(" ")) or 0 for end in item.split("-")]
-        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2 or ends[-1] - ends[0] > MOST_CUTOFFS:
+        if not 1 <= ends[0] <= ends[-1] or len(ends) > 2:
             raise click.BadParameter(
                 f"{','.join(texts)!r} is not a list of positive integers, as in 1,3,5 or 1-20.",
                 context,
                 parameter,
             )
+        if ends[-1] - ends[0] >= MOST_CUTOFFS:
+            raise click.BadParameter(f"{item!r} is more than {MOST_CUTOFFS} cutoffs.", context, parameter)
         cutoffs |= dict.fromkeys(range(ends[0], ends[-1] + 1))
     return list(cutoffs)
 
 
 SECTIONS = {
-    "Inputs": "train exclude exclude_from labels input_format",
+    "Inputs": "train exclude exclude_from candidates labels input_format",
     "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -147,7 +149,7 @@ EXAMPLES = """Examples:
     + "; ".join(f"{known.name}: {known.title}, {known.files}" for known in FORMATS)
     + ".",
 )
-@field_options
+@field_options()
 @click.option(
     "--ranked",
     is_flag=True,
@@ -183,6 +185,11 @@ EXAMPLES = """Examples:
     help="Take pairs out of TRUTH and predictions, or of predictions alone, as NGAME and DEXML do.",
 )
 @file_option(
+    "--candidates",
+    help="Labels of each row within which alone SCORES are ranked: sets, or a list of predictions. A note "
+    "tells what they allow.",
+)
+@file_option(
     "--checkpoint",
     metavar="DIR",
     help="Folder to keep the state in every so often; it is removed at the end.",
@@ -206,6 +213,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     if options["ranked"] and (scores or options["pred"] is not None):
         said = "--ranked is for predictions in TRUTH's own file"
         raise click.UsageError(said, click.get_current_context())
+    if options["exclude_from"] != "both" and options["exclude"] is None:
+        raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     if len(scores) > 1 and options["state"] is not None:

@@ -16,7 +16,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_input, refuse_many_labels
+from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
@@ -79,19 +79,26 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
 
     def find(path: Path, kind: str) -> Input:
-        return find_input(path, kind, options["input_format"], allowance).with_fields(fields)
+        return find_input(path, kind, options["input_format"], allowance)
 
-    given = find(truth, "truth"), [find(path, "scores") for path in scores]
     pred = None if options["pred"] is None else find(options["pred"], "truth")
     train = None if options["train"] is None else find(options["train"], "truth")
+    among = None
+    if options["candidates"] is not None:
+        if not scores:
+            raise click.UsageError("--candidates needs SCORES", click.get_current_context())
+        among = find_candidates(options["candidates"], options["input_format"], allowance)
+    others = [find(path, "scores") for path in scores]
+    first, pred, train, *others = with_fields(fields, find(truth, "truth"), pred, train, *others)
+    given = first, others
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
-        [given[0], *given[1], pred, train, *alone, rule if rule.is_file() else None],
+        [given[0], *given[1], pred, train, among, *alone, rule if rule.is_file() else None],
         [options["state"]],
     )
-    rows = open_rows(*given, pred, options)
+    rows = open_rows(*given, pred, options, among)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
@@ -134,7 +141,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     checkpoint, n_counted = None, 0
     if options["checkpoint"] is not None:
         inputs = {"TRUTH": [given[0]], "SCORES": given[1]}
-        inputs |= {f"--{name}": [one] for name, one in (("pred", pred), ("train", train)) if one}
+        beside = {"pred": pred, "train": train, "candidates": among}
+        inputs |= {f"--{name}": [one] for name, one in beside.items() if one}
         checkpoint = _checkpoint(options, evaluators, inputs)
         found = checkpoint.read()
         if found is not None and not options["resume"]:
@@ -166,8 +174,7 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
 
 
 def _width_of(rows: Inputs, budget: Budget) -> int:
-    several = [rows.truth, *rows.scores, *([rows.pred] if rows.pred else [])]
-    known = [(name, pieces.n_labels) for name, pieces in several if pieces.n_labels is not None]
+    known = [(name, pieces.n_labels) for name, pieces in rows.all if pieces.n_labels is not None]
     if not known:
         n_labels = count_columns(rows.truth[1], budget.lone_piece)
         if n_labels < 1:
@@ -180,7 +187,8 @@ def _width_of(rows: Inputs, budget: Budget) -> int:
         if other < 1:
             raise ValueError(f"{name}: {other} labels; expected 1 or more")
         if other != n_labels:
-            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}")
+            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}{hint}")
     return n_labels
 
 
@@ -199,7 +207,9 @@ def find_decisions(
     return rules_for(Rule.within(Path(text), allowance), Path(text), label_names)
 
 
-def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any]) -> Inputs:
+def open_rows(
+    truth: Input, scores: list[Input], pred: Input | None, options: dict[str, Any], among: Input | None = None
+) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     own = not scores and pred is None and holds_both(truth)
     shared = [truth, *([pred] if pred else [])]
@@ -209,7 +219,11 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
         raise ValueError(
             f"{some}: its labels have names, those of {others} are numbers; expected all by name or by number"
         )
-    if named or any(given.named for given in scores):
+    named = named or any(given.named for given in scores)
+    if among is not None and (named or among.named):
+        which = next(given.name for given in (among, *shared, *scores) if given.named)
+        raise ValueError(f"{which}: has names; --candidates is for rows and labels by number")
+    if named:
         rows = named_rows(truth, scores, truth if own else pred, own, options)
     else:
         if options["labels"] is not None:
@@ -218,6 +232,7 @@ def open_rows(truth: Input, scores: list[Input], pred: Input | None, options: di
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
+            candidates=None if among is None else (among.name, among.pieces()),
         )
     return rows if options["exclude"] is None else without(rows, options, truth.allowance)
 
@@ -267,7 +282,7 @@ def _checkpoint(
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]
-        for name in ("pred", "train", "inverse_propensity", "exclude", "labels")
+        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels")
         if (option := f"--{name.replace('_', '-')}") not in files
     }
     inside = next(
@@ -277,6 +292,7 @@ def _checkpoint(
         raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
     settings = {
         **{role: [_stamp(path) for path in several] for role, several in files.items()},
+        "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
         "--exclude-from": options["exclude_from"],

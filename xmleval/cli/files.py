@@ -21,7 +21,8 @@ from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import PAIRS, open_array
-from xmleval.input.formats.npz import read_npz
+from xmleval.input.formats.npz import NPZ, read_npz
+from xmleval.input.formats.npz_list import holds_list
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
@@ -97,6 +98,16 @@ class Input:
         )
 
 
+def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
+    """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
+    given = [name for name in ("true", "pred", "score", "id") if getattr(fields, name) is not None]
+    options = [*(f"--{name}-field" for name in given), *["--separator"] * (fields.separator is not None)]
+    found = [one for one in several if one is not None]
+    if options and not any(shard.format.for_fields for one in found for shard in one.shards):
+        raise ValueError(f"{found[0].name}: {options[0]} is for CSV and JSON Lines")
+    return [None if one is None else one.with_fields(fields) for one in several]
+
+
 def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
     known = shard.format
     if getattr(known, kind) is None and known.named is not None and kind == "scores":
@@ -130,6 +141,16 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     if len(files) == 1:
         name = str(files[0])
     return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
+
+
+def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
+    """Find label sets, or a list of predictions, whose scores do not count."""
+    found = find_input(path, "truth", input_format, allowance)
+    first, known = found.shards[0]
+    is_list = not known.holds("truth") or any(other.claims(first, "scores") for other in FORMATS)
+    if is_list or (known is NPZ and holds_list(InputFile(first), known.title)):
+        return find_input(path, "scores", input_format, allowance)
+    return found
 
 
 def _as_input(

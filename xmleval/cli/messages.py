@@ -17,6 +17,7 @@ OPTIONS = {
     "y_pred": "--pred",
     "inverse_propensity": "--train or --inverse-propensity",
     "decision": "--decision",
+    "candidates": "--candidates",
     "unlisted": "--unlisted",
     "dataset": "--dataset",
     "conventions": "--conventions",

@@ -113,7 +113,7 @@ def named_rows(
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
         notes.append(_notes(given.name, [*named.told, *taken]))
-        _say_unmatched(given.name, named)
+        say_unmatched(given.name, named)
         if is_set:
             pred = given.name, sets_of(named)
         if is_ranked:
@@ -147,7 +147,8 @@ def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any
             raise ValueError(f"{name}: {what}; expected --ranked if they stand best first")
 
 
-def _say_unmatched(name: str, named: Any) -> None:
+def say_unmatched(name: str, named: Any) -> None:
+    """Tell which rows and labels of predictions are not those of the truth."""
     told = [
         (named.n_empty, "rows of the truth have no prediction and count as empty"),
         (named.n_ignored, "rows are not in the truth and do not count"),

@@ -81,30 +81,37 @@ PER_ROW = file_option(
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
 
 
-def field_options(command: Decorator) -> Decorator:
-    """Add the options for fields of CSV and JSON Lines."""
-    for name, told in reversed(FIELDS.items()):
-        command = click.option(f"--{name}", metavar="TEXT" if name == "separator" else "NAME", help=told)(
-            command
-        )
-    return command
+def field_options(*left_out: str) -> Decorator:
+    """Return the options for fields of CSV and JSON Lines, but those that a command has no use for."""
+
+    def add(command: Any) -> Any:
+        for name, told in reversed(FIELDS.items()):
+            if name not in left_out:
+                kind = "TEXT" if name == "separator" else "NAME"
+                command = click.option(f"--{name}", metavar=kind, help=told)(command)
+        return command
+
+    return add
 
 
 FIELDS = {
-    "true-field": "Of CSV and JSON Lines: the field of relevant labels in TRUTH.",
-    "pred-field": "The field of predicted labels, in SCORES or --pred or, without them, in TRUTH itself.",
+    "true-field": "Of CSV and JSON Lines: the field of relevant labels.",
+    "pred-field": "Likewise: the field of predicted labels; `evaluate` also finds them in TRUTH's own file.",
     "score-field": "The field of their scores, where these stand in one of their own.",
     "id-field": "The field by which rows of several files are joined.",
     "separator": "What stands between the labels of a field, such as ';'; JSON lists need none.",
 }
 
 
+FIELD_NAMES = [name.replace("-", "_") for name in FIELDS]
+
+
 def fields_of(options: dict[str, Any], joined: bool) -> Fields:
     """Return what options tell about fields."""
-    separator = options["separator"]
+    separator = options.get("separator")
     if separator is not None:
         separator = {r"\t": "\t"}.get(separator, separator)
         if not separator:
             raise click.UsageError("--separator is empty", click.get_current_context())
-    names = {name: options[f"{name}_field"] for name in ("true", "pred", "score", "id")}
+    names = {name: options.get(f"{name}_field") for name in ("true", "pred", "score", "id")}
     return Fields(**names, separator=separator, joined=joined)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -13,9 +14,9 @@ from rich.table import Table
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import count_training, read_sets
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels
+from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels, with_fields
 from xmleval.cli.named_inputs import count_named_training, read_numbered_truth
-from xmleval.cli.options import FILE, OUTPUT, file_option, format_option
+from xmleval.cli.options import FILE, OUTPUT, field_options, fields_of, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.input.reader import count_columns
 from xmleval.input.sets import set_rows
@@ -26,10 +27,16 @@ from xmleval.statistics import LabelStatistics
 @click.argument("truth", type=FILE)
 @file_option("--train", metavar="Y_TRAIN", help="Training labels, for labels never seen in them.")
 @INPUT_FORMAT
+@field_options("pred-field", "score-field")
 @format_option()
 @OUTPUT
 def stats(
-    truth: Path, train: Path | None, input_format: str | None, output_format: str, output: Path | None
+    truth: Path,
+    train: Path | None,
+    input_format: str | None,
+    output_format: str,
+    output: Path | None,
+    **fields: Any,
 ) -> None:
     """Describe the relevant labels in TRUTH: cardinality, density, diversity, tail, imbalance.
 
@@ -38,6 +45,7 @@ def stats(
     allowance = machine_allowance()
     given = find_input(truth, "truth", input_format, allowance)
     beside = None if train is None else find_input(train, "truth", input_format, allowance)
+    given, beside = with_fields(fields_of(fields, joined=True), given, beside)
     check_outputs([output], [given, beside])
     values = _named_values(given, beside) if given.named else _values(given, beside)
     if output_format == "json" or output is not None:

@@ -13,10 +13,19 @@ import scipy.sparse
 from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
 from xmleval.cli.evaluation import open_rows, widths_of
-from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features
+from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features, with_fields
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
-from xmleval.cli.options import FILE, LABEL_NAMES, NUMBER, WHOLE, file_option
+from xmleval.cli.options import (
+    FIELD_NAMES,
+    FILE,
+    LABEL_NAMES,
+    NUMBER,
+    WHOLE,
+    field_options,
+    fields_of,
+    file_option,
+)
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import MEMORY
 from xmleval.files.output import replacing
@@ -62,6 +71,7 @@ def threshold() -> None:
 @ROW_FEATURES
 @LABEL_NAMES
 @INPUT_FORMAT
+@field_options()
 @file_option("--output", metavar="RULE", required=True, help="File for the rule, an .npz archive.")
 def fit(
     truth: Path,
@@ -79,10 +89,11 @@ def fit(
     by name.
     """
     allowance = machine_allowance()
-    given = (
-        find_input(truth, "truth", input_format, allowance),
-        [find_input(scores, "scores", input_format, allowance)],
-    )
+    fields = fields_of({name: options.pop(name) for name in FIELD_NAMES}, joined=True)
+    found = [find_input(truth, "truth", input_format, allowance)]
+    found += [find_input(scores, "scores", input_format, allowance)]
+    relevant, predicted = with_fields(fields, *found)
+    given = relevant, [predicted]
     check_outputs([], [given[0], *given[1], features, labels], [output])
     budget = Budget(memory_bytes("memory", MEMORY))
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
@@ -110,6 +121,7 @@ def fit(
 @ROW_FEATURES
 @LABEL_NAMES
 @INPUT_FORMAT
+@field_options("true-field")
 @file_option("--output", metavar="SETS", required=True, help="File for the sets, a sparse 0/1 matrix (.npz).")
 def apply(
     scores: Path,
@@ -118,6 +130,7 @@ def apply(
     labels: Path | None,
     input_format: str | None,
     output: Path,
+    **fields: Any,
 ) -> None:
     """Write the sets that a rule makes of SCORES, as `xmleval evaluate --pred` reads them.
 
@@ -126,6 +139,7 @@ def apply(
     """
     allowance = machine_allowance()
     given = find_input(scores, "scores", input_format, allowance)
+    (given,) = with_fields(fields_of(fields, joined=True), given)
     check_outputs([], [given, saved, features, labels], [output])
     rule = Rule.within(saved, allowance)
     rule, pieces = _by_name(rule, saved, given, labels)

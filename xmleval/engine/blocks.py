@@ -51,11 +51,12 @@ def join_arguments(
     score_dtypes: set[str],
     threads: int,
     block_rows: int | None,
+    reachable: Source[Truth] | None = None,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
     ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
-    of scores so far, is updated in place.
+    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates.
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
@@ -103,6 +104,7 @@ def join_arguments(
             weight=None if weight is None else weight[start:stop],
             first_row=first_row + start,
             by_id=by_id,
+            n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
+from xmleval.engine.restrict import restrict
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
@@ -75,20 +76,21 @@ class Counting:
         y_pred: Any,
         sample_weight: Any,
         first_row: int | None,
+        **others: Any,
     ) -> Counted:
-        """Return the counts after adding rows."""
+        """Return the counts after adding rows; ``others`` take labels out of them."""
         n_labels = self.settings.n_labels
-        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels)
+        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels, **others)
         named = taken.label_names is not None and taken.label_names != [*range(n_labels)]
         if not taken.closed or (named and self.settings.labels is None):  # which may differ between batches
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
-        y_true, y_score, y_pred = taken.inputs
+        y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
         for note in taken.notes:
             warnings.warn(note, stacklevel=4)
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -109,11 +111,15 @@ class Counting:
             source, row = counted.place if counted.place[0] else (new_source(), 0)
             spans = with_rows(counted.spans, source, row, row + truth.n_rows)
             place = source, row + truth.n_rows
+        reachable = None
+        if others:
+            own = dict(zip(others, pairs, strict=True))
+            truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
-            block_rows=self.block_rows,
+            block_rows=self.block_rows, reachable=reachable,
         )  # fmt: skip
         states, waiting = self._count(counted, plan, rows)
         return Counted(

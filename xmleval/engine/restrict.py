@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from xmleval.engine.settings import Settings
 from xmleval.input.csr import Source, Stored, as_array
 from xmleval.input.errors import InputError
+from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.scores import cut_heads, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
-from xmleval.input.weights import check_weight
-from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Bools, Ranking, Truth, row_sizes
 
 Rows = TypeVar("Rows", Truth, Ranking)
 
 
-def grouped(argument: str, value: Any) -> Any:
+def beside(exclude: Any, candidates: Any) -> dict[str, Any]:
+    """Return what is given of both by name; pairs that have names become a dict of lists."""
+    given = {"exclude": _grouped(exclude), "candidates": candidates}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _grouped(value: Any) -> Any:
     """Return pairs of a row and a label that have names as a dict of lists, anything else as it is."""
     pairs = isinstance(value, list | set) and all(
         isinstance(pair, tuple) and len(pair) == 2 for pair in value
@@ -39,36 +42,17 @@ def grouped(argument: str, value: Any) -> Any:
     return rows
 
 
-def without_every_label(settings: Settings, argument: str) -> tuple[Settings, list[str]]:
-    """Leave out measures that count all labels of a row, or refuse them; and tell which were left out."""
-    unlisted = settings.conventions.unlisted_score
-    if unlisted is not None:
-        score = (
-            Keyword("unlisted", f"{unlisted:g}"),
-            " gives all labels a score; expected ",
-            Keyword("unlisted", "'below'"),
-        )
-        raise InputError(argument, Message(*score))
-    gone = [(spec, explicit) for spec, explicit in settings.asked if spec.metric.every_label]
-    kept = [(spec, explicit) for spec, explicit in settings.asked if not spec.metric.every_label]
-    refused = next((spec for spec, explicit in gone if explicit or not kept), None)
-    if refused is not None:
-        raise InputError(
-            argument, Message(refused, " counts all labels of a row; give measures at k or of sets")
-        )
-    told = f"{argument}: not computed, as they count all labels: {', '.join(str(spec) for spec, _ in gone)}"
-    return replace(settings, asked=kept), [told] if gone else []
-
-
 def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int | None) -> Source[Truth]:
     """Accept sets of labels as those of all rows.
 
-    An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none.
+    An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none,
+    as the labels of a top-k list do.
     """
-    value = as_plain(argument, value)
+    is_list = argument == "candidates" and is_pair(value) and not isinstance(value, Stored)
+    value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
     other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != (n_rows, n_labels)
-    if other and argument == "candidates" and value.dtype.kind in "iu" and value.shape[0] == n_rows:
-        listed = value >= 0
+    if argument == "candidates" and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
+        listed = value != -1
         ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
         value = Stored(ptr, value[listed], None, n_labels)
     elif other and argument == "exclude" and value.shape[1] == 2:
@@ -119,12 +103,14 @@ def restrict(
     truth: Source[Truth],
     y_score: Any,
     y_pred: Any,
-    sample_weight: Any,
     n_labels: int | None,
     exclude: Any = None,
     candidates: Any = None,
-) -> tuple[Source[Truth], Any, Any, list[str]]:
-    """Return truth, scores and sets without what is excluded, scores within candidates, and notes."""
+) -> tuple[Source[Truth], Any, Any, Source[Truth] | None]:
+    """Return truth, scores and sets without what is excluded, scores within candidates.
+
+    Last comes the truth within candidates, None without any.
+    """
     size = truth.n_rows, truth.n_labels, n_labels
     gone = None if exclude is None else _pair_rows("exclude", exclude, *size)
     among = None if candidates is None else _pair_rows("candidates", candidates, *size)
@@ -137,7 +123,7 @@ def restrict(
             if y_pred is None
             else _restricted(set_rows("y_pred", y_pred, n_labels, truth.n_labels), gone, False)
         )
-    return truth, y_score, y_pred, [] if among is None else [_ceiling(plan, truth, among, sample_weight)]
+    return truth, y_score, y_pred, None if among is None else _restricted(truth, among, True)
 
 
 def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Source[Rows]:
@@ -165,17 +151,3 @@ def _members(rows: Truth | Ranking, others: Truth, n_labels: int) -> Bools:
         return np.zeros(asked.size, np.bool_)
     found: Bools = known[np.minimum(np.searchsorted(known, asked), known.size - 1)] == asked
     return found
-
-
-def _ceiling(plan: Plan, truth: Source[Truth], candidates: Source[Truth], sample_weight: Any) -> str:
-    """Tell which precision at k the candidates allow."""
-    cutoffs = sorted({spec.k for spec in plan.specs if spec.k}) or [1]
-    reachable = _restricted(truth, candidates, True)
-    sizes = np.concatenate([np.empty(0, np.int64), *(row_sizes(block.ptr) for block in reachable.blocks())])
-    n_relevant = sum(int(block.ptr[-1]) for block in truth.blocks())
-    weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
-    most = [np.average(np.minimum(sizes, k) / k, weights=weight) if sizes.size else np.nan for k in cutoffs]
-    shown = ", ".join(f"P@{k} {value:.4f}" for k, value in zip(cutoffs, most, strict=True))
-    return (
-        f"candidates: hold {int(sizes.sum())} of {n_relevant} relevant labels, which allows at most {shown}"
-    )

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import check_labels
+from xmleval.input.objects.take import BESIDE, check_labels
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
@@ -24,6 +24,7 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
+GIVEN = frozenset([*INPUTS, SCORED, *BESIDE])
 FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
 KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
@@ -59,10 +60,12 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
     return None
 
 
-def given_inputs(y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None) -> frozenset[str]:
-    """Return the names of the given inputs, with `SCORED` if the ranking has scores."""
+def given_inputs(
+    y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None, beside: Iterable[str] = ()
+) -> frozenset[str]:
+    """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
     kinds = zip(INPUTS, (y_score, y_pred, sample_weight), strict=True)
-    given = frozenset(name for name, value in kinds if value is not None)
+    given = frozenset(name for name, value in kinds if value is not None).union(beside)
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
@@ -196,15 +199,30 @@ class Settings:
             return self.decision
         return Decision("threshold", 0 - self.decision.value)
 
+    def _fewer_labels(self, given: frozenset[str]) -> Message | None:
+        """Return what measures of all labels lack where some are taken out of rows, None where none are."""
+        out = next((name for name in BESIDE if name in given), None)
+        if out is None:
+            return None
+        unlisted = self.conventions.unlisted_score
+        if unlisted is not None:
+            score = Keyword("unlisted", f"{unlisted:g}")
+            below = Keyword("unlisted", "'below'")
+            raise InputError(out, Message(score, " gives all labels a score; expected ", below))
+        if "candidates" in given and "y_score" not in given:
+            raise InputError("candidates", Message("ranked by ", Keyword("y_score"), ", which is not given"))
+        return Message("all labels of a row (no ", Keyword(out), ")")
+
     def plan(self, given: frozenset[str]) -> Plan:
         """Return the plan: measures requested by name, and those of groups that the inputs allow."""
         if "y_pred" in given and self.decision is not None:
             other = Keyword("decision", str(self.decision))
             raise InputError("y_pred", Message("given together with ", other, "; choose one"))
         inputs = self._inputs(given)
+        fewer = self._fewer_labels(given)
         left_out: dict[str, Message] = {}
         for spec, explicit in self.asked:
-            needed = missing_input(spec, inputs)
+            needed = (fewer if spec.metric.every_label else None) or missing_input(spec, inputs)
             if explicit and needed:
                 raise ValueError(Message(spec, " needs ", needed))
             if needed:
@@ -232,6 +250,7 @@ class Settings:
             propensity=self.propensity,
             decision=self._decided(given),
             weighted="sample_weight" in given,
+            candidates="candidates" in given,
             keep_curves=self.keep_labels and curves,
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
             left_out=left_out,

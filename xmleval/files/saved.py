@@ -136,6 +136,8 @@ def first_difference(
     if isinstance(mine, list) and isinstance(theirs, list):
         pairs = list(itertools.zip_longest(mine, theirs))
         mine, theirs = next((a, b) for a, b in pairs if a != b)
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            return first_difference(mine, theirs, name, where)
         if (
             isinstance(mine, list) and isinstance(theirs, list) and mine and theirs
         ):  # [measure, whether requested by name]

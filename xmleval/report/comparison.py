@@ -132,8 +132,8 @@ class Comparison:
 
 
 def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:
-    """Return the lines that all reports have, and the others behind the names of theirs."""
+    """Return the lines that all reports have, and the others, behind the names of theirs if without them."""
     first = next(iter(lines.values()))
     shared = [line for line in first if all(line in own for own in lines.values())]
     own_lines = [(name, line) for name, own in lines.items() for line in own if line not in shared]
-    return [*shared, *(f"{name}: {line}" for name, line in own_lines)]
+    return [*shared, *(line if f"{name}: " in line else f"{name}: {line}" for name, line in own_lines)]

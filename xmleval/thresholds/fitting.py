@@ -143,7 +143,7 @@ class Fitting:
         known = MEASURES[rule]
         if self.measure not in (known or (None,)):
             takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
-            given_as = "none" if measure is None else repr(measure)
+            given_as = "not given" if measure is None else repr(measure)
             raise InputError("measure", f"{given_as}: rule={rule!r} {takes}")
         unlisted_score = Conventions(unlisted="below" if unlisted is None else unlisted).unlisted_score
         allowed = {

@@ -164,12 +164,13 @@ class _Reading:
         long = next((entry for entry in ENTRIES if {*entry[:2]} <= {*names}), None)
         if long is not None and self._of_labels is None:
             self._is_long, self._has_id = True, True
-            self._has_scores = long[2] in names
+            value = (self._kind == "scores" and self._fields.score) or long[2]
+            self._has_scores = value in names
             if self._kind == "scores" and not self._has_scores:
-                raise ValueError(f"no field {long[2]!r} beside {long[1]!r}")
+                raise ValueError(f"no field {shown(value)} beside {long[1]!r}")
             if self._kind == "truth" and self._has_scores and long is ENTRIES[0]:
                 raise ValueError(f"a field {long[2]!r} in what should be relevant labels")
-            return [*long[:2], *([long[2]] if self._has_scores else [])]
+            return self._distinct([*long[:2], *([value] if self._has_scores else [])], names)
         labels = self._labels_field(names)
         self._cells = LabelCells(labels, self._fields.separator)
         score = self._named(names, self._fields.score, SCORES) if self._kind == "scores" else None
@@ -177,14 +178,18 @@ class _Reading:
         if self._fields.joined or self._fields.id is not None:
             instance = self._named(names, self._fields.id, ID)
         self._has_id, self._has_scores = instance is not None, score is not None
-        chosen = [name for name in (instance, labels, score) if name is not None]
-        for name in chosen:
-            if names.count(name) > 1:
-                raise ValueError(f"{names.count(name)} fields {shown(name)}")
+        chosen = self._distinct([name for name in (instance, labels, score) if name is not None], names)
         if score is not None and self._fields.score is None:
             self._told.append(f"scores in {shown(score)}")
         if instance is not None and self._fields.id is None:
             self._told.append(f"ids in {shown(instance)}")
+        return chosen
+
+    @staticmethod
+    def _distinct(chosen: list[str], names: list[str]) -> list[str]:
+        for name in chosen:
+            if names.count(name) > 1:
+                raise ValueError(f"{names.count(name)} fields {shown(name)}")
         return chosen
 
     @property

@@ -71,7 +71,8 @@ def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("its objects are nested without end") from None
     if not isinstance(found, dict):
-        raise ValueError(f"a JSON {type(found).__name__}")
+        several = "; of a list of documents, write one a line (.jsonl)" * isinstance(found, list)
+        raise ValueError(f"a JSON {type(found).__name__}{several}")
     return found
 
 

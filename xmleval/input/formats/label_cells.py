@@ -15,9 +15,11 @@ from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
-PYTHON = re.compile(  # a string as repr writes it, or a parenthesis
-    r"""(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|[()]"""
+PYTHON = re.compile(  # a string as repr writes it, or a parenthesis, a comma before its end or not
+    r"""(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
 )
+LISTS = re.compile(r"""[\[{].*[\]}]|\(\s*+(?:\(*+\s*+['"].*)?\)""", re.DOTALL)  # and tuples of strings
+NO_SET = "set()"
 VALUE_BYTES = 100  # of memory for a value of JSON
 MOST_DIGITS = 300  # of a whole number
 Labels = tuple[list[str], list[float] | None]
@@ -49,8 +51,8 @@ class LabelCells:
         if not isinstance(cell, str):
             return labels_of(cell)
         text = cell.strip()
-        if text.startswith(("[", "{")) and text.endswith(("]", "}")):
-            return labels_of(parsed(text, allowance))
+        if LISTS.fullmatch(text) or text == NO_SET:
+            return labels_of([] if text == NO_SET else parsed(text, allowance))
         return self._split(text, number), None
 
     def _split(self, text: str, number: int) -> list[str]:
@@ -82,14 +84,14 @@ class LabelCells:
 
 
 def parsed(text: str, allowance: Allowance) -> Any:
-    """Return the value that JSON is, or a list or dict as Python prints it."""
+    """Return the value that JSON is, or a list, tuple, dict or set as Python prints it."""
     if len(text) > VALUE_BYTES:
         allowance.check(2 * len(text) + VALUE_BYTES * sum(map(text.count, ",:[{(")))
     try:
         try:
             return json_value(text)
         except json.JSONDecodeError:
-            return json_value(PYTHON.sub(_as_json, text))
+            return _printed_value(PYTHON.sub(_as_json, text))
     except (json.JSONDecodeError, SyntaxError):
         raise ValueError(f"{shown(text)} is no list of labels in JSON or Python") from None
     except RecursionError:
@@ -101,10 +103,20 @@ def json_value(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole_or_text)
 
 
+def _printed_value(text: str) -> Any:
+    """Return the value of text with strings and lists of JSON; a set has the braces of a dict."""
+    try:
+        return json_value(text)
+    except json.JSONDecodeError:
+        if not text.startswith("{"):
+            raise
+        return json_value(f"[{text[1:-1]}]")
+
+
 def _as_json(found: re.Match[str]) -> str:
-    if found[0] in "()":
-        return "[" if found[0] == "(" else "]"
-    return json.dumps(ast.literal_eval(found[0]))
+    if found[0].startswith(("'", '"')):
+        return json.dumps(ast.literal_eval(found[0]))
+    return "[" if found[0] == "(" else "]"
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -172,14 +172,24 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
         raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
     if found:
         return found[0]
-    endings = ", ".join(ending for known in FORMATS for ending in known.extensions)
     if not os.path.lexists(path):
-        nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}"
+        completing = (known.completions or known.extensions for known in FORMATS if not known.by_whole_name)
+        endings = ", ".join(dict.fromkeys(ending for several in completing for ending in several))
+        nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}{_hint(path)}"
         raise FileNotFoundError(errno.ENOENT, nothing, str(path))
+    endings = ", ".join(ending for known in FORMATS for ending in known.extensions)
     with naming(path, f"a file whose name ends in {endings}"), InputFile(path).open():
         pass
     expected = f"expected one that ends in {endings}, or "
     raise ValueError(Message(f"{path}: its name does not tell its format; {expected}", Keyword("format")))
+
+
+def _hint(path: Path) -> str:
+    """Name a file that only its whole name stands for."""
+    endings = (end for known in FORMATS if known.by_whole_name for end in known.extensions)
+    wholes = (path.with_name(path.name + end) for end in endings if path.name)
+    found = next((whole for whole in wholes if os.path.lexists(whole)), None)
+    return "" if found is None else f"; did you mean {found}?"
 
 
 def stands_for_file(path: Path) -> bool:

@@ -33,7 +33,7 @@ SCORES = "'rows labels' above lines of 'label:score ...'"
 EXPECTED = {
     "truth": "'rows features labels' above lines of 'label,label feature:value ...', "
     "or 'rows labels' above lines of 'label:1 ...'; of ids without a header, --input-format lines",
-    "scores": SCORES,
+    "scores": f"{SCORES}; of labels without a header, --input-format lines",
 }
 DTYPES = {"truth": np.uint8, "scores": np.float64}
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?")

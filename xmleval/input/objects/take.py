@@ -24,7 +24,7 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 Held = Wide | NamedRows
-BESIDE = ("exclude", "candidates")  # which may have other rows and labels than the truth
+BESIDE = ("exclude", "candidates")  # which take labels out of rows, and may name other ones than the truth
 
 
 class Taken(NamedTuple):

@@ -1,0 +1,168 @@
+"""Candidates in files rank as in memory, and as scores of the candidates alone do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.made_files import SCORES, TRUTHS, as_list, csv_documents, make_scores, make_truth, npy, npz
+from xmleval import evaluate, inverse_propensity
+from xmleval.cli import main
+
+METRICS = "xmc,mrr@3,f1.macro@3,rprec"
+OPTIONS = f"--metrics {METRICS} --train train.npz --format json"
+LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")
+AMONG = sp.csr_array((np.random.default_rng(9).random((60, 30)) < 0.4).astype(np.float32))
+SHORT = make_scores(depth=12, seed=4)  # as a list
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    npz(tmp_path / "truth", make_truth())
+    npz(tmp_path / "train", make_truth(90, seed=7))
+    npz(tmp_path / "among", AMONG)
+    npy(tmp_path / "m", make_scores())
+    return tmp_path
+
+
+def wanted(scores: Any, among: Any, **more: Any) -> str:
+    q = inverse_propensity(make_truth(90, seed=7))
+    options: Any = {"metrics": METRICS.split(","), "inverse_propensity": q, **more}
+    report = evaluate(make_truth(), scores, candidates=among, **options)
+    alone = sp.csr_array(make_scores().multiply(among != 0))
+    assert dict(report) == dict(evaluate(make_truth(), alone, **options))
+    return report.to_json() + "\n"
+
+
+@pytest.mark.parametrize("memory", ["2KB", "1GB"])
+@pytest.mark.parametrize("name", list(SCORES))
+def test_every_format_of_scores(folder: Path, run: Any, name: str, memory: str) -> None:
+    path = SCORES[name](folder / "z", make_scores())
+    found = run(f"evaluate truth.npz {path.name} --candidates among.npz {OPTIONS} --memory {memory}")
+    assert found == wanted(make_scores(), AMONG)
+
+
+@pytest.mark.parametrize("memory", ["2KB", "1GB"])
+@pytest.mark.parametrize("name", list(TRUTHS))
+def test_every_format_of_sets(folder: Path, run: Any, name: str, memory: str) -> None:
+    path = TRUTHS[name](folder / "c", AMONG)
+    words = f"{OPTIONS} --unlisted below --memory {memory}"
+    assert run(f"evaluate truth.npz m --candidates {path.name} {words}") == wanted(make_scores(), AMONG)
+
+
+@pytest.mark.parametrize("memory", ["2KB", "1GB"])
+@pytest.mark.parametrize("name", LISTS)
+def test_every_format_of_lists(folder: Path, run: Any, name: str, memory: str) -> None:
+    path = SCORES[name](folder / "c", SHORT)
+    found = run(f"evaluate truth.npz m --candidates {path.name} {OPTIONS} --memory {memory}")
+    assert found == wanted(make_scores(), SHORT != 0)
+
+
+def test_distances_have_candidates(folder: Path, run: Any) -> None:
+    far = make_scores()
+    far.data = 100 - far.data
+    npy(folder / "far", far)
+    labels, values = as_list(far)
+    found = run(f"evaluate truth.npz far --candidates among.npz {OPTIONS} --smaller-is-better")
+    expected = evaluate(
+        make_truth(), (labels, values), candidates=AMONG, larger=False, metrics=METRICS.split(","),
+        inverse_propensity=inverse_propensity(make_truth(90, seed=7)),
+    )  # fmt: skip
+    assert found == expected.to_json() + "\n"
+
+
+def test_excluded_pairs_are_no_candidates(folder: Path, run: Any) -> None:
+    pairs = np.argwhere(np.random.default_rng(3).random((60, 30)) < 0.2)
+    np.savetxt("pairs.txt", pairs, "%d")
+    words = "--metrics p,ndcg --format json --exclude pairs.txt --candidates among.npz"
+    found = json.loads(run(f"evaluate truth.npz m {words}"))
+    report = evaluate(make_truth(), make_scores(), metrics=["p", "ndcg"], exclude=pairs, candidates=AMONG)
+    assert found["values"] == dict(report)
+    assert [*report.notes] == found["notes"]
+
+
+def test_shards_states_and_several_lists(folder: Path, run: Any) -> None:
+    Path("parts").mkdir()
+    for number, rows in enumerate((slice(0, 10), slice(10, 11), slice(11, 60))):
+        npz(folder / "parts" / f"c{number}", AMONG[rows])
+        npz(folder / f"Y{number}", make_truth()[rows])
+        npy(folder / f"m{number}", make_scores()[rows])
+        words = f"--candidates parts/c{number}.npz {OPTIONS} --save s{number}.npz"
+        run(f"evaluate Y{number}.npz m{number} {words}")
+    expected = wanted(make_scores(), AMONG)
+    assert run(f"evaluate truth.npz m --candidates parts {OPTIONS}") == expected
+    assert run("merge s2.npz s0.npz s1.npz --format json") == expected
+    npz(folder / "m-again", make_scores())
+    words = f"--candidates among.npz {OPTIONS}".replace("json", "table")
+    told = [line for line in run(f"evaluate truth.npz m m-again.npz {words}").splitlines() if "note" in line]
+    assert told == [f"note: {note}" for note in json.loads(expected)["notes"]]
+
+
+def killed(words: str) -> None:
+    """Run a command that is killed on its way, a checkpoint behind it."""
+    script = (
+        "import sys; from xmleval.cli import checkpoint; checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; "
+        "from tests.cli.killed_runs import run; assert run(sys.argv[1:], 60) == -9"
+    )
+    home = Path(__file__).resolve().parents[2]
+    subprocess.run(
+        [sys.executable, "-c", script, *words.split()], env=os.environ | {"PYTHONPATH": str(home)}, check=True
+    )
+
+
+def test_a_killed_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"evaluate truth.npz m --candidates among.npz {OPTIONS} --memory 2KB --checkpoint kept"
+    killed(words)
+    assert main(f"{words} --resume".split()) == 0
+    out, err = capsys.readouterr()
+    assert "resumed at row" in err
+    assert out == wanted(make_scores(), AMONG)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("truth.npz --candidates among.npz", "--candidates needs SCORES"),
+        ("truth.npz m --candidates fewer.npz", "fewer.npz: 59 rows do not match the 60 of truth.npz"),
+        ("truth.npz m --candidates narrow.npz", "narrow.npz: 29 labels do not match the 30 of truth.npz"),
+        ("truth.npz m --candidates m.npz", "m.npz: row 0: value "),
+        ("truth.npz m --candidates b_indices.npy", "b_indices.npy: row 7: label id 30 is not in 0..29"),
+        ("truth.npz m --candidates none.npz", "none.npz: No such file"),
+        ("truth.npz m --candidates among.npz --metrics lrap", "lrap needs all labels of a row (no --candid"),
+        ("truth.npz m --candidates among.npz --unlisted 0", "among.npz: --unlisted 0 gives all labels a"),
+        ("named.csv scores.csv --candidates among.npz", "named.csv: has names; --candidates is for rows"),
+        ("truth.npz m --candidates named.csv", "named.csv: has names; --candidates is for rows and"),
+    ],
+)
+def test_what_is_refused(folder: Path, refused: Any, words: str, said: str) -> None:
+    npz(folder / "fewer", AMONG[:59])
+    npz(folder / "narrow", AMONG[:, :29])
+    npz(folder / "m", make_scores())
+    ids = np.full((60, 3), -1)
+    ids[7, 0] = 30
+    np.save("b_indices.npy", ids)
+    csv_documents(folder / "named", make_truth(), "truth")
+    csv_documents(folder / "scores", make_scores(), "scores")
+    Path("m_scores.npy").unlink()
+    assert refused(f"evaluate {words.replace(' m ', ' m.npz ')}").startswith(said)
+
+
+def test_measures_of_all_labels_are_left_out(folder: Path, run: Any) -> None:
+    printed = run("evaluate truth.npz m --candidates among.npz --metrics ranking")
+    assert "not computed without all labels of a row (no --candidates): coverage" in printed
+
+
+def test_a_checkpoint_of_other_candidates(folder: Path, refused: Any) -> None:
+    words = f"evaluate truth.npz m --memory 2KB --checkpoint kept {OPTIONS}"
+    killed(words)
+    found = refused(f"{words} --candidates among.npz --resume")
+    assert found.startswith("kept: holds a checkpoint of another run; --candidates differs: None in the")

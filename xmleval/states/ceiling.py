@@ -1,0 +1,70 @@
+"""Ceiling: the precision at k that candidates allow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.plan import Plan
+from xmleval.records import Floats, Ints
+from xmleval.results import Results
+from xmleval.spec import Spec, parse_spec
+from xmleval.states.contents import Contents, expect
+from xmleval.states.row_sums import RowSums
+from xmleval.states.state import Arrays
+from xmleval.threads import Work
+from xmleval.view.view import View
+
+
+class Ceiling(RowSums):
+    """Sums of the precision of the best order of the candidates, and counts of relevant labels."""
+
+    keeps = False
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.n_relevant: Ints = np.zeros(2, np.int64)  # among the candidates, and in all
+
+    def names(self) -> dict[str, Spec]:
+        """Return the names of the sums, and the measure of each."""
+        cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k}) or [1]
+        return {f"P@{k}": parse_spec(f"p@{k}") for k in cutoffs}
+
+    def columns(self, view: View) -> list[Floats]:
+        """Return the row values of a block, one array for each name."""
+        n_reachable = view.block.n_reachable
+        assert n_reachable is not None
+        cutoffs = [spec.k or 1 for spec in self.names().values()]
+        return [np.minimum(n_reachable, k) / k for k in cutoffs]
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        super().update(view)
+        assert view.block.n_reachable is not None
+        own = int(view.block.n_reachable.sum()), int(view.block.truth.labels.size)
+        self.n_relevant = self.n_relevant + np.array(own)
+
+    def merge(self, other: RowSums) -> None:
+        """Merge a state of other rows."""
+        super().merge(other)
+        assert isinstance(other, Ceiling)
+        self.n_relevant = self.n_relevant + other.n_relevant
+
+    def finish(self) -> Results:
+        """Return a note."""
+        n_reachable, n_relevant = self.n_relevant.tolist()
+        shown = ", ".join(f"{name} {self.mean(name):.4f}" for name in self.keys)
+        held = f"candidates: hold {n_reachable} of {n_relevant} relevant labels"
+        return Results(notes={"candidates": f"{held}, which allows at most {shown}"})
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        return {**super().arrays(), "n_relevant": self.n_relevant}
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        super().from_contents(contents)
+        self.n_relevant = contents.take("n_relevant", 2)
+        expect(self.n_relevant[0] <= self.n_relevant[1], "n_relevant is falling")
+
+
+STATE = Ceiling
