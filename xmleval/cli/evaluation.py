@@ -212,6 +212,8 @@ def open_rows(
 ) -> Inputs:
     """Return the rows of all inputs, by names of rows and labels where they have any."""
     own = not scores and pred is None and holds_both(truth)
+    if not (own or scores or pred) and truth.shards[0].format.for_fields:
+        tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     shared = [truth, *([pred] if pred else [])]
     named = own or any(given.named for given in shared)
     if not named and len({given.named for given in scores}) > 1:
