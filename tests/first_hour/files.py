@@ -62,6 +62,7 @@ TASKS = [
     Task("xmleval evaluate mixed.csv", ("';' and ','", "--separator", "exit code 2")),
     Task("xmleval evaluate mixed.csv --separator ';'", ("exit code 0",)),
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
+    Task("xmleval evaluate topics.csv --true-field topics", ("--pred-field names it", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),
     Task("xmleval stats topics.csv --true-field topics", ("label_cardinality", "exit code 0")),
     Task("xmleval convert pred.csv p.npz --kind scores --like docs.csv", ("taken best first", "exit code 0")),

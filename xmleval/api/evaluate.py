@@ -162,5 +162,7 @@ def evaluate(
     )  # fmt: skip
     states = count(plan, work, None, rows)
     report = make_report(settings, plan, states, rows.n_rows, taken.notes)
+    if taken.label_names is None and taken.row_names is None:
+        return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
     return replace(report, label_names=taken.label_names, row_names=None if counted else taken.row_names)

@@ -36,6 +36,7 @@ from xmleval.input.reader import count_columns
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
+from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
 
@@ -225,6 +226,8 @@ def open_rows(
         raise ValueError(f"{which}: has names; --candidates is for rows and labels by number")
     if named:
         rows = named_rows(truth, scores, truth if own else pred, own, options)
+        if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
+            tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
         if options["labels"] is not None:
             raise click.UsageError("--labels is for files with names", click.get_current_context())
@@ -235,6 +238,10 @@ def open_rows(
             candidates=None if among is None else (among.name, among.pieces()),
         )
     return rows if options["exclude"] is None else without(rows, options, truth.allowance)
+
+
+def _needs_predictions(options: dict[str, Any]) -> bool:
+    return any(spec.needs for spec, _ in expand_metrics(options["metrics"], options["k"]))
 
 
 def _is_given(option: str) -> bool:

@@ -132,6 +132,8 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 def _shapes(given: dict[str, Any], held: dict[str, Held]) -> dict[str, tuple[int, ...] | None]:
     """Return the numbers of instances and labels of matrices; long frames have other rows and columns."""
+    if not held:
+        return {argument: _shape(value) for argument, value in given.items()}
     rows = {argument: held.get(argument, value) for argument, value in given.items()}
     return {argument: _shape(row.matrix if isinstance(row, Wide) else row) for argument, row in rows.items()}
 
@@ -151,7 +153,7 @@ def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int 
 def _with_ids(given: dict[str, Any]) -> Taken:
     """Return arguments of numbers, where lists of ids take the number of labels from a matrix beside them."""
     width = next((shape[1] for value in given.values() if (shape := _shape(value))), None)
-    ids = [a for a, value in given.items() if width and isinstance(value, list) and _are_ids(value, width)]
+    ids = [a for a, value in given.items() if isinstance(value, list) and width and _are_ids(value, width)]
     if not ids:
         return Taken(tuple(given.values()), None)
     assert width is not None
