@@ -49,9 +49,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "complete scores": {"metrics": ["margin.macro", "lrap", "auc.micro"], "complete": True},
     "weighted": {"metrics": [*RANKED, "f1.macro", "margin.macro", "label_diversity"], "decision": "top3",
                  "unlisted": 0.0, "weighted": True},
+    "candidates": {"metrics": ["p@5", "ndcg@5"], "lists": True, "candidates": True},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }  # fmt: skip
-INPUTS = ("lists", "complete", "weighted")  # settings of the batches, not of the evaluator
+INPUTS = ("lists", "complete", "weighted", "candidates")  # settings of the batches, not of the evaluator
 Trial = dict[str, Any]
 
 
@@ -87,6 +88,8 @@ class Trials:
         else:
             share = 1 if scenario.get("complete") else LISTED
             batch["y_score"] = csr_array(np.where(self.rng.random(scores.shape) < share, 1 + scores, 0))
+        if scenario.get("candidates"):
+            batch["candidates"] = csr_array((self.rng.random((rows, N_LABELS)) < 0.2).astype(np.uint8))
         if scenario.get("weighted"):
             batch["sample_weight"] = self.rng.uniform(0.5, 2, rows)
         return batch

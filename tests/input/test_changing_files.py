@@ -38,7 +38,7 @@ MAKERS = {f"truth {name}": make for name, make in TRUTHS.items() if name != "qre
 MAKERS |= {f"scores {name}": make for name, make in SCORES.items()}
 MAKERS |= {"truth dense": write_dense, "scores dense": write_dense, "scores columns": write_columns}
 MAKERS["scores npz-dense"] = write_archived
-IN_PIECES = [name for name in MAKERS if not name.endswith(("-csc", "-coo"))]
+IN_PIECES = [name for name in MAKERS if not name.endswith(("-csc", "-coo", "truth npz-calibration"))]
 
 
 class Made(NamedTuple):

@@ -58,6 +58,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weighted margins": ({"metrics": MARGINS}, {"y_score": DENSE, "sample_weight": WEIGHT}),
     "gaps": ({"metrics": "all"}, {"y_score": LISTS}),
     "label sets": ({"metrics": ["label_diversity", "proportional_diversity", "label_cardinality"]}, {}),
+    "candidates": ({"metrics": ["p@1", "p@2"]}, {"y_score": LISTS, "candidates": PRED}),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
-from xmleval.records import Block, Chunks, Floats, Given, Ranking, Truth
+from xmleval.records import Block, Chunks, Floats, Given, Ints, Ranking, Truth
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.row_sums import RowSums
@@ -65,6 +65,11 @@ class Data:
     def n(self) -> int:
         return len(self.truth)
 
+    def n_reachable(self, lo: int, hi: int) -> Ints:
+        """Numbers of relevant labels that are among the predicted ones."""
+        rows = zip(self.truth[lo:hi], self.pred[lo:hi], strict=True)
+        return np.array([len({*truth} & {*pred}) for truth, pred in rows], np.int64)
+
     def view(self, lo: int, hi: int, plan: Plan) -> DataView:
         ptr, labels = csr(self.listed[lo:hi], np.int32)
         scores, n_above = csr(self.scores[lo:hi], np.float32)[1], np.diff(ptr)
@@ -77,6 +82,7 @@ class Data:
             self.weight[lo:hi] if plan.weighted else None,
             lo,
             by_id=True,
+            n_reachable=self.n_reachable(lo, hi) if plan.candidates else None,
         )
         view = DataView(block, plan.n_labels, plan.unlisted)
         view.values = [column[lo:hi] for column in self.values]
@@ -119,13 +125,26 @@ def random_data(seed: int, n: int) -> Data:
     )
 
 
-def make_plan(*names: str, weighted: bool = False, pred: bool = False, q: Any = None, **more: Any) -> Plan:
-    """Return the plan of measures of ranked labels with scores; ``pred`` tells that sets are given, too."""
+def make_plan(
+    *names: str,
+    weighted: bool = False,
+    pred: bool = False,
+    candidates: bool = False,
+    q: Any = None,
+    **more: Any,
+) -> Plan:
+    """Return the plan of measures of ranked labels with scores; sets or candidates may be given, too."""
     settings: dict[str, Any] = {
         "n_labels": N_LABELS, "decision": None, "conventions": None, "unlisted": None, "bounds": False,
         "curve_points": None, "keep_rows": False, "keep_labels": False, **more,
     }  # fmt: skip
-    given = {"y_score", SCORED, *["sample_weight"] * weighted, *["y_pred"] * pred}
+    given = {
+        "y_score",
+        SCORED,
+        *["sample_weight"] * weighted,
+        *["y_pred"] * pred,
+        *["candidates"] * candidates,
+    }
     return Settings.checked(metrics=names, k=1, inverse_propensity=q, **settings).plan(frozenset(given))
 
 

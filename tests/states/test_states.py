@@ -90,6 +90,8 @@ KINDS = {
     "gaps": Kind("gaps", ["margin.samples", "margin_share.macro"]),
     "seen": Kind("seen", ["p@5", "lrap"]),
     "seen of sets": Kind("seen", ["f1.macro"], {"pred": True}),
+    "ceiling": Kind("ceiling", ["p@5", "r@2"], {"candidates": True}),
+    "weighted ceiling": Kind("ceiling", ["p@5"], {"candidates": True, **WEIGHTED}),
     "labels of sets": Kind("label_totals", ["f1.macro"], {"pred": True, "keep_labels": True}),
     "labels of the top": Kind("label_totals", ["f1.macro@3", "mcc.micro"], {"decision": "top2"}),
     "weighted labels": Kind("label_totals", ["f1.macro@3", "recall.weighted@1"], WEIGHTED),
