@@ -326,6 +326,10 @@ def test_damaged_sparse_features_are_refused() -> None:
     features.indices[2] = 77
     with pytest.raises(ValueError, match=r"^features: not a valid sparse matrix"):
         fit(truth, scores, "f1.samples", rule="row", features=features)
+    features = sp.csr_array(np.eye(3))
+    features.indptr[1:3] = 2**30 + 2**29, -(2**30)  # whose difference is positive in int32
+    with pytest.raises(ValueError, match=r"^features: not a valid sparse matrix: indptr is falling"):
+        fit(truth, scores, "f1.samples", rule="row", features=features)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ def check_features(features: Any, n_rows: int) -> Any:
             raise InputError("features", f"dtype {features.dtype} does not hold real numbers")
         try:
             if features.format in ("csr", "csc", "bsr"):
+                # SciPy's own check overflows in int32
+                if (np.diff(np.asarray(features.indptr, np.int64)) < 0).any():
+                    raise ValueError("indptr is falling")
                 features.check_format(full_check=True)
             given: Any = csr_array(features, dtype=np.float64, copy=True)
             given.sum_duplicates()
