@@ -36,11 +36,13 @@ def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
         if not child:
             os.close(reading)
             os.dup2(errors.fileno(), 2)
-            _write(work(), writing, patience)
+            _write(work(), writing)
         os.close(writing)
         how = "hang"
         for line in lines_of(reading, child, patience):
             if line is None:
+                os.kill(child, signal.SIGUSR2)
+                time.sleep(0.5)  # for the stacks
                 os.kill(child, signal.SIGKILL)
                 break
             yield line
@@ -53,15 +55,14 @@ def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
             yield Ended(how, f"exit code {code}; {last_words(errors.read())}")
 
 
-def _write(lines: Iterator[Any], file: int, patience: float) -> NoReturn:
+def _write(lines: Iterator[Any], file: int) -> NoReturn:
     """Write lines as JSON, and exit."""
     code = 1
     try:
         faulthandler.enable()
-        faulthandler.dump_traceback_later(0.8 * patience)
+        faulthandler.register(signal.SIGUSR2)  # not after some time: threads that run may crash the printing
         for line in lines:
             os.write(file, (json.dumps(line) + "\n").encode())
-            faulthandler.dump_traceback_later(0.8 * patience)
         code = 0
     except BaseException:
         traceback.print_exc()

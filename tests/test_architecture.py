@@ -68,8 +68,9 @@ GRAPH = {
         " thresholds.linear"
     ),
     "engine": (
-        "records message conventions input.errors budget threads input.tensors input.csr input.pairs"
-        " input.scores input.sets input.objects input.weights view spec plan states thresholds.rule"
+        "records message conventions datasets files input.errors budget threads input.tensors input.csr"
+        " input.pairs input.scores input.sets input.objects input.weights view spec plan states"
+        " thresholds.rule"
     ),
     "thresholds": (
         "records conventions kernels input.errors input.csr input.objects input.scores input.sets view spec"
@@ -77,7 +78,7 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "evaluator": "budget datasets files input.errors threads spec plan states thresholds.rule engine report",
+    "evaluator": "budget files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (

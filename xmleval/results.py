@@ -50,8 +50,9 @@ class Results:
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""
-        for kind, found in vars(self).items():
-            found.update(getattr(other, kind))
+        for kind, found in vars(other).items():
+            if found:
+                vars(self)[kind].update(found)
 
     def negate_thresholds(self) -> None:
         """Turn thresholds of negated scores into those of the scores."""

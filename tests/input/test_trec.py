@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import xmleval
-from xmleval.input import names
+from xmleval.input import lines
 from xmleval.input.formats.registry import read_scores, read_truth
 from xmleval.input.formats.trec import read_qrels, read_run, write_qrels, write_run
 from xmleval.input.names import NameIndex, read_names
@@ -303,6 +303,6 @@ def test_names_that_are_none(tmp_path: Path, name: str, text: str, said: str) ->
 
 
 def test_much_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "MOST_JSON_BYTES", 9)
+    monkeypatch.setattr(lines, "MOST_JSON_BYTES", 9)
     (tmp_path / "l.json").write_text('["a", "b"]')
     assert "more than 9 bytes of JSON" in refused(read_names, tmp_path / "l.json")

@@ -8,6 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from xmleval.threads import Pool
 T = TypeVar("T")
 U = TypeVar("U")
 GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+MOST_JSON_BYTES = 1 << 28
 LONGEST_LINE = 1 << 28  # bytes; a small packed file must not unpack to one line that fills the memory
 READ_BYTES = 1 << 20
 SPLIT_BYTES = 1 << 16  # of a text that are split into lines at a time
@@ -64,6 +66,17 @@ def open_text(file: InputFile) -> Iterator[IO[bytes]]:
         raise ValueError("the gzip stream is cut short") from None
     except (zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"the gzip stream is damaged ({error})") from None
+
+
+def read_json(path: Path, allowance: Allowance) -> bytes:
+    """Read a file of JSON at once, compressed or not, within an allowance of memory."""
+    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
+    with open_text(InputFile(path)) as file:
+        held = file.read(most + 1)
+    if len(held) > most:
+        allowance.check(3 * len(held))
+        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
+    return held
 
 
 def whole_lines(

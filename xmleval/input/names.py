@@ -19,10 +19,9 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
-from xmleval.input.lines import numbered_lines, open_text, shown
+from xmleval.input.lines import numbered_lines, read_json, shown
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
-MOST_JSON_BYTES = 1 << 28
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES, KEPT_BYTES = 100, 16  # of memory for an entry: until all are sorted, and from then on
 CHECKED_BYTES = 1 << 18  # of a text, after which its names are checked against the memory
@@ -182,14 +181,8 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
 
 
 def _json_names(path: Path, allowance: Allowance) -> list[str]:
-    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
-    with open_text(InputFile(path)) as file:
-        held = file.read(most + 1)
-    if len(held) > most:
-        allowance.check(3 * len(held))
-        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
     try:
-        names = parse_json(held, allowance)
+        names = parse_json(read_json(path, allowance), allowance)
     except RecursionError:
         raise ValueError("its lists are nested without end") from None
     if not isinstance(names, list):

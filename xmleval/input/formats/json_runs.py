@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.budget import Allowance
-from xmleval.files.input import InputFile
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import VALUE_BYTES, json_value
-from xmleval.input.lines import open_text, shown
-from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, MOST_JSON_BYTES, Gathering, Named
+from xmleval.input.lines import read_json, shown
+from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 MOST_RELEVANCE = 1 << 62
@@ -55,12 +54,7 @@ def _is_value(value: Any, is_score: bool) -> bool:
 
 
 def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
-    most = int(min(MOST_JSON_BYTES, allowance.left // 3))  # its bytes, twice while they are joined, and text
-    with open_text(InputFile(path)) as file:
-        held = file.read(most + 1)
-    if len(held) > most:
-        allowance.check(3 * len(held))
-        raise ValueError(f"more than {MOST_JSON_BYTES} bytes of JSON, which is read at once")
+    held = read_json(path, allowance)
     allowance.check(3 * len(held) + VALUE_BYTES * sum(map(held.count, (b",", b":", b"[", b"{"))))
     try:
         found = json_value(held.decode("utf-8"))
