@@ -11,7 +11,7 @@ import re
 import struct
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -295,6 +295,13 @@ def answer(words: list[str]) -> tuple[int, str, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(words)
     return code, out.getvalue(), err.getvalue()
+
+
+def values_of(metrics: list[str], line: str) -> Any:
+    """Return the values of measures of the files in a command line."""
+    code, out, err = answer(f"evaluate {line} --metrics {','.join(metrics)} --format json".split())
+    assert code == 0, err
+    return json.loads(out)["values"]
 
 
 def complaint(case: Case, command: list[str], code: int, out: str, err: str) -> str | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.damage import answer
+from tests.damage import answer, values_of
 from tests.made_files import (
     as_list,
     fasttext,
@@ -37,20 +36,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def values(line: str) -> Any:
-    code, out, err = answer(f"evaluate {line} --metrics {','.join(METRICS)} --format json".split())
-    assert code == 0, err
-    return json.loads(out)["values"]
-
-
 @pytest.mark.parametrize("separator", [" ", ",", ", ", "\t"])
 def test_ids_of_a_truth(folder: Path, separator: str) -> None:
     path = ids(folder / "test_labels", make_truth(), separator)
     np.testing.assert_array_equal(read_truth(path).toarray(), make_truth().toarray())
     want = dict(evaluate(make_truth(), make_scores(), metrics=METRICS))
     for memory in ("1GiB", "500"):
-        assert values(f"test_labels.txt m.npz --memory {memory}") == want
-    assert values("test_labels m.npz") == want
+        assert values_of(METRICS, f"test_labels.txt m.npz --memory {memory}") == want
+    assert values_of(METRICS, "test_labels m.npz") == want
     train = "Y.npz m.npz --train {} --metrics psp@1 --format json"
     code, out, _ = answer(f"evaluate {train.format('test_labels.txt')}".split())
     assert (code, out) == answer(f"evaluate {train.format('Y.npz')}".split())[:2]
@@ -61,7 +54,7 @@ def test_ids_of_scores_are_lists_best_first(folder: Path) -> None:
     Path("m.txt").write_text("".join(" ".join(map(str, row)) + "\n" for row in labels.tolist()))
     want = dict(evaluate(make_truth(), (labels, None), metrics=METRICS))
     for memory in ("1GiB", "500"):
-        assert values(f"Y.npz m.txt --input-format lines --memory {memory}") == want
+        assert values_of(METRICS, f"Y.npz m.txt --input-format lines --memory {memory}") == want
     np.testing.assert_array_equal(read_scores("m.txt", format="lines")[0], labels)
 
 
@@ -82,7 +75,7 @@ def test_names(folder: Path, form: str) -> None:
     Path("p.txt").write_text("".join(" ".join(words(*pair) for pair in row) + "\n" for row in pairs))
     want = evaluate(make_truth(), (labels, None if form == "names" else scores), metrics=METRICS)
     line = "t.txt p.txt" + " --input-format lines" * (form == "names")
-    assert values(line) == pytest.approx(dict(want), rel=1e-12)
+    assert values_of(METRICS, line) == pytest.approx(dict(want), rel=1e-12)
 
 
 def test_other_texts_are_what_they_were(folder: Path) -> None:

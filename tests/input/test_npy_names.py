@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.damage import answer
+from tests.damage import values_of
 from tests.made_files import as_list, make_scores, make_truth, npy_labels, npz, rows_of
 from xmleval import evaluate
 from xmleval.input.formats.registry import read_scores, read_truth
@@ -25,25 +25,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def values(line: str) -> Any:
-    code, out, err = answer(f"evaluate {line} --metrics {','.join(METRICS)} --format json".split())
-    assert code == 0, err
-    return json.loads(out)["values"]
-
-
 @pytest.mark.parametrize("name", ["m", "m-labels.npy", "m-scores.npy", "."])
 def test_either_file_or_the_name_alone_stands_for_both(folder: Path, name: str) -> None:
     if name == ".":  # a folder of shards: the two files are one
         Path("shards").mkdir()
         npy_labels(Path("shards/1"), make_scores())
         name = "shards"
-    assert values(f"Y.npz {name}") == dict(evaluate(make_truth(), make_scores(), metrics=METRICS))
+    assert values_of(METRICS, f"Y.npz {name}") == dict(evaluate(make_truth(), make_scores(), metrics=METRICS))
 
 
 def test_labels_without_scores_are_ranked_as_they_stand(folder: Path) -> None:
     Path("m-scores.npy").unlink()
     want = evaluate(make_truth(), (as_list(make_scores())[0], None), metrics=METRICS)
-    assert values("Y.npz m-labels.npy") == dict(want)
+    assert values_of(METRICS, "Y.npz m-labels.npy") == dict(want)
 
 
 def test_what_is_called_so_and_is_dense(folder: Path) -> None:
@@ -64,7 +58,7 @@ def test_strings_are_names(folder: Path, scored: bool) -> None:
     if scored:
         np.save("n-scores.npy", scores)
     want = evaluate(make_truth(), (labels, scores if scored else None), metrics=METRICS)
-    assert values("Y.jsonl n-labels.npy") == pytest.approx(dict(want), rel=1e-12)
+    assert values_of(METRICS, "Y.jsonl n-labels.npy") == pytest.approx(dict(want), rel=1e-12)
 
 
 def test_what_is_refused(folder: Path, refused: Any) -> None:
