@@ -93,7 +93,10 @@ GRAPH = {
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
         " thresholds report evaluator statistics demo"
     ),
-    "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
+    "": (
+        "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"
+        " api"
+    ),
     "__main__": "cli",
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import Source, Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Wide, open_frame, read_frame
+from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.named import (
     BY_INDEX,
     BY_KEY,
@@ -97,6 +97,8 @@ def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
     if value is None or isinstance(value, Source | Stored) or is_sparse(value):
         return None
+    if isinstance(value, Columns):
+        return value.rows(argument)
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return None
     if isinstance(value, tuple) and argument == "y_score":
