@@ -10,6 +10,7 @@ FRAME = (
     "import pandas as pd; df = pd.DataFrame({'q_id': [1, 1, 2], 'doc_id': ['a', 'b', 'c'], 'rel': [1, 0, 1], "
     "'bm25': [8.5, 9.0, 4.0]}); "
 )
+DATA = "Y = np.eye(4, 5); S = np.eye(4, 5) + np.arange(5) / 10; T = np.eye(9, 5); "
 
 
 def make(folder: Path) -> None:
@@ -30,4 +31,18 @@ TASKS = [
         ("pandas",),
     ),
     Task(FRAME + "xmleval.evaluate(df, df, metrics='p@1')", ("xmleval.from_df",), ("pandas",)),
+    Task(
+        DATA + "xmleval.evaluate(Y, S, metrics='psp@1', y_train=T, dataset='LF-AmazonTitles-131K')",
+        ("a=0.6 b=2.6 n=9 dataset=LF-AmazonTitles-131K source=DeepXML",),
+    ),
+    Task(
+        DATA + "xmleval.evaluate(Y, S, metrics='psp@1', dataset='amazon')",
+        ("dataset: needs the training labels, y_train=",),
+    ),
+    Task(
+        DATA + "q = xmleval.inverse_propensity(T); "
+        "xmleval.Evaluator('psp@1', n_labels=5, inverse_propensity=q, dataset='amazon')",
+        ("dataset: given together with inverse_propensity=; choose one",),
+    ),
+    Task(DATA + "xmleval.evaluate(Y, S, metrics='psp@1')", ("psp@1 needs y_train= or inverse_propensity=",)),
 ]

@@ -106,7 +106,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     arguments = {
-        name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
+        name: options[name]
+        for name in Options.__annotations__
+        if name in options and name not in ("labels", "dataset")  # which are settled before
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     propensities = _propensities(options, train, rows, widths, budget, allowance)

@@ -71,6 +71,12 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
         raise InputError(named, error.reason, row=error.row, value=error.value) from None
 
 
+def has_label_names(argument: str, value: Any) -> bool:
+    """Tell whether a truth names its labels."""
+    held = _read(argument, value, None)
+    return isinstance(held, Wide) or (held is not None and held.named)
+
+
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
     given = as_list(labels) or labels
