@@ -69,11 +69,14 @@ class Inputs(NamedTuple):
         """All of them: the truth, scores and sets."""
         return [self.truth, *self.scores, *self.sets.values()]
 
-    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], Readers]:
-        """Start reading all of them."""
-        n_bytes = budget.piece(len(self.all))
-        truth, *found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in self.all]
-        n = len(self.scores)
+    def readers(self, budget: Budget, widths: Sequence[int]) -> tuple[RowReader, list[RowReader], Readers]:
+        """Start reading all of them; ``widths`` are the numbers of labels of each report."""
+        n_bytes, n, fewest = budget.piece(len(self.all)), len(self.scores), min(widths)
+        own = fewest, *(widths if n else ()), *([fewest] * len(self.sets))
+        truth, *found = [
+            RowReader(name, pieces, n_bytes, width)
+            for (name, pieces), width in zip(self.all, own, strict=True)
+        ]
         return truth, found[:n], dict(zip(self.sets, found[n:], strict=True))
 
 
@@ -91,7 +94,7 @@ def count_rows(
     called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
     with the number of rows counted so far.
     """
-    truth, scores, sets = inputs.readers(budget, evaluators[0].n_labels)
+    truth, scores, sets = inputs.readers(budget, [one.n_labels for one in evaluators])
     readers = [truth, *scores, *sets.values()]
     try:
         for reader in readers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,8 +31,10 @@ from xmleval.cli.output import check_outputs, screen
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
+from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
@@ -170,29 +173,47 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
 
 
 def widths_of(rows: Inputs, budget: Budget) -> list[int]:
-    """Return the number of labels of each report, without names from whichever input tells it."""
+    """Return the number of labels of each report: without names, what TRUTH and sets tell.
+
+    Where they do not, each of SCORES tells its own, or has the labels of TRUTH and those that it lists.
+    """
     if rows.label_names is not None:
         return [len(names) for names in rows.label_names]
-    return [_width_of(rows, budget)] * max(1, len(rows.scores))
+    shared = _told_by([rows.truth, *rows.sets.values()])
+    if shared is not None:
+        for own in rows.scores:
+            _told_by([shared, own])
+        return [shared[1].n_labels or 0] * max(1, len(rows.scores))
+    of_truth = cache(lambda: count_columns(rows.truth[1], budget.lone_piece))
+    found = [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
+    if min(found) < 1:
+        raise ValueError(f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are")
+    return found
 
 
-def _width_of(rows: Inputs, budget: Budget) -> int:
-    known = [(name, pieces.n_labels) for name, pieces in rows.all if pieces.n_labels is not None]
-    if not known:
-        n_labels = count_columns(rows.truth[1], budget.lone_piece)
-        if n_labels < 1:
-            raise ValueError(
-                f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are"
-            )
-        return n_labels
-    first, n_labels = known[0]
-    for name, other in known:
-        if other < 1:
-            raise ValueError(f"{name}: {other} labels; expected 1 or more")
-        if other != n_labels:
+def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+    """Return the first of several inputs that tells the number of labels; it must be that of the others."""
+    known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
+    for name, pieces in known:
+        first, n_labels = known[0][0], known[0][1].n_labels
+        if pieces.n_labels is not None and pieces.n_labels < 1:
+            raise ValueError(f"{name}: {pieces.n_labels} labels; expected 1 or more")
+        if pieces.n_labels != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}{hint}")
-    return n_labels
+            raise ValueError(f"{name}: {pieces.n_labels} labels do not match the {n_labels} of {first}{hint}")
+    return known[0] if known else None
+
+
+def _width_of(scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget) -> int:
+    """Return the number of labels of SCORES beside a truth that does not tell it."""
+    told = _told_by([scores])
+    if told is not None:
+        return told[1].n_labels or 0
+    n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
+    if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
+        return n_true
+    tell(scores[0], f"evaluated with {n_own} labels, as its ids go beyond the {n_true} of {truth}")
+    return n_own
 
 
 def find_decisions(
@@ -268,8 +289,11 @@ def _propensities(
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        of_all, n_rows = count_training(train.name, train.pieces(), widths[0], budget.lone_piece, allowance)
-        counts = [of_all]
+        pieces, n_bytes = train.pieces(), budget.lone_piece
+        by_width = {
+            width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}
+        }
+        counts, n_rows = [by_width[width][0] for width in widths], by_width[widths[0]][1]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return [
