@@ -24,6 +24,10 @@ def make(folder: Path) -> None:
 
 TASKS = [
     Task(
+        "xmleval evaluate ids.txt small large --metrics p@1 --save s.npz", ("put {} where", "as in s_{}.npz")
+    ),
+    Task("xmleval evaluate ids.txt small large --metrics p@1 --save s_{}.npz", ("exit code 0",)),
+    Task(
         "xmleval evaluate ids.txt small large --metrics f1.macro@1",
         ("3 rows x 6 (small), 9 (large) labels", "0.5000 *", "0.3333", "beyond the 6 of ids.txt"),
     ),

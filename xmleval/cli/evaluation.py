@@ -27,7 +27,7 @@ from xmleval.cli.named_inputs import (
     rules_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, screen
+from xmleval.cli.output import check_outputs, screen, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -69,6 +69,7 @@ class Run(NamedTuple):
     n_counted: int
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
+    states: list[Path]  # files for the states, if they are to be saved
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
@@ -97,10 +98,11 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     given = first, others
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
+    states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, among, *alone, rule if rule.is_file() else None],
-        [options["state"]],
+        states,
     )
     rows = open_rows(*given, pred, options, among)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
@@ -161,7 +163,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
