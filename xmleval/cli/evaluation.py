@@ -94,7 +94,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
-    first, pred, train, *others = with_fields(fields, find(truth, "truth"), pred, train, *others)
+    first, pred, train, among, *others = with_fields(
+        fields, find(truth, "truth"), pred, train, among, *others
+    )
     given = first, others
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
@@ -181,16 +183,20 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
     """
     if rows.label_names is not None:
         return [len(names) for names in rows.label_names]
-    shared = _told_by([rows.truth, *rows.sets.values()])
+    shared = _told_by([rows.truth, *(given for _, given in rows.sets)])
     if shared is not None:
         for own in rows.scores:
             _told_by([shared, own])
         return [shared[1].n_labels or 0] * max(1, len(rows.scores))
-    of_truth = cache(lambda: count_columns(rows.truth[1], budget.lone_piece))
-    found = [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
-    if min(found) < 1:
-        raise ValueError(f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are")
-    return found
+    of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
+    return [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
+
+
+def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
+    n_labels = count_columns(truth[1], budget.lone_piece)
+    if n_labels < 1:
+        raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
+    return n_labels
 
 
 def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
@@ -246,11 +252,13 @@ def open_rows(
             f"{some}: its labels have names, those of {others} are numbers; expected all by name or by number"
         )
     named = named or any(given.named for given in scores)
-    if among is not None and (named or among.named):
-        which = next(given.name for given in (among, *shared, *scores) if given.named)
-        raise ValueError(f"{which}: has names; --candidates is for rows and labels by number")
+    if among is not None and named != among.named:
+        which, other = (among, truth) if among.named else (truth, among)
+        raise ValueError(
+            f"{which.name}: has names, and {other.name} has none; expected both by name or number"
+        )
     if named:
-        rows = named_rows(truth, scores, truth if own else pred, own, options)
+        rows = named_rows(truth, scores, truth if own else pred, own, options, among)
         if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
             tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
@@ -260,7 +268,7 @@ def open_rows(
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
-            candidates=None if among is None else (among.name, among.pieces()),
+            candidates=[] if among is None else [(among.name, among.pieces())],
         )
     return rows if options["exclude"] is None else without(rows, options, truth.allowance)
 
