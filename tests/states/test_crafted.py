@@ -18,7 +18,7 @@ from tests.states.crafted import CASES, DENSE, TRUTH, M, contents, evaluator_of,
 from xmleval import Evaluator, states
 from xmleval.cli import main
 from xmleval.cli.checkpoint import MANIFEST, Checkpoint, _sum_of
-from xmleval.files.saved import RULE, Saved, load_state
+from xmleval.files.saved import LARGE, RULE, Saved, load_state
 from xmleval.states.contents import Contents
 from xmleval.thresholds import Rule, fit
 
@@ -132,7 +132,7 @@ def test_every_array_is_taken_and_no_other(case: str, tmp_path: Path) -> None:
     meta, arrays = contents(evaluator_of(case).as_saved())
     path = tmp_path / "bad.npz"
     for name in arrays:
-        if not name.startswith("score_runs/c"):  # entries without a listed score are unlisted
+        if not name.startswith(LARGE):  # entries without a listed score are unlisted
             write(path, Saved(meta, {key: array for key, array in arrays.items() if key != name}))
             with pytest.raises(ValueError, match=r"bad\.npz: "):
                 Evaluator.load(path)
