@@ -108,8 +108,8 @@ def merge_tables(one: Ints, other: Ints, n_words: int, out: Ints) -> int:
         elif j == other.shape[0]:
             order = -1
         else:
-            order = np.int64(one[i, 0] > other[j, 0]) - np.int64(one[i, 0] < other[j, 0])
-            if order == 0 and n_words > 1:
+            order = -1 if one[i, 0] < other[j, 0] else 1
+            if one[i, 0] == other[j, 0]:
                 order = compare(one[i], other[j], n_words)
         if order <= 0:
             out[n] = one[i]
@@ -142,6 +142,31 @@ def total_of(table: Ints, total: Ints) -> None:
     n_words = table.shape[1] - SUM
     for i in range(table.shape[0]):
         add_sum(total, table[i, n_words], table[i, n_words + 1], table[i, n_words + 2], 1)
+
+
+@kernel
+def sums_before(table: Ints, out: Ints) -> None:
+    """Write the sum of the rows before each row, and of all; int64 (n, w + 3), (n + 1, 3)."""
+    out[0], n_words = 0, table.shape[1] - SUM
+    for i in range(table.shape[0]):
+        out[i + 1] = out[i]
+        add_sum(out[i + 1], table[i, n_words], table[i, n_words + 1], table[i, n_words + 2], 1)
+
+
+@kernel
+def by_first_word(table: Ints, out: Ints) -> int:
+    """Add up the sums of keys with the same first word; return the number of rows written.
+
+    table : int64 (n, w + 3); out : int64 (n, 4), written
+    """
+    n, n_words = 0, table.shape[1] - SUM
+    for i in range(table.shape[0]):
+        if n == 0 or out[n - 1, 0] != table[i, 0]:
+            out[n, 0] = table[i, 0]
+            out[n, 1:] = 0
+            n += 1
+        add_sum(out[n - 1, 1:], table[i, n_words], table[i, n_words + 1], table[i, n_words + 2], 1)
+    return n
 
 
 @kernel

@@ -16,6 +16,7 @@ from xmleval.kernels.weight_sums import (
     add_products,
     add_sum,
     carry_products,
+    find_word,
     round_products,
     round_sum,
     split_digits,
@@ -196,3 +197,64 @@ def scale_of(weight: float, unit: float) -> float:
     if weight >= 2.0**60:
         return 1.0
     return unit if weight >= 1.0 else unit * 2.0**30
+
+
+@kernel
+def add_below(table: Ints, start: int, label: int, key: int, total: Ints, sign: int) -> int:
+    """Add the sums of a label's scores below a key, from a row on; return the row after them.
+
+    table : int64 (n, 5), by label and score; total : int64 (3,), added to, or subtracted from (sign -1)
+    """
+    while start < table.shape[0] and (
+        table[start, 0] < label or (table[start, 0] == label and table[start, 1] < key)
+    ):
+        if table[start, 0] == label:
+            add_sum(total, table[start, 2], table[start, 3], table[start, 4], sign)
+        start += 1
+    return start
+
+
+@kernel
+def sweep_open(
+    relevant: Ints, irrelevant: Ints, gone: Ints, last: Ints, reached: Ints, first: int, unit: float,
+    pairs: Floats,
+) -> None:  # fmt: skip
+    """Sum the weights of pairs of every label if unlisted irrelevant entries get the last score of their row.
+
+    relevant, irrelevant : int64 (n, 5), (m, 5), tables by label and score; relevant entries beyond them have
+        no pair in the right order, nor tied
+    gone : int64 (g, 5), table by label and last score of the rows whose entry is listed or relevant
+    last, reached : int64 (r, 4), table by last score of all rows; int64 (r + 1, 3), its sums up to each row
+    first : the first label; unit : the weight that is held as 1
+    pairs : float64 (n_labels, 2), written: pairs in the right order, and tied
+    """
+    i, j, g = 0, 0, 0
+    passed, found = np.zeros(SUM, np.int64), np.zeros((2, SUM), np.int64)
+    products, digits = np.zeros((2, PRODUCTS), np.int64), np.zeros((2, N_DIGITS), np.int64)
+    for place in range(pairs.shape[0]):
+        label, n_groups = first + place, 0
+        passed[:], products[:] = 0, 0
+        while i < relevant.shape[0] and relevant[i, 0] == label:
+            key = relevant[i, 1]
+            j = add_below(irrelevant, j, label, key, passed, 1)
+            g = add_below(gone, g, label, key, passed, -1)
+            at = find_word(last, key)
+            found[0], found[1] = passed, 0
+            add_sum(found[0], reached[at, 0], reached[at, 1], reached[at, 2], 1)
+            if at < last.shape[0] and last[at, 0] == key:
+                add_sum(found[1], last[at, 1], last[at, 2], last[at, 3], 1)
+            if j < irrelevant.shape[0] and irrelevant[j, 0] == label and irrelevant[j, 1] == key:
+                add_sum(found[1], irrelevant[j, 2], irrelevant[j, 3], irrelevant[j, 4], 1)
+            if g < gone.shape[0] and gone[g, 0] == label and gone[g, 1] == key:
+                add_sum(found[1], gone[g, 2], gone[g, 3], gone[g, 4], -1)
+            split_digits(relevant[i, 2:], digits[0])
+            n_groups += 1
+            for kind in range(2):
+                split_digits(found[kind], digits[1])
+                add_products(digits[0], digits[1], products[kind])
+                if n_groups % UNCARRIED == 0:
+                    carry_products(products[kind])
+            i += 1
+        for kind in range(2):
+            carry_products(products[kind])
+            pairs[place, kind] = unit * unit * round_products(products[kind])

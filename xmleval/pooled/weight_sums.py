@@ -13,6 +13,7 @@ from xmleval.kernels.fixed import BITS
 from xmleval.kernels.weight_sums import (
     HIGHEST,
     SUM,
+    by_first_word,
     find_word,
     is_table,
     merge_tables,
@@ -76,6 +77,12 @@ def _shrunk(table: Ints, n: int) -> Ints:
     if n < len(table):
         table.resize((n, table.shape[1]), refcheck=False)
     return table
+
+
+def by_word(table: Ints) -> Ints:
+    """Return the sums of a table by the first words of its keys."""
+    out = np.empty((len(table), 1 + SUM), np.int64)
+    return _shrunk(out, by_first_word(table, out))
 
 
 def merged(tables: Sequence[Ints], n_words: int) -> Ints:

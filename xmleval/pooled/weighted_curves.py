@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, as_float
-from xmleval.kernels.weight_sums import DIGIT, PRODUCTS, SUM, labels_fit
-from xmleval.kernels.weighted_sweeps import scale_of, sweep_labels, sweep_sums
-from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, from_units, merged
+from xmleval.kernels.weight_sums import DIGIT, PRODUCTS, SUM, labels_fit, sums_before
+from xmleval.kernels.weighted_sweeps import scale_of, sweep_labels, sweep_open, sweep_sums
+from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, by_word, from_units, merged
 from xmleval.records import Floats, Ints
 from xmleval.threads import Work
 
@@ -148,6 +148,33 @@ def sweep_columns(
     return found
 
 
+def open_columns(
+    relevant: KeySums,
+    irrelevant: KeySums,
+    gone: Sequence[KeySums],
+    last: KeySums,
+    n_labels: int,
+    unit: float,
+    work: Work,
+) -> Floats:
+    """Sum the weights of pairs of every label, (n, 2), see `kernels.weighted_sweeps.sweep_open`."""
+    pairs = np.empty((n_labels, 2))
+    collections = [relevant, irrelevant, *gone]
+    ranges = Ranges(collections, max(wanted_ranges(collections, work), work.threads))
+    bounds = [0, *ranges.cuts.tolist(), n_labels]
+    lowest = Ranges([last], 1).load(0, 0)
+    reached = np.empty((len(lowest) + 1, SUM), np.int64)
+    sums_before(lowest, reached)
+
+    def task(number: int) -> None:
+        good, bad, *others = (ranges.load(which, number) for which in range(len(collections)))
+        own = pairs[bounds[number] : bounds[number + 1]]
+        sweep_open(good, bad, merged(others, 2), lowest, reached, bounds[number], unit, own)
+
+    work.map(task, range(ranges.n))
+    return pairs
+
+
 def fits(relevant: KeySums, irrelevant: KeySums, truth: KeySums, rows: Ints, work: Work) -> bool:
     """Return whether no label has more listed than relevant or irrelevant entries."""
     collections = [relevant, irrelevant, truth]
@@ -155,5 +182,16 @@ def fits(relevant: KeySums, irrelevant: KeySums, truth: KeySums, rows: Ints, wor
     for number in range(ranges.n):
         good, bad, true = (ranges.load(which, number) for which in range(3))
         if not labels_fit(good, bad, true, rows):
+            return False
+    return True
+
+
+def same_sums(one: Sequence[KeySums], other: Sequence[KeySums], work: Work) -> bool:
+    """Return whether the sums by first words are the same in two groups of collections."""
+    collections, split = [*one, *other], len(one)
+    ranges = Ranges(collections, wanted_ranges(collections, work))
+    for number in range(ranges.n):
+        tables = [by_word(ranges.load(which, number)) for which in range(len(collections))]
+        if not np.array_equal(merged(tables[:split], 1), merged(tables[split:], 1)):
             return False
     return True

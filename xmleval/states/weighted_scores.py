@@ -12,7 +12,7 @@ from xmleval.kernels.weight_sums import LOWEST, SUM, sum_weights
 from xmleval.plan import Plan
 from xmleval.pooled.curves import Curves
 from xmleval.pooled.weight_sums import ONE, KeySums, added, as_units, score_keys, tabulated
-from xmleval.pooled.weighted_curves import fits, sweep_columns, sweep_entries
+from xmleval.pooled.weighted_curves import fits, open_columns, same_sums, sweep_columns, sweep_entries
 from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -23,7 +23,9 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
-GOOD, BAD, TRUTH, MISSING, LEFT = "relevant", "irrelevant", "truth", "missing", "left"
+GOOD, BAD, TRUTH, MISSING, LEFT, TAKEN, LAST = (
+    "relevant", "irrelevant", "truth", "missing", "left", "taken", "last"
+)  # fmt: skip
 
 
 class WeightedScores(State):
@@ -51,6 +53,9 @@ class WeightedScores(State):
             self.sums[f"{COLUMNS}.{TRUTH}"] = KeySums(1)
         if self.needs.cells and self.needs.bounds:
             self.sums |= {f"{CELLS}.{kind}": KeySums(1) for kind in (MISSING, LEFT)}
+        if self.needs.columns and self.needs.bounds:
+            self.sums |= {f"{COLUMNS}.{kind}": KeySums(2) for kind in (MISSING, TAKEN)}
+            self.sums[f"{COLUMNS}.{LAST}"] = KeySums(1)
 
     @property
     def held_bytes(self) -> int:
@@ -79,10 +84,8 @@ class WeightedScores(State):
         if self.needs.columns:
             words = [truth.labels.astype(np.int64)]
             self.sums[f"{COLUMNS}.{TRUTH}"].add(tabulated(words, np.repeat(weight, view.n_relevant)))
-        if f"{CELLS}.{LEFT}" in self.sums:
-            last, rows = score_keys(view.last_scores), view.missing[0]
-            self.sums[f"{CELLS}.{MISSING}"].add(tabulated([last[rows]], weight[rows]))
-            self.sums[f"{CELLS}.{LEFT}"].add(tabulated([last], weight, view.n_left))
+        if self.needs.bounds:
+            self._add_open(view, weight)
         totals = self.totals.copy()
         sum_weights(weight, np.ones(weight.size, np.int64), totals[0])
         if self._pooled:
@@ -92,6 +95,19 @@ class WeightedScores(State):
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
         if self.held_bytes > self._share:
             self.spill()
+
+    def _add_open(self, view: View, weight: Floats) -> None:
+        """Add what bounds read: the weights of entries by the last score of their row."""
+        last, (rows, labels) = score_keys(view.last_scores), view.missing
+        if self.needs.cells:
+            self.sums[f"{CELLS}.{MISSING}"].add(tabulated([last[rows]], weight[rows]))
+            self.sums[f"{CELLS}.{LEFT}"].add(tabulated([last], weight, view.n_left))
+        if self.needs.columns:
+            listed = np.repeat(np.arange(view.n_rows), row_sizes(view.ranking.ptr))
+            for kind, own, of in ((MISSING, rows, labels), (TAKEN, listed, view.ranking.labels)):
+                words = [of.astype(np.int64), last[own]]
+                self.sums[f"{COLUMNS}.{kind}"].add(tabulated(words, weight[own]))
+            self.sums[f"{COLUMNS}.{LAST}"].add(tabulated([last], weight))
 
     def merge(self, other: WeightedScores) -> None:
         """Merge a state of other rows."""
@@ -173,12 +189,21 @@ class WeightedScores(State):
     def columns(self) -> Curves:
         """Return the curves of every label."""
         good, bad, truth = (self.sums[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD, TRUTH))
-        found = sweep_columns(
-            [good], [bad], truth, self.totals[0], self.plan.n_labels, self._level(), HEAVIEST, self.work
-        )  # fmt: skip
-        (n_relevant, n_irrelevant), (right, level) = found.sums.T, found.pairs.T
-        value = Curve(n_relevant, n_irrelevant, right, level, found.precision, *found.peak.T)
-        return Curves(value, None, None)
+        n_labels, work = self.plan.n_labels, self.work
+
+        def swept(relevant: list[KeySums], unlisted: int) -> Curve:
+            found = sweep_columns(
+                relevant, [bad], truth, self.totals[0], n_labels, unlisted, HEAVIEST, work
+            )  # fmt: skip
+            (n_relevant, n_irrelevant), (right, level) = found.sums.T, found.pairs.T
+            return Curve(n_relevant, n_irrelevant, right, level, found.precision, *found.peak.T)
+
+        value = swept([good], self._level())
+        if not self.needs.bounds:
+            return Curves(value, None, None)
+        missing, taken, last = (self.sums[f"{COLUMNS}.{kind}"] for kind in (MISSING, TAKEN, LAST))
+        right, level = open_columns(good, bad, [missing, taken], last, n_labels, HEAVIEST, work).T
+        return Curves(value, value._replace(right=right, level=level), swept([good, missing], LOWEST))
 
     def bracket(self, bits: int) -> Bracket:
         """Return the products of weights that leading bits of scores determine."""
@@ -225,7 +250,9 @@ class WeightedScores(State):
         """Return what the words of keys may be, and the whole part of their sums."""
         score = [int(end) for end in score_keys(np.array([-np.inf, np.inf]))]
         label = [0, self.plan.n_labels - 1]
-        words = [label] if kind == TRUTH else [label, score] if by == COLUMNS else [score]
+        words = (
+            [label, score] if self.sums[f"{by}.{kind}"].n_words == 2 else [label if kind == TRUTH else score]
+        )
         if by in self.bits:
             words = [[0, (1 << self.bits[by]) - 1]]
         low, high = zip(*words, [0, MOST_ENTRIES], strict=True)
@@ -248,6 +275,12 @@ class WeightedScores(State):
             expect(fit, "columns has more entries than there are")
             same = not self._pooled or np.array_equal(truth.total, self.totals[1])
             expect(same, "columns has other relevant entries than there are")
+        if self.needs.columns and self.needs.bounds:
+            missing, taken, last = (self.sums[f"{COLUMNS}.{kind}"] for kind in (MISSING, TAKEN, LAST))
+            same = same_sums([good, missing], [truth], self.work)
+            same = same and same_sums([good, bad], [taken], self.work)
+            same = same and np.array_equal(last.total, self.totals[0])
+            expect(same, "columns has other last scores than its entries")
 
     def _level(self) -> int:
         """Return the key of unlisted entries, whose score is rounded to the dtype of the others."""
