@@ -112,6 +112,13 @@ BROKEN = {
     ("curves", "score_runs/columns.relevant.held0", 0.5 + 1j),
     ("curves", "score_runs/columns.relevant.held0", 7 + 1j),
     ("narrow curves", "score_runs/columns.irrelevant.run0", -1), ("bounds", "score_runs/n_left", 8),
+    ("weighted curves", "weighted_scores/totals", 1 << 20), ("weighted curves", "weighted_scores/width", 3),
+    ("weighted curves", "weighted_scores/cells.relevant.held0", -1),
+    ("weighted curves", "weighted_scores/columns.irrelevant.held0", 7),
+    ("weighted curves", "weighted_scores/columns.truth.held0", 1 << 53),
+    ("weighted curves", "weighted_scores/counts4.irrelevant.held0", 16),
+    ("spilled weighted curves", "weighted_scores/cells.relevant.run0", 0),
+    ("weighted curve bounds", "weighted_scores/columns.last.held0", 1),
     ("bounds", "score_runs/last", np.nan), ("ranks", "propensity", 2.0**31),
     ("fitted rule", "decision", np.nan),
 }  # fmt: skip

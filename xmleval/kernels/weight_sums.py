@@ -235,7 +235,7 @@ def round_sum(total: Ints) -> float:
     if whole == 0:
         return 0.0
     for _ in range(2):  # 55 bits or more, so that a last bit for all that is left out rounds correctly
-        shift = min(BITS, 62 - math.frexp(float(whole))[1])
+        shift = max(0, min(BITS, 62 - math.frexp(float(whole))[1]))  # 2^62 - 1 rounds to more bits
         whole = (whole << shift) | (first >> (BITS - shift))
         first = (first << shift) & MASK
         if shift == BITS:
