@@ -124,9 +124,10 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
+        given = dict(options)
+        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
-            if not isinstance(value, bool | np.bool_):
+            if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
         check_decision(rule, resolved, n_labels, bool(flags["larger"]), fitted)
         curve_points = options.get("curve_points")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
@@ -93,8 +91,8 @@ class RowSums(State):
         total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
         weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
         if weight and key in self.unbounded:
-            return exact_quotient(self.exact[self.unbounded.index(key)], Fraction(weight, one))
-        return float(Fraction(total, weight)) if weight else float("nan")
+            return exact_quotient(self.exact[self.unbounded.index(key)], weight, one)
+        return total / weight if weight else float("nan")  # integers: correctly rounded
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
