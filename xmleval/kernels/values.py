@@ -297,7 +297,7 @@ def pack_buckets(
     data : int64, written; empty buckets take nothing
     """
     listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
-    at = 0
+    at: Any = 0
     for bucket in range(first, stop):
         offsets[bucket - first] = 8 * at
         if sizes[bucket] == 0:
