@@ -4,7 +4,7 @@ The rank of a score among all float32 numbers has two halves: the leading one is
 its place within the bucket. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
 
 - ordered scores: the place of each score, bucket after bucket;
-- packed counts: for each bucket, the counts of its places, see `pack_buckets`.
+- packed counts: for each bucket, the counts of its places.
 
 The fields of a part are its first bucket, the one after its last, the addresses of where its buckets start
 and of its places, and whether it is packed.
@@ -19,24 +19,17 @@ from numba import carray
 
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.sweeps import count_group
 from xmleval.records import Bools, Floats, Ints, Labels
 
 FIELDS = 5
 FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)
-HALF = 16
-N_BUCKETS = N_PLACES = 1 << HALF
+N_BUCKETS = 1 << HALF
 LAST = N_PLACES - 1
 SIGN = 31
-MINUS_ZERO = 1 << SIGN
 ALL = (1 << 32) - 1
-FEW = 1 << 12  # scores of a bucket up to which listing their places beats passing over the whole table
 SHORT = 24  # places up to which insertion beats sorting by digits
-DIGIT = 8
-LEAST_RANK, MOST_RANK = 0x007FFFFF, 0xFF800000  # of -inf and inf
-MOST = 1 << 61  # scores of a part
-HEADER = 2  # int64 words before the counts of a bucket: number of places and form, sum of counts
-WHOLE = 4  # forms: the logarithm of the bytes of a count; more for a whole table
 
 
 @kernel
@@ -120,41 +113,6 @@ def count_places(places: Labels, table: Ints, listed: Labels, n_listed: int) -> 
 
 
 @kernel
-def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: int) -> int:
-    """Add the counts of places to a table, as `count_places` does; without places, those of all."""
-    if places.size == 0:
-        for place in range(N_PLACES):
-            table[place] += table.dtype.type(counts[place])
-        return n_listed
-    for p in range(places.size):
-        place = places[p]
-        if n_listed >= 0:
-            listed[n_listed] = place
-            n_listed += 1 if table[place] == 0 else 0
-        table[place] += table.dtype.type(counts[p])
-    return n_listed
-
-
-@kernel
-def add_packed(address: int, table: Ints, listed: Labels, n_listed: int) -> int:
-    """Add the packed counts of a bucket to a table, as `count_places` does."""
-    header = carray(pointer_to(address), (HEADER,), np.int64)
-    n, form = header[0] >> DIGIT, header[0] & (WHOLE - 1)
-    address += 8 * HEADER
-    n_places = 0 if header[0] & WHOLE else n
-    places = carray(pointer_to(address), (n_places,), np.uint16)
-    address += (2 * n_places + 7) & -8
-    pointer = pointer_to(address)
-    if form == 0:
-        return add_counts(places, carray(pointer, (n,), np.uint8), table, listed, n_listed)
-    if form == 1:
-        return add_counts(places, carray(pointer, (n,), np.uint16), table, listed, n_listed)
-    if form == 2:
-        return add_counts(places, carray(pointer, (n,), np.uint32), table, listed, n_listed)
-    return add_counts(places, carray(pointer, (n,), np.int64), table, listed, n_listed)
-
-
-@kernel
 def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels) -> int:
     """Count the scores of a bucket by place; return how many places are listed, or -1 if too many for that.
 
@@ -193,11 +151,11 @@ def sort_places(places: Labels, n: int, spare: Labels) -> None:
                 j -= 1
             places[j] = place
         return
-    for shift in range(0, HALF, DIGIT):
-        starts = np.zeros((1 << DIGIT) + 1, np.int32)
+    for shift in range(0, HALF, BYTE):
+        starts = np.zeros((1 << BYTE) + 1, np.int32)
         for i in range(n):
             starts[((places[i] >> np.uint16(shift)) & np.uint16(255)) + 1] += np.int32(1)
-        for digit in range(1 << DIGIT):
+        for digit in range(1 << BYTE):
             starts[digit + 1] += starts[digit]
         for i in range(n):
             digit = (places[i] >> np.uint16(shift)) & np.uint16(255)
@@ -270,27 +228,10 @@ def export_buckets(
 
 
 @kernel
-def write_counts(table: Ints, listed: Labels, n: int, counts: Labels) -> None:
-    """Write the counts of n listed places, or of all if n < 0."""
-    if n < 0:
-        for place in range(N_PLACES):
-            counts[place] = table[place]
-    else:
-        for i in range(n):
-            counts[i] = table[listed[i]]
-
-
-@kernel
 def pack_buckets(
     parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, offsets: Ints, data: Ints
 ) -> None:
-    """Pack the counts of a range of buckets.
-
-    ::
-
-        bytes | 16: n * 256 + form, sum of counts      | 2 n: places | n * width: counts |   n places
-              | 16: 65,536 * 256 + form, sum of counts | 65,536 * width: counts          |   the whole table
-        form    logarithm of the width (1, 2, 4 or 8 bytes); `WHOLE` more for the whole table
+    """Pack the counts of a range of buckets, see `kernels.packing`.
 
     parts, sizes, table : as in `export_buckets`
     offsets : int64 (stop - first + 1,), written: where each bucket starts in bytes, a multiple of 8
@@ -303,85 +244,9 @@ def pack_buckets(
         if sizes[bucket] == 0:
             continue
         n_listed, n = list_bucket(parts, bucket, sizes[bucket], table, listed, spare)
-        most = np.int64(0)
-        for i in range(n):
-            most = max(most, np.int64(table[listed[i]]))
-        form = np.int64(most >> 8 > 0) + np.int64(most >> 16 > 0) + np.int64(most >> 32 > 0)
-        n_words = (n + 3) // 4  # of places
-        whole = n_words + ((n << form) + 7) // 8 >= (N_PLACES << form) // 8
-        n_counts = N_PLACES if whole else n
-        data[at] = (n_counts << DIGIT) + form + (WHOLE if whole else 0)
-        data[at + 1] = sizes[bucket]
-        at += HEADER
-        if not whole:
-            data[at : at + n_words].view(np.uint16)[:n] = listed[:n]
-            at += n_words
-        end = at + ((n_counts << form) + 7) // 8
-        out, n_written = data[at:end], -1 if whole else n
-        if form == 0:
-            write_counts(table, listed, n_written, out.view(np.uint8))
-        elif form == 1:
-            write_counts(table, listed, n_written, out.view(np.uint16))
-        elif form == 2:
-            write_counts(table, listed, n_written, out.view(np.uint32))
-        else:
-            write_counts(table, listed, n_written, out)
-        at = end
+        at = pack_counts(table, listed, n, sizes[bucket], data, at)
         clear_table(table, listed, n_listed)
     offsets[stop - first] = 8 * at
-
-
-@kernel
-def check_packed(first: int, starts: Ints, data: Ints) -> Any:
-    """Return the number of scores of packed counts, or -1 if they are not as `pack_buckets` writes them.
-
-    first : the first bucket; starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
-    """
-    total: Any = np.int64(0)
-    for i in range(starts.size - 1):
-        at, end = starts[i] // 8, starts[i + 1] // 8
-        if at == end:
-            continue
-        if end - at <= HEADER:
-            return -1
-        n, form, whole = data[at] >> DIGIT, data[at] & (WHOLE - 1), (data[at] & ((1 << DIGIT) - 1)) >= WHOLE
-        if n < 1 or n > N_PLACES or (data[at] & ((1 << DIGIT) - 1)) >= 2 * WHOLE or (whole and n < N_PLACES):
-            return -1
-        n_words = 0 if whole else (n + 3) // 4
-        if end - at != HEADER + n_words + ((n << form) + 7) // 8:
-            return -1
-        places = data[at + HEADER : at + HEADER + n_words].view(np.uint16)
-        counts = data[at + HEADER + n_words : end]
-        size = np.int64(0)
-        for p in range(n):
-            count = np.int64(0)
-            if form == 0:
-                count = np.int64(counts.view(np.uint8)[p])
-            elif form == 1:
-                count = np.int64(counts.view(np.uint16)[p])
-            elif form == 2:
-                count = np.int64(counts.view(np.uint32)[p])
-            else:
-                count = counts[p]
-            place = p if whole else np.int64(places[p])
-            rank = ((first + i) << HALF) + place
-            is_number = LEAST_RANK <= rank <= MOST_RANK and rank != MINUS_ZERO - 1
-            rises = whole or p == 0 or places[p - 1] < places[p]
-            if (
-                not rises
-                or count < 0
-                or count > MOST
-                or (count > 0 and not is_number)
-                or (count == 0 and not whole)
-            ):
-                return -1
-            size += count
-            if size > MOST:
-                return -1
-        total += size
-        if size != data[at + 1] or size <= (FEW if whole else 0) or total > MOST:
-            return -1
-    return total
 
 
 @kernel

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from xmleval.kernels.fixed import LIMBS
+from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
-from xmleval.kernels.values import HALF, N_PLACES, rank_of_bits, sweep_buckets
+from xmleval.kernels.values import rank_of_bits, sweep_buckets
 from xmleval.pooled.curves import Found, Last, Unlisted, added, added_up, as_integers, pairs_left, tie_group
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct
 from xmleval.records import Ints, Scores

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.kernels.packing import HEADER, N_PLACES
 from xmleval.kernels.values import (
     FIELDS,
-    HEADER,
     N_BUCKETS,
-    N_PLACES,
     add_sizes,
     export_buckets,
     order_by_bucket,
@@ -53,7 +52,7 @@ class Ordered(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Counts of places, bucket by bucket; see `kernels.values.pack_buckets`.
+    """Counts of places, bucket by bucket; see `kernels.packing`.
 
     first : the first bucket; starts : int64 (buckets + 1,), where each starts in bytes; places : int64 (w,)
     size : number of scores
@@ -142,7 +141,8 @@ class Values:
         bounds = cut(buckets.sizes, 2 * TASKS * work.threads)
 
         def packed(number: int) -> Packed:
-            first, stop = bounds[number], bounds[number + 1]
+            held = np.flatnonzero(buckets.sizes[bounds[number] : bounds[number + 1]])
+            first, stop = (bounds[number] + held[[0, -1]] + [0, 1]).tolist() if held.size else (0, 0)
             sizes = buckets.sizes[first:stop]
             starts: Ints = np.empty(stop - first + 1, np.int64)
             data: Ints = np.zeros(_most_words(sizes), np.int64)  # zeros between what is written, too
@@ -150,20 +150,19 @@ class Values:
             pack_buckets(buckets.parts, buckets.sizes, first, stop, table, starts, data)
             return Packed(first, starts, data[: starts[-1] // 8].copy(), int(sizes.sum()))
 
-        return work.map(packed, range(len(bounds) - 1))
+        return [part for part in work.map(packed, range(len(bounds) - 1)) if part.size]
 
     def packed_together(self, work: Work) -> tuple[Ints, Ints, Chunks]:
         """Return all scores packed as one part: first bucket (1,), starts, and places."""
-        parts = self._packed(work)
-        starts, n_bytes = [np.zeros(1, np.int64)], 0
+        parts, n_bytes = self._packed(work), 0
+        starts: Ints = np.empty(parts[-1].first + parts[-1].starts.size - parts[0].first, np.int64)
         for part in parts:
-            starts.append(part.starts[1:] + n_bytes)
+            starts[part.first - parts[0].first :] = n_bytes + part.starts[-1]
+            within = slice(part.first - parts[0].first, part.first - parts[0].first + part.starts.size)
+            starts[within] = n_bytes + part.starts
             n_bytes += int(part.starts[-1])
-        joined = np.concatenate(starts)
-        lead = int(np.searchsorted(joined, 0, "right")) - 1  # empty buckets before the first
-        size = int(np.searchsorted(joined, n_bytes)) + 1
         places = Chunks(np.dtype(np.int64), n_bytes // 8, lambda: (part.places for part in parts))
-        return np.array([parts[0].first + lead]), joined[lead:size], places
+        return np.array([parts[0].first]), starts, places
 
     def chunks(self) -> Iterator[Scores]:
         """Yield all scores in ascending order."""

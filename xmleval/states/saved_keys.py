@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from xmleval.kernels.labels import count_entries
-from xmleval.kernels.values import N_BUCKETS, check_packed
+from xmleval.kernels.packing import check_packed
+from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.piles import key_dtype, label_of, score_of
 from xmleval.pooled.spill import Keys
 from xmleval.pooled.values import Packed

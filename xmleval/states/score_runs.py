@@ -116,8 +116,7 @@ class ScoreRuns(State):
 
     def spill(self) -> None:
         """Spill keys and pack counts, so that repeated saves do it once."""
-        self.store.spill()
-        self.store.pack(self.work)
+        self.store.settle(self.work)
 
     def _found(self, view: View) -> dict[str, Values | list[Held]]:
         """Return the scores of each kind that a block adds."""
