@@ -152,15 +152,6 @@ class Budget(NamedTuple):
         """Return the largest array of pooled scores that one thread sorts."""
         return self.memory // (4 * threads)
 
-    @property
-    def counted(self) -> int:
-        """Pooled scores counted without partitioning into ranges."""
-        return self.memory // 4
-
-    def swept(self, threads: int) -> int:
-        """Return the pooled scores that one thread reads at a time from counted ranges."""
-        return self.memory // (16 * threads)
-
 
 def memory_bytes(argument: str, value: Any) -> int:
     """Parse an amount of memory: bytes, or a number with a unit, B, kB..TB (1000) or KiB..TiB (1024)."""

@@ -20,11 +20,11 @@ WORKERS_BYTES = 1 << 30
 KEPT_BYTES = 31 << 20  # close to the maximum mmap threshold of glibc's malloc
 
 
-def make_work(memory: Any, threads: Any, last: bool = False) -> Work:
+def make_work(memory: Any, threads: Any) -> Work:
     """Check ``memory`` and ``threads``."""
     known = min(available_processors(), MOST_THREADS)
     n_threads = known if threads is None else positive_integer("threads", threads, most=MOST_THREADS)
-    return Work(memory_bytes("memory", memory), n_threads, last)
+    return Work(memory_bytes("memory", memory), n_threads)
 
 
 def count(

@@ -12,11 +12,11 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import BESIDE, check_labels
-from xmleval.input.objects.vectors import by_name
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
+from xmleval.propensity import given_or_estimated
 from xmleval.records import Floats, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
@@ -32,7 +32,7 @@ GIVEN_AS = {
     "entry scores": Message("scores in ", Keyword("y_score")),
     "equal weights": Message("rows without ", Keyword("sample_weight")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
-    "propensity": Message(Keyword("inverse_propensity")),
+    "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
 }
 
 
@@ -42,6 +42,8 @@ class Options(TypedDict, total=False):
     labels: Any
     k: int | Iterable[int]
     inverse_propensity: Any
+    y_train: Any
+    dataset: str | None
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
@@ -116,7 +118,13 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
-        inverse_propensity = by_name("inverse_propensity", options.get("inverse_propensity"), labels)
+        inverse_propensity = given_or_estimated(
+            options.get("inverse_propensity"),
+            options.get("y_train"),
+            options.get("dataset"),
+            n_labels,
+            labels,
+        )
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         fitted = isinstance(decision, Rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class RankProfile(State):
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
         self.n_empty = 0  # rows without relevant labels, regardless of weight
-        self.kept: list[tuple[int, Profile]] = []
+        self.kept: Sequence[tuple[int, Profile]] = []
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -140,7 +141,7 @@ class RankProfile(State):
         self._add(other.n_relevant, other.tables, other.n_empty, other.kept)
 
     def _add(
-        self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: list[tuple[int, Profile]]
+        self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: Sequence[tuple[int, Profile]]
     ) -> None:
         """Add tables out of place, since other states may share the old ones."""
         self.kept, self.n_empty = [*self.kept, *kept], self.n_empty + n_empty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Any, Self
 
@@ -36,6 +37,7 @@ class State:
     """
 
     shared = False  # whether workers fill the same state
+    kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         self.plan = plan
@@ -126,6 +128,13 @@ class States:
         for name, state in self._states.items():
             if state is not other._states[name]:  # workers may share one
                 state.merge(other._states[name])
+
+    def behind(self, n_rows: int) -> States:
+        """Return the same states, but with ``n_rows`` other rows before those that are kept."""
+        moved = {name: copy(state) for name, state in self._states.items()}
+        for state in moved.values():
+            state.kept = [(n_rows + first, own) for first, own in state.kept]
+        return States(self.plan, self.work, moved)
 
     def empty(self) -> States:
         """Return empty states to merge with these."""

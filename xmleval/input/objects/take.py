@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import Source, Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.frames import Wide, open_frame, read_frame
+from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.named import (
     BY_INDEX,
     BY_KEY,
@@ -73,6 +73,12 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
         raise InputError(named, error.reason, row=error.row, value=error.value) from None
 
 
+def has_label_names(argument: str, value: Any) -> bool:
+    """Tell whether a truth names its labels."""
+    held = _read(argument, value, None)
+    return isinstance(held, Wide) or (held is not None and held.named)
+
+
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
     given = as_list(labels) or labels
@@ -99,6 +105,8 @@ def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
     if value is None or (isinstance(value, np.ndarray) and value.ndim == 2):
         return None
+    if isinstance(value, Columns):
+        return value.rows(argument)
     if isinstance(value, Source | Stored):
         return None
     if isinstance(value, tuple) and argument == "y_score":
