@@ -42,7 +42,7 @@ GRAPH = {
     "input.weights": "records input.errors input.csr",
     "input.objects": "records message input.errors input.csr",
     "datasets": "message input.errors",
-    "propensity": "records datasets input.errors input.csr input.objects input.sets",
+    "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -69,7 +69,7 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights view spec plan states"
+        " input.pairs input.scores input.sets input.objects input.weights propensity view spec plan states"
         " thresholds.rule"
     ),
     "thresholds": (
@@ -82,8 +82,8 @@ GRAPH = {
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "conventions input.errors input.sets input.objects spec engine thresholds thresholds.rule report"
-        " evaluator"
+        "conventions input.errors input.sets input.objects propensity spec engine thresholds thresholds.rule"
+        " report evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
@@ -93,7 +93,10 @@ GRAPH = {
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
         " thresholds report evaluator statistics demo"
     ),
-    "": ("version conventions propensity effectiveness thresholds report evaluator statistics io api"),
+    "": (
+        "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"
+        " api"
+    ),
     "__main__": "cli",
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
+    from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.report.report import Report
     from xmleval.statistics import label_statistics
@@ -65,6 +66,7 @@ __all__ = [
     "f1_macro",
     "f1_micro",
     "f1_samples",
+    "from_df",
     "hamming_loss",
     "hit_at_k",
     "hit_rate_at_k",
@@ -100,6 +102,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Evaluator": "evaluator",
     "Report": "report.report",
     "evaluate": "api.evaluate",
+    "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
     "label_statistics": "statistics",
 }

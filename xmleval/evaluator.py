@@ -42,7 +42,8 @@ class Evaluator:
     memory, threads, block_rows : optional
         See `evaluate`.
     options : dict
-        ``k``, ``inverse_propensity``, ``decision``, ``conventions`` and all other options of `evaluate`.
+        ``k``, ``inverse_propensity``, ``y_train``, ``decision``, ``conventions`` and all other options of
+        `evaluate`.
 
     Raises
     ------

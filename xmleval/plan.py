@@ -157,6 +157,11 @@ class Plan:
         return 1 if "scores" in spec.needs else 0  # one-error reads the first label
 
     @cached
+    def deepest(self) -> int:
+        """Greatest number of leading labels that a measure reads, but for those of the whole ranking."""
+        return max([self.reads(spec) or 0 for spec in self.every], default=0)
+
+    @cached
     def uses_decision(self) -> bool:
         """Whether any measure reads sets predicted by the decision, not only those at k."""
         kept = self.decision in self.kept_decisions and self.decision != Decision("pred")

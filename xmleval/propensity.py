@@ -11,8 +11,10 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.objects.take import check_labels, take_truth
+from xmleval.input.objects.take import check_labels, has_label_names, take_truth
+from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
+from xmleval.message import Keyword, Message
 from xmleval.records import Floats, Ints, Truth
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
@@ -188,6 +190,25 @@ def inverse_propensity(
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
     return _described(weights, constants, names, numbered)
+
+
+def given_or_estimated(
+    q: Any, y_train: Any, dataset: str | None, n_labels: int, names: list[Any] | None, in_order: bool = True
+) -> Any:
+    """Return inverse propensities that are given, or those of training labels, for labels by name.
+
+    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
+    """
+    for name, value in (("y_train", y_train), ("dataset", dataset)):
+        if value is not None and q is not None:
+            other = Keyword("inverse_propensity")
+            raise InputError(name, Message("given together with ", other, "; choose one"))
+    if y_train is None:
+        if dataset is not None:
+            raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
+        return by_name("inverse_propensity", q, names, in_order)
+    own = None if has_label_names("y_train", y_train) else n_labels
+    return by_name("y_train", inverse_propensity(y_train, n_labels=own, dataset=dataset), names, in_order)
 
 
 def _described(

@@ -139,8 +139,12 @@ def test_a_killed_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) 
         ("truth.npz m --candidates none.npz", "none.npz: No such file"),
         ("truth.npz m --candidates among.npz --metrics lrap", "lrap needs all labels of a row (no --candid"),
         ("truth.npz m --candidates among.npz --unlisted 0", "among.npz: --unlisted 0 gives all labels a"),
-        ("named.csv scores.csv --candidates among.npz", "named.csv: has names; --candidates is for rows"),
-        ("truth.npz m --candidates named.csv", "named.csv: has names; --candidates is for rows and"),
+        ("named.csv scores.csv --candidates among.npz", "named.csv: has names, and among.npz has none; "),
+        ("truth.npz m --candidates named.csv", "named.csv: has names, and truth.npz has none; "),
+        (
+            "named.csv scores.csv --candidates other.run",
+            "other.run: no row is one of named.csv, as 'x' is not",
+        ),
     ],
 )
 def test_what_is_refused(folder: Path, refused: Any, words: str, said: str) -> None:
@@ -150,10 +154,74 @@ def test_what_is_refused(folder: Path, refused: Any, words: str, said: str) -> N
     ids = np.full((60, 3), -1)
     ids[7, 0] = 30
     np.save("b_indices.npy", ids)
+    (folder / "other.run").write_text("x Q0 1 1 0.5 m\n")
     csv_documents(folder / "named", make_truth(), "truth")
     csv_documents(folder / "scores", make_scores(), "scores")
     Path("m_scores.npy").unlink()
     assert refused(f"evaluate {words.replace(' m ', ' m.npz ')}").startswith(said)
+
+
+Named = dict[str, dict[str, float]]
+TAGS: Named = {
+    "0": {"cat": 1, "dog": 1},
+    "1": {"dog": 1},
+    "2": {"bee": 1, "cat": 1, "owl": 1},
+    "3": {"cow": 1},
+}
+MODELS: dict[str, Named] = {
+    "a": {"0": {"cat": 0.9, "eel": 0.5}, "1": {"ant": 0.8, "dog": 0.3}, "2": {"owl": 0.7, "cat": 0.6}},
+    "b": {"0": {"gnu": 0.9, "dog": 0.6}, "1": {"hen": 0.8}, "2": {"eel": 0.7, "bee": 0.6}, "3": {"cow": 0.4}},
+}
+POOL: Named = {
+    "3": {"cow": 1},
+    "0": {"eel": 1, "dog": 1, "gnu": 1},
+    "2": {"yak": 1, "bee": 1},
+    "9": {"cat": 1},
+}
+
+
+def _lines(rows: Named) -> list[tuple[str, str, float]]:
+    return [(row, label, value) for row, own in rows.items() for label, value in own.items()]
+
+
+POOLS: dict[str, Any] = {
+    "qrels": lambda rows: "".join(f"{row} 0 {label} 1\n" for row, label, _ in _lines(rows)),
+    "run": lambda rows: "".join(f"{row} Q0 {label} 1 {x} m\n" for row, label, x in _lines(rows)),
+    "json": json.dumps,
+    "csv": lambda rows: "id,predicted\n" + "".join(f"{row},{';'.join(own)}\n" for row, own in rows.items()),
+    "jsonl": lambda rows: "".join(json.dumps({"id": r, "labels": [*own]}) + "\n" for r, own in rows.items()),
+}
+
+
+@pytest.mark.parametrize("form", POOLS)
+def test_candidates_by_name(folder: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    (folder / "t.json").write_text(json.dumps(TAGS))
+    (folder / f"pool.{form}").write_text(POOLS[form](POOL))
+    for name, rows in MODELS.items():
+        (folder / f"{name}.json").write_text(json.dumps(rows))
+    words = f"--metrics p@1,p@2,f1.macro@1 --candidates pool.{form} --format json"
+    assert main(f"evaluate t.json a.json b.json {words}".split()) == 0
+    out, err = capsys.readouterr()
+    assert f"pool.{form}: 1 rows of the truth have no candidates" in err
+    found = json.loads(out)["reports"]
+    for name, rows in MODELS.items():
+        wanted = evaluate(TAGS, rows, metrics=["p@1", "p@2", "f1.macro@1"], candidates=POOL)
+        assert found[f"{name}.json"]["values"] == dict(wanted)
+        ceiling = [note for note in wanted.notes if note.startswith("candidates")]
+        assert ceiling[0] in found[f"{name}.json"]["notes"]
+        assert main(f"evaluate t.json {name}.json {words}".split()) == 0
+        assert json.loads(capsys.readouterr().out)["values"] == dict(wanted)
+
+
+def test_candidates_of_rows_in_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rows in (("t", TAGS), ("m", MODELS["b"]), ("pool", {row: POOL.get(row, {}) for row in TAGS})):
+        texts = [" ".join(f"{label}:{x}" for label, x in own.items()) for own in rows.values()]
+        (folder / f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
+    line = "evaluate t.txt m.txt --candidates pool.txt --metrics p@1 --format json --input-format lines"
+    assert main(line.split()) == 0
+    assert json.loads(capsys.readouterr().out)["values"] == dict(
+        evaluate(TAGS, MODELS["b"], metrics=["p@1"], candidates=POOL)
+    )
 
 
 def test_measures_of_all_labels_are_left_out(folder: Path, run: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from xmleval.cli import checkpoint, evaluation, main
 
@@ -104,7 +105,7 @@ def results(line: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """Everything that is said of each of SCORES: the report, lines of labels and lines of rows."""
     assert main([*line.split(), "--format", "json", "--per-label", "labels.out"]) == 0
     found = json.loads(capsys.readouterr().out)
-    names = [word for word in line.split() if re.split(r"\W", word)[0] in MODELS]
+    names = [word for word in line.split() if re.split(r"\W|_", word)[0] in MODELS]
     reports = found.get("reports") or {names[0]: found}
     with open("labels.out", newline="") as file:
         lines = [*csv.DictReader(file)]
@@ -229,6 +230,58 @@ def test_memory_is_that_of_the_labels_of_each(
     assert main(f"evaluate truth.qrels {' '.join(files)} --metrics f1.macro@1 --memory 16MB".split()) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("xmleval: truth.qrels: counting 10 labels needs 30 MiB of memory or more")
+
+
+def _numbered() -> None:
+    """Write a truth that does not tell the number of labels, and models of several widths."""
+    labels = [[0, 2], [1], [5]]
+    lines = [",".join(map(str, row)) for row in labels]
+    _text("ids.txt", "".join(f"{line.replace(',', ' ')}\n" for line in lines))
+    _text("Y.svm", "".join(f"{line} 1:1\n" for line in lines))
+    _text("train.svm", "0,2 1:1\n1 1:1\n5 1:1\n3 1:1\n")
+    rng = np.random.default_rng(0)
+    scores = np.array([[0.9, 0.4]] * 3, np.float32)
+    np.savez("a.npz", indices=np.array([[0, 1], [1, 2], [5, 0]]), scores=scores)
+    np.savez("b.npz", indices=np.array([[0, 8], [1, 2], [4, 5]], np.uint32), scores=scores)
+    scipy.sparse.save_npz("c.npz", scipy.sparse.csr_array(rng.random((3, 10))))
+    for name in "ab":
+        with np.load(f"{name}.npz") as held:
+            np.save(f"{name}_indices.npy", held["indices"])
+            np.save(f"{name}_scores.npy", held["scores"])
+
+
+@pytest.mark.parametrize("truth", ["ids.txt", "Y.svm"])
+@pytest.mark.parametrize("options", ["f1.macro@1,p@1", "psp@1,f1.macro --decision top1 --train train.svm"])
+def test_numbered_labels_are_those_of_evaluating_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str], truth: str, options: str
+) -> None:
+    _numbered()
+    files = ["a_indices.npy", "b_indices.npy", "c.npz"]
+    line = f"evaluate {truth} {{}} --metrics {options}"
+    alone: dict[str, Any] = {}
+    for file in files:
+        alone |= results(line.format(file), capsys)
+    assert [report["n_labels"] for report, _ in alone.values()] == [6, 9, 10]
+    for order in (files, files[::-1]):
+        found = results(line.format(" ".join(order)), capsys)
+        assert found == alone
+    assert main(line.format(" ".join(files)).split()) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("3 rows x 6 (a_indices.npy), 9 (b_indices.npy), 10 (c.npz) labels")
+    beyond = f"b_indices.npy: evaluated with 9 labels, as its ids go beyond the 6 of {truth}"
+    assert err == f"xmleval: {beyond}\n"
+
+
+def test_what_all_share_tells_the_labels_of_each(folder: Path, refused: Any) -> None:
+    _numbered()
+    scipy.sparse.save_npz("pred.npz", scipy.sparse.csr_array((3, 12)))
+    scipy.sparse.save_npz("Y.npz", scipy.sparse.csr_array((3, 6)))
+    said = refused("evaluate ids.txt a_indices.npy c.npz --pred pred.npz --metrics p@1,f1.macro")
+    assert said == "c.npz: 10 labels do not match the 12 of pred.npz"
+    said = refused("evaluate Y.npz b_indices.npy c.npz --metrics p@1")
+    assert said == "c.npz: 10 labels do not match the 6 of Y.npz"
+    said = refused("evaluate Y.npz b_indices.npy --metrics p@1")
+    assert said == "b_indices.npy: row 0: label id 8 is not in 0..5 (or -1, an empty slot)"
 
 
 def test_numbers_beside_names_are_refused(folder: Path, refused: Any) -> None:

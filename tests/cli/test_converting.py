@@ -176,3 +176,11 @@ def test_native_files_are_the_matrices_beside_them(folder: Path, run: Any, path:
             assert_same(found[rows], wanted.astype(np.uint8))
         elif split in path.name:
             assert_same(found, wanted.astype(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64])
+def test_lists_of_unsigned_ids_and_of_whole_scores(folder: Path, run: Any, dtype: Any) -> None:
+    np.save("u_indices.npy", np.array([[0, 8], [1, 2]], dtype))
+    np.save("u_scores.npy", np.array([[3, 2], [9, 1]]))
+    assert run("convert u_indices.npy u.txt --kind scores") == ""
+    assert Path("u.txt").read_text().split("\n", 1)[1] == "0:3.0 8:2.0\n1:9.0 2:1.0\n"

@@ -101,8 +101,8 @@ def test_several_predictions_of_other_lengths(folder: Path, refused: Any) -> Non
     )
     said = "whole.npz: given twice; expected different SCORES"
     assert refused("evaluate truth.npz whole.npz whole.npz") == said
-    said = "--save takes one SCORES; see `xmleval evaluate --help`"
-    assert refused("evaluate truth.npz whole.npz less.npz --save state") == said
+    said = "--save is for 2 SCORES; put {} where their names belong, as in state_{}; see "
+    assert refused("evaluate truth.npz whole.npz less.npz --save state").startswith(said)
 
 
 # ----------------------------------------------------------------------------------------------- names

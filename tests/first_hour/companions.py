@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from tests.first_hour.task import Task
 
 
@@ -14,10 +16,21 @@ def make(folder: Path) -> None:
     (folder / "gpt.csv").write_text("id,predicted\n1,python;quicksort\n2,database;joins\n")
     (folder / "truth.qrels").write_text("0 0 0 1\n1 0 2 1\n")
     (folder / "numbers.txt").write_text("0\n2\n")
+    (folder / "ids.txt").write_text("0 2\n1\n5\n")
+    np.save(folder / "small_indices.npy", np.array([[0, 1], [1, 2], [5, 0]]))
+    np.save(folder / "large_indices.npy", np.array([[0, 8], [1, 2], [5, 0]]))
     (folder / "names.txt").write_text("python:0.9\n2:0.5\n")
 
 
 TASKS = [
+    Task(
+        "xmleval evaluate ids.txt small large --metrics p@1 --save s.npz", ("put {} where", "as in s_{}.npz")
+    ),
+    Task("xmleval evaluate ids.txt small large --metrics p@1 --save s_{}.npz", ("exit code 0",)),
+    Task(
+        "xmleval evaluate ids.txt small large --metrics f1.macro@1",
+        ("3 rows x 6 (small), 9 (large) labels", "0.5000 *", "0.3333", "beyond the 6 of ids.txt"),
+    ),
     Task(
         "xmleval evaluate truth.csv bert.csv gpt.csv --metrics f1.macro@1",
         ("2 rows x 3 (bert), 6 (gpt) labels", "0.6667 *", "0.1667"),

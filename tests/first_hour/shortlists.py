@@ -21,6 +21,9 @@ def make(folder: Path) -> None:
     np.save(folder / "ann_indices.npy", LABELS[:, :2])
     np.save(folder / "ids.npy", LABELS[:, :2])
     sp.save_npz(folder / "part.npz", truth[:3])
+    (folder / "truth.csv").write_text("id,tags\n1,python;sorting\n2,sql\n")
+    (folder / "model.csv").write_text("id,predicted\n1,sql;python\n2,sql\n")
+    (folder / "pool.csv").write_text("id,predicted\n2,sql\n1,python;css\n")
     study: Any = {"prediction_ids": LABELS, "scores": SCORES}
     np.savez(folder / "study.npz", labels=np.argwhere(Y_TEST), **study)
     np.savez(folder / "hits.npz", labels=[[0, 1], [9, 0]], **study)
@@ -30,6 +33,11 @@ LINE = "xmleval evaluate Y.npz m.npz --metrics p@1"
 ARRAYS = "Y = np.eye(3, dtype=int); S = np.array([[3., 2, 1], [1, 3, 2], [1, 2, 3]]); "
 TASKS = [
     Task(f"{LINE} --candidates short.npz", ("note: candidates: hold ", "allows at most P@1", "code 0")),
+    Task(
+        "xmleval evaluate truth.csv model.csv --metrics p@1 --candidates pool.csv",
+        ("1.0000", "candidates: hold 2 of 3", "code 0"),
+    ),
+    Task(f"{LINE} --candidates pool.csv", ("pool.csv: has names, and Y.npz has none", "code 2")),
     Task(f"{LINE} --candidates ann", ("note: candidates: hold ", "code 0")),
     Task(
         f"{LINE} --candidates ids.npy",

@@ -28,7 +28,7 @@ from tests.input.test_named_objects import (
     told,
     values,
 )
-from xmleval import Evaluator, evaluate, inverse_propensity, p_at_k
+from xmleval import Evaluator, evaluate, from_df, inverse_propensity, p_at_k
 
 DENSE = S.toarray() + np.arange(4) / 100  # no two of a row are equal
 SHUFFLED = [2, 0, 3, 1]
@@ -110,6 +110,71 @@ def test_long_frames_are_matched_by_instance(kind: str) -> None:
     assert told(evaluate(plain, RUN, metrics=["p@1"])) == [
         "y_score: rows that are not in y_true and do not count: 1"
     ]
+
+
+@frames
+def test_columns_of_long_frames_can_have_any_name(kind: str) -> None:
+    make = maker(kind)
+    names = "q_id", "doc_id", "rel"
+    truth = from_df(long(make, LONG_TRUTH, *names), instance="q_id", label="doc_id", score="rel")
+    run = long(make, LONG_SCORES, "q_id", "doc_id", "bm25")
+    scores = from_df(run, instance="q_id", label="doc_id", score="bm25")
+    expected = evaluate(QRELS, RUN, metrics=MEASURES, labels=NAMES)
+    assert dict(evaluate(truth, scores, metrics=MEASURES, labels=NAMES)) == dict(expected)
+    ev = Evaluator(MEASURES, labels=NAMES)
+    ev.update(truth, scores)
+    assert dict(ev.compute()) == dict(expected)
+    assert inverse_propensity(truth).tolist() == inverse_propensity(QRELS).tolist()
+    usual = from_df(long(make, LONG_TRUTH, "row", "label", "score"))
+    assert dict(evaluate(usual, scores, metrics=MEASURES, labels=NAMES)) == dict(expected)
+
+
+@frames
+def test_columns_of_lists_can_have_any_name(kind: str) -> None:
+    if kind == "protocol":
+        return  # knows no lists
+    make = maker(kind)
+    turned = make(
+        {
+            "id": [ROWS[i] for i in ORDER],
+            "guess": [RANKED[i] for i in ORDER],
+            "p": [SCORES[i] for i in ORDER],
+        }
+    )
+    truth = make({"id": ROWS, "tags": TAGS})
+    scores = from_df(turned, instance="id", label="guess", score="p")
+    assert values(from_df(truth, instance="id", label="tags"), scores) == values(Y, S)
+    assert values(
+        from_df(truth, label="tags"), from_df(make({"g": RANKED, "p": SCORES}), label="g", score="p")
+    ) == (values(Y, S))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"instance": "q", "label": "d"}, "label: no column 'd'; the columns are 'q', 'doc', 'bm25'"),
+        ({"label": "doc"}, "instance: no column 'instance' or 'row'; the columns are 'q', 'doc', 'bm25'"),
+        ({"instance": "q"}, "label: no column 'label' or 'labels'; the columns are 'q', 'doc', 'bm25'"),
+        (
+            {"instance": "q", "label": "doc", "score": "s"},
+            "score: no column 's'; the columns are 'q', 'doc', 'bm25'",
+        ),
+        (
+            {"instance": "q", "label": "doc"},
+            "y_score: no column 'score' beside 'doc'; name that of scores: from_df(df, score=...)",
+        ),
+    ],
+)
+def test_wrong_columns_are_answered_by_those_there_are(names: dict[str, str], message: str) -> None:
+    make = maker("arrow")
+    frame = make({"q": ["q1"], "doc": ["red"], "bm25": [1.5]})
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        evaluate(QRELS, from_df(frame, **names), metrics=["p@1"])
+
+
+def test_what_is_no_frame_has_no_columns() -> None:
+    with pytest.raises(ValueError, match=r"^frame: list is no frame of pandas, polars or Arrow$"):
+        from_df([{"q": 1}], label="q")
 
 
 @frames

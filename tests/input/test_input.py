@@ -398,7 +398,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         y_score=([[1]] * M, None), decision="threshold0.5",
     ),
     "pred and decision": bad("given together with decision=top3; choose one", y_pred=H, decision="top3"),
-    "no propensity": ("psp@5 needs inverse_propensity=", {"metrics": ["xmc", "psp@5"]}),
+    "no propensity": ("psp@5 needs y_train= or inverse_propensity=", {"metrics": ["xmc", "psp@5"]}),
     "no sets": ("f1.macro needs y_pred= or decision=", {"metrics": ["f1.macro"]}),
     "no scores": ("p@3 needs y_score=", {"y_score": None, "y_pred": H, "metrics": ["f1.macro", "p@3"]}),
 }  # fmt: skip

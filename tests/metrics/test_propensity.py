@@ -210,6 +210,81 @@ def test_refused_propensities(given: dict[str, Any], message: str) -> None:
         inverse_propensity(**given)
 
 
+NAMES = list("abcd")
+
+
+def _named(rows: Any) -> list[list[str]]:
+    return [[NAMES[label] for label in np.flatnonzero(row)] for row in rows]
+
+
+Y_TRAIN, Y_TEST = (np.random.default_rng(7).random((n, 4)) < 0.4 for n in (9, 5))
+Y_SCORE = np.random.default_rng(8).random((5, 4))
+SCORED = [dict(zip(NAMES, row, strict=True)) for row in Y_SCORE.tolist()]
+FORMS: dict[str, dict[str, Any]] = {
+    "by number": {"y_true": Y_TEST, "y_score": Y_SCORE, "y_train": sp.csr_array(Y_TRAIN)},
+    "ids": {
+        "y_true": Y_TEST,
+        "y_score": Y_SCORE,
+        "y_train": [np.flatnonzero(row).tolist() for row in Y_TRAIN],
+    },
+    "by name": {"y_true": _named(Y_TEST), "y_score": SCORED, "y_train": _named(Y_TRAIN)},
+    "labels": {
+        "y_true": _named(Y_TEST),
+        "y_score": SCORED,
+        "y_train": [["zebra", *row] for row in _named(Y_TRAIN)],
+        "labels": NAMES[::-1],
+    },
+    "labels by number": {"y_true": Y_TEST, "y_score": Y_SCORE, "y_train": Y_TRAIN, "labels": NAMES},
+}
+
+
+@pytest.mark.parametrize("dataset", [None, "amazon"])
+@pytest.mark.parametrize("form", FORMS)
+def test_training_labels_give_what_their_propensities_do(form: str, dataset: str | None) -> None:
+    given, metrics = FORMS[form], ["psp@1", "psndcg@3"]
+    q = inverse_propensity(Y_TRAIN, dataset=dataset)
+    expected = evaluate(Y_TEST, Y_SCORE, metrics=metrics, inverse_propensity=q)
+    report = evaluate(**given, metrics=metrics, dataset=dataset)
+    assert dict(report) == dict(expected)
+    assert report.constants == expected.constants
+    assert report.constants.get("dataset") == dataset
+    if form != "by name":  # an evaluator needs all names
+        rows = given["y_true"], given["y_score"]
+        more: dict[str, Any] = {"y_train": given["y_train"], "labels": given.get("labels")}
+        ev = Evaluator(metrics, n_labels=4, dataset=dataset, **more)
+        ev.update(*rows)
+        assert ev.compute() == report if form == "by number" else dict(ev.compute()) == dict(report)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"dataset": "amazon"}, "dataset: needs the training labels, y_train="),
+        (
+            {"dataset": "amazon", "inverse_propensity": np.ones(4)},
+            "dataset: given together with inverse_propensity=; choose one",
+        ),
+        (
+            {"y_train": Y_TRAIN, "inverse_propensity": np.ones(4)},
+            "y_train: given together with inverse_propensity=; choose one",
+        ),
+        ({"y_train": Y_TRAIN, "dataset": "amazn"}, "dataset: 'amazn' is not known; did you mean amazon"),
+        ({"y_train": Y_TRAIN[:, :3]}, "y_train: shape (9, 3) has 3 labels; 4 were expected"),
+        ({"y_train": _named(Y_TRAIN)}, "y_train: knows labels by name, and y_true has none; give labels="),
+    ],
+)
+def test_training_labels_that_do_not_fit_are_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        evaluate(Y_TEST, Y_SCORE, metrics=["psp@1"], **more)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        Evaluator(["psp@1"], n_labels=4, **more)
+
+
+def test_training_labels_by_number_do_not_fit_labels_as_they_come() -> None:
+    with pytest.raises(ValueError, match=r"^y_train: has no names, and labels are numbered as y_true names"):
+        evaluate(_named(Y_TEST), SCORED, metrics=["psp@1"], y_train=Y_TRAIN)
+
+
 def test_count_of_zero_is_fine_where_every_label_occurs() -> None:
     q = inverse_propensity(label_counts=[1, 2], n_instances=9, b=0.0)
     assert q[0] == pytest.approx(math.log(9))

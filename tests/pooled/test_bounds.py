@@ -18,7 +18,7 @@ from tests.oracles import metrics as oracle
 from tests.oracles.bounds import POOLED, ROWS
 from tests.strategies import DTYPES, LEVELS, Problem, label_sets
 from xmleval import Evaluator, Report, evaluate
-from xmleval.pooled.curves import Unlisted, sweep_cells
+from xmleval.pooled.curves import Unlisted, sweep_piles
 from xmleval.pooled.piles import Pile
 from xmleval.threads import Work
 
@@ -253,7 +253,7 @@ def test_pairs_are_exact_beyond_64_bits(level: float | None, threads: int) -> No
     piles = [Pile(), Pile()]
     piles[0].add([good.astype(np.float32)])
     piles[1].add([bad.astype(np.float32)])
-    found = sweep_cells([piles[0]], piles[1], Unlisted(many, huge, level), Work(1 << 20, threads))
+    found = sweep_piles([piles[0]], piles[1], Unlisted(many, huge, level), Work(1 << 20, threads))
     place = -np.inf if level is None else float(np.float32(level))
     right = sum(int((bad < s).sum()) for s in good) + many * int((bad < place).sum())
     right += huge * int((good > place).sum())

@@ -154,10 +154,10 @@ def test_signature_shows_what_was_chosen() -> None:
 
 def test_left_out_members_of_groups_are_listed() -> None:
     report = report_of(["xmc", "sets"], k=[1])
-    assert report.left_out["psp@1"] == "inverse_propensity="
+    assert report.left_out["psp@1"] == "y_train= or inverse_propensity="
     assert report.left_out["f1.macro"] == "y_pred= or decision="
     assert not set(report.left_out) & set(report)
-    assert "not computed without inverse_propensity=: psp@1, psndcg@1" in str(report)
+    assert "not computed without y_train= or inverse_propensity=: psp@1, psndcg@1" in str(report)
     assert json.loads(report.to_json())["not_computed"] == report.left_out
 
 

@@ -16,6 +16,7 @@ from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
+from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
 from xmleval.thresholds import Rule
@@ -32,6 +33,8 @@ def evaluate(
     n_labels: int | None = None,
     labels: Any = None,
     inverse_propensity: Any = None,
+    y_train: Any = None,
+    dataset: str | None = None,
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
@@ -73,6 +76,11 @@ def evaluate(
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
+    y_train : as y_true with N rows, optional
+        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5.
+    dataset : str, optional
+        With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
+        The report names their source.
     decision : str or Rule, optional
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
         a rule fitted by `xmleval.thresholds.fit`.
@@ -138,7 +146,9 @@ def evaluate(
         metrics,
         truth.n_labels,
         k=k,
-        inverse_propensity=by_name("inverse_propensity", inverse_propensity, taken.label_names, taken.closed),
+        inverse_propensity=given_or_estimated(
+            inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
+        ),
         decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
@@ -148,7 +158,7 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
     )
-    work = make_work(memory, threads, last=True)
+    work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
     plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others))

@@ -17,6 +17,7 @@ from xmleval.cli.messages import tell
 from xmleval.cli.named_inputs import read_named, read_numbered_truth, say_unmatched
 from xmleval.cli.options import COUNT, FILE, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
+from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, count_columns
@@ -111,10 +112,11 @@ def _collected(reader: RowReader, kind: str, n_labels: int | None) -> Any:
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)
     depth = max(labels.shape[1] for labels, _ in pieces)
-    labels = stack_filled([labels for labels, _ in pieces], depth, -1)
+    labels = stack_filled([as_signed(labels) for labels, _ in pieces], depth, -1)
     if pieces[0][1] is None:
         return labels, None
-    return labels, stack_filled([scores for _, scores in pieces], depth, np.nan)
+    filler = np.nan if pieces[0][1].dtype.kind == "f" else 0
+    return labels, stack_filled([scores for _, scores in pieces], depth, filler)
 
 
 def _consumed(pieces: list[Any]) -> Iterator[Any]:

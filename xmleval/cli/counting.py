@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import itertools
 import shlex
 import sys
 import time
@@ -27,7 +28,7 @@ from xmleval.records import Ints, Truth
 from xmleval.report.tables import common_start
 
 REFRESH_SECONDS = 0.1
-Readers = dict[str, RowReader]  # by argument
+Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
 
 
 class Counter(Protocol):
@@ -46,7 +47,8 @@ class Inputs(NamedTuple):
 
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
-    what was settled by files alone, for each report; labels are ranked within ``candidates``.
+    what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
+    reports or of each.
     """
 
     truth: tuple[str, Pieces]
@@ -56,25 +58,31 @@ class Inputs(NamedTuple):
     pairs: Pairs | None = None
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
-    candidates: tuple[str, Pieces] | None = None
+    candidates: Sequence[tuple[str, Pieces]] = ()
 
     @property
-    def sets(self) -> dict[str, tuple[str, Pieces]]:
-        """Sets of labels beside the truth, by what arguments they are."""
-        known = {"y_pred": self.pred, "candidates": self.candidates}
-        return {argument: given for argument, given in known.items() if given is not None}
+    def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
+        """Sets of labels beside the truth, with what arguments they are."""
+        pred = [] if self.pred is None else [("y_pred", self.pred)]
+        return [*pred, *(("candidates", given) for given in self.candidates)]
 
     @property
     def all(self) -> list[tuple[str, Pieces]]:
         """All of them: the truth, scores and sets."""
-        return [self.truth, *self.scores, *self.sets.values()]
+        return [self.truth, *self.scores, *(given for _, given in self.sets)]
 
-    def readers(self, budget: Budget, n_labels: int) -> tuple[RowReader, list[RowReader], Readers]:
-        """Start reading all of them."""
-        n_bytes = budget.piece(len(self.all))
-        truth, *found = [RowReader(name, pieces, n_bytes, n_labels) for name, pieces in self.all]
-        n = len(self.scores)
-        return truth, found[:n], dict(zip(self.sets, found[n:], strict=True))
+    def readers(self, budget: Budget, widths: Sequence[int]) -> tuple[RowReader, list[RowReader], Readers]:
+        """Start reading all of them; ``widths`` are the numbers of labels of each report."""
+        n_bytes, n, fewest = budget.piece(len(self.all)), len(self.scores), min(widths)
+        own = [fewest, *(widths if n else []), *([fewest] * len(self.sets))]
+        truth, *found = [
+            RowReader(name, pieces, n_bytes, width)
+            for (name, pieces), width in zip(self.all, own, strict=True)
+        ]
+        sets: Readers = {}
+        for (argument, _), reader in zip(self.sets, found[n:], strict=True):
+            sets.setdefault(argument, []).append(reader)
+        return truth, found[:n], sets
 
 
 def count_rows(
@@ -91,8 +99,8 @@ def count_rows(
     called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
     with the number of rows counted so far.
     """
-    truth, scores, sets = inputs.readers(budget, evaluators[0].n_labels)
-    readers = [truth, *scores, *sets.values()]
+    truth, scores, sets = inputs.readers(budget, [one.n_labels for one in evaluators])
+    readers = [truth, *scores, *itertools.chain(*sets.values())]
     try:
         for reader in readers:
             _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows, scores)
@@ -140,11 +148,12 @@ def _count(
     evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], sets: Readers, n: int
 ) -> None:
     first = truth.n_taken
-    y_true, others = truth.take(n), {argument: reader.take(n) for argument, reader in sets.items()}
+    y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
-        own = {argument: widened(rows, evaluator.n_labels) for argument, rows in others.items()}
-        with naming_rows({"y_true": truth, "y_score": reader, **sets}, first):
+        own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
+        named = {name: several[number % len(several)] for name, several in sets.items()}
+        with naming_rows({"y_true": truth, "y_score": reader, **named}, first):
             own_true = widened(y_true, evaluator.n_labels)
             evaluator.update(own_true, reader.take(n) if reader else None, **own)
 

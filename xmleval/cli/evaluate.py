@@ -195,7 +195,11 @@ EXAMPLES = """Examples:
     help="Folder to keep the state in every so often; it is removed at the end.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
-@file_option("--save", "state", help="File for the state, for `xmleval merge`.")
+@file_option(
+    "--save",
+    "state",
+    help="File for the state, for `xmleval merge`; of several SCORES, with {} for their names: s_{}.npz.",
+)
 @click.option(
     "--threads", type=COUNT, help="Most threads to use; no value depends on it."
 )  # fmt: skip
@@ -217,8 +221,6 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
-    if len(scores) > 1 and options["state"] is not None:
-        raise click.UsageError("--save takes one SCORES", click.get_current_context())
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
     if options["per_row"] is not None:
@@ -229,8 +231,8 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))
     if options["per_row"] is not None:
         write_rows(reports, options["per_row"], run.rows.row_names)
-    if options["state"] is not None:
-        run.evaluators[0].save(options["state"])
+    for evaluator, path in zip(run.evaluators, run.states, strict=False):
+        evaluator.save(path)
     write_result(written(reports, options["output_format"], options["output"]), options["output"])
     if run.checkpoint:
         run.checkpoint.remove()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +27,14 @@ from xmleval.cli.named_inputs import (
     rules_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, screen
+from xmleval.cli.output import check_outputs, screen, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
+from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
+from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
@@ -66,6 +69,7 @@ class Run(NamedTuple):
     n_counted: int
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
+    states: list[Path]  # files for the states, if they are to be saved
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
@@ -90,14 +94,17 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
-    first, pred, train, *others = with_fields(fields, find(truth, "truth"), pred, train, *others)
+    first, pred, train, among, *others = with_fields(
+        fields, find(truth, "truth"), pred, train, among, *others
+    )
     given = first, others
     alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
     rule = Path(options["decision"] or "")
+    states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
         [given[0], *given[1], pred, train, among, *alone, rule if rule.is_file() else None],
-        [options["state"]],
+        states,
     )
     rows = open_rows(*given, pred, options, among)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
@@ -106,7 +113,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     if rows.pairs is not None:
         rows.pairs.refuse_outside(rows.truth[1].n_rows, min(widths))
     arguments = {
-        name: options[name] for name in Options.__annotations__ if name in options and name != "labels"
+        name: options[name]
+        for name in Options.__annotations__
+        if name in options and name not in ("labels", "dataset")  # which are settled before
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     propensities = _propensities(options, train, rows, widths, budget, allowance)
@@ -156,7 +165,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -168,29 +177,51 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
 
 
 def widths_of(rows: Inputs, budget: Budget) -> list[int]:
-    """Return the number of labels of each report, without names from whichever input tells it."""
+    """Return the number of labels of each report: without names, what TRUTH and sets tell.
+
+    Where they do not, each of SCORES tells its own, or has the labels of TRUTH and those that it lists.
+    """
     if rows.label_names is not None:
         return [len(names) for names in rows.label_names]
-    return [_width_of(rows, budget)] * max(1, len(rows.scores))
+    shared = _told_by([rows.truth, *(given for _, given in rows.sets)])
+    if shared is not None:
+        for own in rows.scores:
+            _told_by([shared, own])
+        return [shared[1].n_labels or 0] * max(1, len(rows.scores))
+    of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
+    return [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
 
 
-def _width_of(rows: Inputs, budget: Budget) -> int:
-    known = [(name, pieces.n_labels) for name, pieces in rows.all if pieces.n_labels is not None]
-    if not known:
-        n_labels = count_columns(rows.truth[1], budget.lone_piece)
-        if n_labels < 1:
-            raise ValueError(
-                f"{rows.truth[0]}: no row has a label, and nothing tells how many labels there are"
-            )
-        return n_labels
-    first, n_labels = known[0]
-    for name, other in known:
-        if other < 1:
-            raise ValueError(f"{name}: {other} labels; expected 1 or more")
-        if other != n_labels:
-            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            raise ValueError(f"{name}: {other} labels do not match the {n_labels} of {first}{hint}")
+def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
+    n_labels = count_columns(truth[1], budget.lone_piece)
+    if n_labels < 1:
+        raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
     return n_labels
+
+
+def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+    """Return the first of several inputs that tells the number of labels; it must be that of the others."""
+    known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
+    for name, pieces in known:
+        first, n_labels = known[0][0], known[0][1].n_labels
+        if pieces.n_labels is not None and pieces.n_labels < 1:
+            raise ValueError(f"{name}: {pieces.n_labels} labels; expected 1 or more")
+        if pieces.n_labels != n_labels:
+            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            raise ValueError(f"{name}: {pieces.n_labels} labels do not match the {n_labels} of {first}{hint}")
+    return known[0] if known else None
+
+
+def _width_of(scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget) -> int:
+    """Return the number of labels of SCORES beside a truth that does not tell it."""
+    told = _told_by([scores])
+    if told is not None:
+        return told[1].n_labels or 0
+    n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
+    if not n_true < n_own <= MOST_LABELS:  # ids beyond these are refused with their row
+        return n_true
+    tell(scores[0], f"evaluated with {n_own} labels, as its ids go beyond the {n_true} of {truth}")
+    return n_own
 
 
 def find_decisions(
@@ -221,11 +252,13 @@ def open_rows(
             f"{some}: its labels have names, those of {others} are numbers; expected all by name or by number"
         )
     named = named or any(given.named for given in scores)
-    if among is not None and (named or among.named):
-        which = next(given.name for given in (among, *shared, *scores) if given.named)
-        raise ValueError(f"{which}: has names; --candidates is for rows and labels by number")
+    if among is not None and named != among.named:
+        which, other = (among, truth) if among.named else (truth, among)
+        raise ValueError(
+            f"{which.name}: has names, and {other.name} has none; expected both by name or number"
+        )
     if named:
-        rows = named_rows(truth, scores, truth if own else pred, own, options)
+        rows = named_rows(truth, scores, truth if own else pred, own, options, among)
         if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
             tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
@@ -235,7 +268,7 @@ def open_rows(
             (truth.name, truth.pieces()),
             [(given.name, given.pieces()) for given in scores],
             None if pred is None else (pred.name, pred.pieces()),
-            candidates=None if among is None else (among.name, among.pieces()),
+            candidates=[] if among is None else [(among.name, among.pieces())],
         )
     return rows if options["exclude"] is None else without(rows, options, truth.allowance)
 
@@ -266,8 +299,11 @@ def _propensities(
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
-        of_all, n_rows = count_training(train.name, train.pieces(), widths[0], budget.lone_piece, allowance)
-        counts = [of_all]
+        pieces, n_bytes = train.pieces(), budget.lone_piece
+        by_width = {
+            width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}
+        }
+        counts, n_rows = [by_width[width][0] for width in widths], by_width[widths[0]][1]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return [

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from xmleval.budget import Budget, memory_bytes
-from xmleval.cli.details import write_labels
+from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.evaluation import WRITERS, written
 from xmleval.cli.messages import naming_files
-from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, file_option, format_option
+from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, PER_ROW, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import MEMORY, Evaluator
 
@@ -21,6 +21,7 @@ from xmleval.evaluator import MEMORY, Evaluator
 @format_option(list(WRITERS))
 @OUTPUT
 @PER_LABEL
+@PER_ROW
 @click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory for pooled scores.")
 def merge(
     states: tuple[Path, ...],
@@ -28,19 +29,23 @@ def merge(
     output_format: str,
     output: Path | None,
     per_label: Path | None,
+    per_row: Path | None,
     memory: str,
 ) -> None:
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
 
-    The result is that of evaluating all rows at once, to the last bit.
+    The result is that of evaluating all rows at once, to the last bit. Rows of --per-row are numbered in the
+    order of STATES.
     """
-    check_outputs([output, per_label], states, [state])
+    check_outputs([output, per_label, per_row], states, [state])
     with naming_files({"memory": "--memory"}):
         budget = Budget(memory_bytes("memory", memory))
     allowance = budget.allowance()
     whole = Evaluator.within(states[0], allowance, budget.memory)
-    if per_label is not None and not whole.settings["keep_labels"]:
-        raise ValueError(f"{states[0]}: labels were not kept; --save it together with --per-label")
+    for what, wanted in (("labels", per_label), ("rows", per_row)):
+        if wanted is not None and not whole.settings[f"keep_{what}"]:
+            option = f"--per-{what.rstrip('s')}"
+            raise ValueError(f"{states[0]}: {what} were not kept; --save it together with {option}")
     for path in states[1:]:
         try:
             taken = allowance.taken
@@ -52,6 +57,8 @@ def merge(
     report = whole.compute()
     if per_label is not None:
         write_labels({str(states[0]): report}, per_label)
+    if per_row is not None:
+        write_rows({str(states[0]): report}, per_row)
     if state is not None:
         whole.save(state)
     write_result(written({str(states[0]): report}, output_format, output), output)

@@ -15,7 +15,8 @@ from xmleval.message import Keyword, Message, printable
 OPTIONS = {
     "y_score": "SCORES",
     "y_pred": "--pred",
-    "inverse_propensity": "--train or --inverse-propensity",
+    "inverse_propensity": "--inverse-propensity",
+    "y_train": "--train",
     "decision": "--decision",
     "candidates": "--candidates",
     "unlisted": "--unlisted",

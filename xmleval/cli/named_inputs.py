@@ -14,7 +14,7 @@ from xmleval.cli.counting import Inputs
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.input.lines import shown
-from xmleval.input.names import Named, load_names
+from xmleval.input.names import Gathering, Named, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.stack import filled_lists
@@ -43,11 +43,7 @@ def read_named(
         if len(given.shards) > 1 or own is None or own.scores is None:
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
         named = own.scores(given.shards[0].path, found, given.allowance)
-        if named.other_row is not None and found.row_names:
-            raise ValueError(
-                f"{given.name}: no row is one of {truth.name}, as {shown(named.other_row)} is not; "
-                f"expected names like {shown(found.row_names[0])}"
-            )
+        _refuse_other_rows(given.name, truth.name, named, found)
         new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
         return replace(named, n_new_labels=new.size)
 
@@ -62,6 +58,44 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     if len(truth.shards) > 1 or reader is None or reader.truth is None:
         raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names")
     return reader.truth(truth.shards[0].path, labels, truth.allowance)
+
+
+def read_candidates(given: Input, truth: str, found: Named) -> Named:
+    """Read the candidates of rows of a truth, as predictions or as relevant labels with names."""
+    readers, path = given.shards[0].format.named, given.shards[0].path
+    if len(given.shards) > 1 or readers is None:
+        raise ValueError(f"{given.name}: expected one file of candidates with names, as TRUTH has them")
+    if readers.scores is not None:
+        named = readers.scores(path, found, given.allowance)
+    else:
+        own, gathering = _truth_alone(given, None, ""), Gathering(found)
+        entries = own.matrix.tocoo()
+        for place, (row, label) in enumerate(zip(entries.row.tolist(), entries.col.tolist(), strict=True)):
+            gathering.add(own.row_names[row], own.label_names[label], 1.0, place)
+        named = gathering.finish(given.allowance)
+    _refuse_other_rows(given.name, truth, named, found)
+    if named.n_empty:
+        tell(given.name, f"{named.n_empty} rows of the truth have no candidates")
+    return named
+
+
+def candidates_among(named: Named, label_names: Sequence[str]) -> Pieces:
+    """Return candidates among the labels of a report; others are neither relevant nor predicted."""
+    index = {name: number for number, name in enumerate(label_names)}
+    columns = np.array([index.get(name, -1) for name in named.label_names], np.int64)
+    ids = columns[named.matrix.indices]
+    kept = ids >= 0
+    ptr = np.concatenate(([0], np.cumsum(kept)))[named.matrix.indptr]
+    shape = named.matrix.shape[0], len(label_names)
+    return whole(scipy.sparse.csr_array((np.ones(int(ptr[-1]), np.uint8), ids[kept], ptr), shape=shape))
+
+
+def _refuse_other_rows(name: str, truth: str, named: Named, found: Named) -> None:
+    if named.other_row is not None and found.row_names:
+        raise ValueError(
+            f"{name}: no row is one of {truth}, as {shown(named.other_row)} is not; "
+            f"expected names like {shown(found.row_names[0])}"
+        )
 
 
 def holds_both(truth: Input) -> bool:
@@ -94,7 +128,12 @@ def sets_of(named: Named) -> Pieces:
 
 
 def named_rows(
-    truth: Input, several: list[Input], other: Input | None, own: bool, options: dict[str, Any]
+    truth: Input,
+    several: list[Input],
+    other: Input | None,
+    own: bool,
+    options: dict[str, Any],
+    among: Input | None = None,
 ) -> Inputs:
     """Return the rows of a truth, of SCORES and of what other predictions there are, by name."""
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
@@ -124,7 +163,13 @@ def named_rows(
     rows = (truth.name, whole(found.matrix)), scores, pred
     label_names = tuple(named.label_names for named in read or [found])
     all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
-    return Inputs(*rows, label_names=label_names, row_names=found.row_names, notes=all_notes)
+    candidates: list[tuple[str, Pieces]] = []
+    if among is not None:
+        held = read_candidates(among, truth.name, found)
+        candidates = [(among.name, candidates_among(held, names)) for names in label_names]
+    return Inputs(
+        *rows, label_names=label_names, row_names=found.row_names, notes=all_notes, candidates=candidates
+    )
 
 
 def _notes(name: str, told: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -63,6 +64,24 @@ def check_outputs(
             for path in there:
                 if file.exists() and path.samefile(file):
                     raise ValueError(f"{path}: is an input; expected another file for the output")
+
+
+def state_files(pattern: Path | None, names: Sequence[str]) -> list[Path]:
+    """Return the file for the state of each of SCORES: a pattern with their names for ``{}``."""
+    if pattern is None:
+        return []
+    if "{}" not in str(pattern):
+        if len(names) > 1:
+            example = pattern.with_name(f"{pattern.stem}_{{}}{pattern.suffix}")
+            said = f"--save is for {len(names)} SCORES; put {{}} where their names belong, as in {example}"
+            raise click.UsageError(said, click.get_current_context())
+        return [pattern]
+    files = [Path(name.removesuffix(".gz")) for name in names]
+    for shorts in ([file.stem for file in files], [file.name for file in files], names):
+        if len({*shorts}) == len(names):
+            break
+    plain = (re.sub(r"[^\w.-]+", "_", short) for short in shorts)
+    return [Path(str(pattern).replace("{}", short)) for short in plain]
 
 
 def program_name() -> str:

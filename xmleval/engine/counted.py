@@ -104,7 +104,7 @@ class Counting:
         start = counted.n_rows
         if first_row is not None:
             start = positive_integer("first_row", first_row, least=0)
-        if first_row is not None or self.settings.keep_rows:  # kept rows have one order
+        if first_row is not None or (self.settings.keep_rows and not counted.place[0]):  # one order
             spans = self._refusing(with_rows, counted.spans, COMMON, start, start + truth.n_rows)
             place = counted.place
         else:
@@ -163,12 +163,17 @@ class Counting:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
         spans = self._refusing(united, counted.spans, other.spans)
-        mine = self.settled(counted).states if counted.n_rows else None
+        mine, theirs = self.settled(counted).states if counted.n_rows else None, other.states
+        if self.settings.keep_rows and COMMON not in other.spans:  # rows of files, which follow one another
+            if COMMON in counted.spans:
+                told = "merge: kept rows have indices here, and are those of files there"
+                raise ValueError(told)
+            theirs = theirs.behind(counted.n_rows)
         return Counted(
             n_rows=counted.n_rows + other.n_rows,
             plan=other.plan,
             given=other.given,
-            states=merged(mine or States(other.plan, self.work), other.states),
+            states=merged(mine or States(other.plan, self.work), theirs),
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
             place=counted.place,

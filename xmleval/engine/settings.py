@@ -12,11 +12,11 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import BESIDE, check_labels
-from xmleval.input.objects.vectors import by_name
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
+from xmleval.propensity import given_or_estimated
 from xmleval.records import Floats, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
@@ -31,7 +31,7 @@ GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
-    "propensity": Message(Keyword("inverse_propensity")),
+    "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
 }
 
 
@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
     labels: Any
     k: int | Iterable[int]
     inverse_propensity: Any
+    y_train: Any
+    dataset: str | None
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
@@ -115,7 +117,13 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
-        inverse_propensity = by_name("inverse_propensity", options.get("inverse_propensity"), labels)
+        inverse_propensity = given_or_estimated(
+            options.get("inverse_propensity"),
+            options.get("y_train"),
+            options.get("dataset"),
+            n_labels,
+            labels,
+        )
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         fitted = isinstance(decision, Rule)
@@ -123,9 +131,10 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
+        given = dict(options)
+        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
-            if not isinstance(value, bool | np.bool_):
+            if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
         check_decision(rule, resolved, n_labels, bool(flags["larger"]), fitted)
         curve_points = options.get("curve_points")

@@ -36,8 +36,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 5, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 5, "checkpoint")
+STATE = Form("xmleval state", 6, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 6, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import scipy.sparse
 
+from xmleval.input.csr import as_signed
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.threads import Pool
@@ -57,7 +58,7 @@ def count_columns(pieces: Pieces, n_bytes: int) -> int:
     if pieces.n_labels is not None:
         return pieces.n_labels
     widths = (
-        int(piece[0].max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
+        int(as_signed(piece[0]).max(initial=-1)) + 1 if isinstance(piece, tuple) else int(piece.shape[1])
         for piece in pieces.read(n_bytes)
     )
     return max(widths, default=1)

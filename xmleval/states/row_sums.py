@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class RowSums(State):
         self.totals: Ints = np.zeros((len(self.keys), 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(len(self.keys), np.int64)
         self.n_rows = 0
-        self.kept: list[tuple[int, Floats]] = []  # first row, (keys, rows)
+        self.kept: Sequence[tuple[int, Floats]] = []  # (keys, rows)
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the measure of each."""
@@ -93,8 +93,8 @@ class RowSums(State):
         total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
         weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
         if weight and key in self.unbounded:
-            return exact_quotient(self.exact[self.unbounded.index(key)], Fraction(weight, one))
-        return float(Fraction(total, weight)) if weight else float("nan")
+            return exact_quotient(self.exact[self.unbounded.index(key)], weight, one)
+        return total / weight if weight else float("nan")  # integers: correctly rounded
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -121,7 +121,7 @@ class RowSums(State):
         if self.keep:
             for name, first_row in contents.kept():
                 values = contents.take(name, n_keys, None, dtype=np.float64, least=None)
-                self.kept.append((first_row, values))
+                self.kept = [*self.kept, (first_row, values)]
             n_kept = sum(own.shape[1] for _, own in self.kept)
             expect(n_kept == self.n_rows, f"{n_kept} rows are kept, not {self.n_rows}")
 

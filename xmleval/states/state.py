@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from copy import copy
+from functools import cache
 from typing import Any, Self
 
 from xmleval.plan import Plan
@@ -35,6 +37,7 @@ class State:
     """
 
     shared = False  # whether workers fill the same state
+    kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         self.plan = plan
@@ -126,6 +129,13 @@ class States:
             if state is not other._states[name]:  # workers may share one
                 state.merge(other._states[name])
 
+    def behind(self, n_rows: int) -> States:
+        """Return the same states, but with ``n_rows`` other rows before those that are kept."""
+        moved = {name: copy(state) for name, state in self._states.items()}
+        for state in moved.values():
+            state.kept = [(n_rows + first, own) for first, own in state.kept]
+        return States(self.plan, self.work, moved)
+
     def empty(self) -> States:
         """Return empty states to merge with these."""
         return States(self.plan, self.work, {name: state.empty() for name, state in self._states.items()})
@@ -150,9 +160,9 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        results = Results()
-        for state in self._states.values():
-            results.add(state.finish())
+        results, *others = [state.finish() for state in self._states.values()]
+        for other in others:
+            results.add(other)
         values = results.values
         for spec in self.plan.specs:
             if spec.metric.parts:
@@ -160,7 +170,8 @@ class States:
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
-        return results.only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
+        results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
+        return results
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -180,6 +191,7 @@ class States:
         contents.done()
 
 
+@cache
 def state_class(name: str) -> type[State]:
     """Import a state class by name on demand, since most evaluations need only one or two."""
     found: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE
