@@ -45,6 +45,7 @@ WORDS = [
     struct.pack("<2i", -1, 2**31 - 1),
     struct.pack("<2f", float("nan"), -float("inf")),
 ]
+CUT = "20kB"  # memory that is a few rows of a file at a time
 TOKENS = [
     *NUMBERS, *WORDS, b":", b",", b" ", b"\t", b"\n", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf",
     b"\xe2\x80\xa8", b"{", b"}", b"[", b"]", b"null", b"'", b'"', b"%", b"?", b"<", b"&x;", b"@data",
@@ -240,7 +241,7 @@ def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (
         for state, rows in zip(states, truths, strict=True):
             _run([*_words("evaluate", rows, paths[1]), *words, "--save", str(state)])
         merge = _words("merge", *states, "--save", out)
-        return Case(states, [merge, [*merge, "--memory", "500"]])
+        return Case(states, [merge, [*merge, "--memory", CUT]])
     if role == "rule":
         rule = folder / "rule.npz"
         kind = "label" if name == "named" else name
@@ -250,7 +251,7 @@ def make_case(folder: Path, role: str, name: str, size: tuple[int, int, int] = (
         return Case([rule], [*evaluations, _words("threshold", "apply", paths[1], "--rule", rule, "--output",
                                                   out)])  # fmt: skip
     words = _words("evaluate", *paths, "--metrics", POOLED, "--checkpoint", folder / "kept", "--resume")
-    words += ["--memory", "64MB" if name == "memory" else "500"]
+    words += ["--memory", "64MB" if name == "memory" else CUT]
     with (
         mock.patch.multiple(checkpoint, LEAST_SECONDS=0, SHARE=0),
         mock.patch.object(checkpoint.Checkpoint, "remove"),
@@ -282,7 +283,7 @@ def _words(*words: object) -> list[str]:
 
 def _evaluations(*words: object) -> list[list[str]]:
     """Commands that evaluate in memory that is enough, and cut small."""
-    return [["evaluate", *_words(*words), "--memory", memory] for memory in ("64MB", "500")]
+    return [["evaluate", *_words(*words), "--memory", memory] for memory in ("64MB", CUT)]
 
 
 def _run(words: list[str]) -> None:

@@ -14,6 +14,8 @@ def printable(text: str) -> str:
     >>> print(printable("two\nlines"), printable("\x1b[31mred"), printable("caf\u00e9"))
     two\nlines \x1b[31mred café
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -18,14 +18,10 @@ MOST_THREADS = 1024  # more would only wait for one another
 
 
 class Work(NamedTuple):
-    """Memory for scores in bytes, and the maximum number of threads.
-
-    ``last``: values are computed once and the scores then dropped, so they may be sorted in place.
-    """
+    """Memory for scores in bytes, and the maximum number of threads."""
 
     memory: int
     threads: int
-    last: bool = False
 
     @property
     def budget(self) -> Budget:

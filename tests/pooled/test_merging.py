@@ -14,18 +14,21 @@ import pytest
 from tests.examples import as_other_rows
 from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
-from xmleval.pooled import curves, piles
+from xmleval.pooled import curves, piles, values
 from xmleval.states import score_runs
 from xmleval.states.state import States
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.macro"]
 
 
-@pytest.fixture(autouse=True)
-def cut_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut piles into ranges, on two threads, however small they are."""
+@pytest.fixture(autouse=True, params=["sorted", "by value"])
+def cut_early(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Cut piles into ranges, on two threads, however small they are; or count few scores by value, too."""
     monkeypatch.setattr(curves, "LARGE", 8)
     monkeypatch.setattr(score_runs, "SMALL", 8)
+    if request.param == "by value":
+        monkeypatch.setattr(score_runs, "MANY", 8)
+        monkeypatch.setattr(values, "CHUNK", 50)
 
 
 def make_one(seed: int, dtype: type = np.float32) -> Evaluator:
@@ -64,7 +67,7 @@ def test_types_of_scores_may_alternate() -> None:
         evaluator.update(
             truth[row : row + 1], scores[row : row + 1].astype([np.float32, np.float64][row % 2])
         )
-    assert all(len(pile.parts()) < 40 for pile in runs_of(evaluator).piles.values())
+    assert all(len(pile.parts()) < 40 for pile in runs_of(evaluator).store.piles.values())
     assert dict(evaluator.compute()) == dict(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
 
 
@@ -73,7 +76,7 @@ def test_a_refused_update_gives_its_room_on_disk_back() -> None:
     truth, scores = (rng.random((2000, 5)) < 0.3).astype(int), rng.random((2000, 5))
     evaluator = Evaluator(["auc.micro"], n_labels=5, memory=1000, block_rows=100, threads=2)
     evaluator.update(truth, scores)
-    file = runs_of(evaluator).memory.file
+    file = runs_of(evaluator).store.file
     assert file._file is not None
     before = os.fstat(file._file.number).st_size
     assert before
@@ -153,23 +156,6 @@ def test_what_was_merged_back_is_not_written_over(monkeypatch: pytest.MonkeyPatc
     for number in (0, 1, 0, 2):
         whole.update(*parts[number])
     assert one.compute() == whole.compute()
-
-
-def test_room_that_is_given_twice_is_not_shared() -> None:
-    pile = piles.Pile()
-    first = pile.room(3, np.dtype(np.float32), 100, spare=1)
-    first[:] = 1
-    second = pile.room(3, np.dtype(np.float32), 100, spare=1)
-    second[:] = 2
-    third = pile.room(2, np.dtype(np.float32), 100)
-    third[:] = 3
-    pile.add([first[:3], third])
-    assert np.concatenate(pile.held()).tolist() == [1, 1, 1, 3, 3]
-    pile = piles.Pile()
-    one, two = (pile.room(3, np.dtype(np.float32), 100) for _ in range(2))
-    one[:], two[:] = 1, 2
-    pile.add([one, two])
-    assert [keys.tolist() for keys in pile.held()] == [[1, 1, 1, 2, 2, 2]]
 
 
 def test_interrupted_computing_loses_no_scores(monkeypatch: pytest.MonkeyPatch) -> None:

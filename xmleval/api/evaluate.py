@@ -158,7 +158,7 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
     )
-    work = make_work(memory, threads, last=True)
+    work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
     plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others))

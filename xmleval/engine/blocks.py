@@ -75,7 +75,7 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
-    by_id = truth.by_id and all(rows.by_id for rows in (scores, pred) if rows is not None)
+    by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
         relevant = truth.block(start, stop)  # first: errors of y_true take precedence

@@ -199,6 +199,8 @@ def _from_coordinates(argument: str, matrix: Any, n_rows: int, n_labels: int) ->
 
 def as_list(argument: str, row: int, items: Any) -> list[Any]:
     """Return one row of nested lists, or refuse it."""
+    if isinstance(items, list):
+        return items
     if isinstance(items, str):
         raise InputError(argument, f"{items!r} is not a list of label ids", row=row, value=items)
     try:
@@ -278,5 +280,7 @@ def keep_entries(entries: Entries, keep: NDArray[np.bool_]) -> Entries:
 
 def is_sparse(value: Any) -> bool:
     """Tell whether a value is a SciPy sparse matrix or array."""
+    if isinstance(value, np.ndarray):
+        return False
     sparse = sys.modules.get("scipy.sparse")  # whoever made such a value has imported it
     return sparse is not None and bool(sparse.issparse(value))

@@ -30,26 +30,6 @@ def search_stride(scores: Scores, base: int, score: float) -> tuple[Any, Any]:
 
 
 @kernel
-def find_from_low(scores: Scores, base: int, score: float) -> tuple[int, int, int]:
-    """Find a score from ``base`` up: return the new base, the first place not below and the first above.
-
-    scores : (n,), increasing; ``base`` advances by whole strides of lower scores
-    """
-    while base + STRIDE <= scores.size and scores[base + STRIDE - 1] < score:
-        base += STRIDE
-    low, high = base, base
-    if base + STRIDE <= scores.size:
-        low, high = search_stride(scores, base, score)
-    else:
-        while low < scores.size and scores[low] < score:
-            low += 1
-        high = low
-    while high < scores.size and scores[high] == score:
-        high += 1
-    return base, low, high
-
-
-@kernel
 def find_from_high(scores: Scores, top: int, score: float) -> tuple[int, int, int]:
     """Find a score from ``top`` down: return the new top, the first place not below and the first above.
 
@@ -121,31 +101,14 @@ def sweep(
 
 
 @kernel
-def count_pairs(relevant: Scores, irrelevant: Scores, pairs: Ints) -> None:
-    """Count pairs of a relevant and an irrelevant score, in the right order and tied.
-
-    relevant, irrelevant : (n,), (m,), increasing, fewer than 2^31 each
-    pairs : int64 (2, 2), added to, as limbs of `add_product`
-    """
-    base, right, tied = 0, 0, 0
-    low, high, last = 0, 0, np.nan
-    for score in relevant:
-        if score != last:  # each tie group, which may be long, is searched once
-            base, low, high = find_from_low(irrelevant, base, score)
-            last = score
-        right += low
-        tied += high - low
-    add_product(pairs[0], 1, right)
-    add_product(pairs[1], 1, tied)
-
-
-@kernel
 def trace(
-    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, strides: Ints, points: Floats
-) -> int:
+    relevant: Scores, n_relevant: Ints, irrelevant: Scores, n_irrelevant: Ints, above: Ints, totals: Ints,
+    strides: Ints, points: Floats,
+) -> int:  # fmt: skip
     """Write points of the curve, where a multiple of a stride is passed and at the end; return how many.
 
-    relevant, irrelevant, above, totals : as in `sweep`
+    relevant, irrelevant : (n,), (m,), strictly increasing; n_relevant, n_irrelevant : int64, entries of each
+    above, totals : as in `sweep`
     strides : int64 (2,), relevant and irrelevant entries from one point to the next
     points : float64 (p, 3), written: score, relevant and irrelevant entries at or above it
     """
@@ -155,11 +118,11 @@ def trace(
     while i >= 0 or j >= 0:
         score = relevant[i] if j < 0 or (i >= 0 and relevant[i] >= irrelevant[j]) else irrelevant[j]
         before, before_wrong = seen, wrong
-        while i >= 0 and relevant[i] == score:
-            seen += 1
+        if i >= 0 and relevant[i] == score:
+            seen += n_relevant[i]
             i -= 1
-        while j >= 0 and irrelevant[j] == score:
-            wrong += 1
+        if j >= 0 and irrelevant[j] == score:
+            wrong += n_irrelevant[j]
             j -= 1
         ends = seen == totals[0] and wrong == totals[1]
         if (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, add_term, carry
-from xmleval.kernels.products import LIMB_BITS
-from xmleval.kernels.sweeps import sum_below, sweep, trace, weigh_group
+from xmleval.kernels.products import LIMB_BITS, sum_products
+from xmleval.kernels.sweeps import sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.pooled.spill import Keys
 from xmleval.records import Curve, Floats, Ints, Scores
@@ -17,6 +17,7 @@ from xmleval.threads import Work
 
 LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
 LEAST_RANGE = 1 << 12  # bytes
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 class Unlisted(NamedTuple):
@@ -63,12 +64,6 @@ def n_ranges(piles: Sequence[Pile], work: Work) -> int:
     return max(_n_parts(piles, work), 1 if _is_small(piles, work) else 2 * work.threads)
 
 
-def n_groups(piles: Sequence[Pile], work: Work) -> int:
-    """Return the number of groups to split piles into, a multiple of the threads."""
-    n_parts = _n_parts(piles, work)
-    return n_parts if _is_small(piles, work) else -(-n_parts // work.threads) * work.threads
-
-
 def _is_small(piles: Sequence[Pile], work: Work) -> bool:
     return work.threads == 1 or sum(pile.size for pile in piles) <= LARGE
 
@@ -78,7 +73,7 @@ def _n_parts(piles: Sequence[Pile], work: Work) -> int:
     return max(1, -(-n_bytes // max(LEAST_RANGE, work.budget.sorted(work.threads))))
 
 
-def sweep_cells(
+def sweep_piles(
     relevant: Sequence[Pile],
     irrelevant: Pile,
     unlisted: Unlisted,
@@ -120,9 +115,8 @@ def sweep_cells(
         if number % 2:
             group, others = cells[:, number].tolist()
             score = np.full(1, splitters[number // 2])
-            found = _tie_group(group, others, float(score[0]), start, totals, strides)
-            n_first = int(ranges.sizes[0, number])
-            return found._replace(open_pairs=_pairs_left(score, last, n_first))
+            found = tie_group(group, others, float(score[0]), start, totals, strides)
+            return found._replace(open_pairs=pairs_left(score, ranges.sizes[:1, number], last))
         first, bad = ranges.load(0, number), ranges.load(len(relevant), number)
         good = first if len(relevant) == 1 else ranges.load_all(range(len(relevant)), number)
         pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
@@ -131,16 +125,18 @@ def sweep_cells(
         if strides is not None:
             passed = (listed[:, number] // strides).sum() + 3
             points = np.empty((min(int(passed), good.size + bad.size), 3))
-            points = points[: trace(good, bad, start, totals, strides, points)]
-        return Found(as_integers(pairs), precision, peak, points, _pairs_left(first, last))
+            runs = *run_lengths(good), *run_lengths(bad)
+            points = points[: trace(*runs, start, totals, strides, points)]
+        open_pairs = pairs_left(*run_lengths(first), last) if last else (0, 0)
+        return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
     down = [number for number in range(cells.shape[1] - 1, -1, -1) if cells[:, number].any()]
     found = work.map(count, down)
     if level_at is None and without.any():
         seen = cells.sum(axis=1)
         group, others = without.tolist()
-        found.append(_tie_group(group, others, -np.inf, seen, totals, strides))
-    return _total(found)
+        found.append(tie_group(group, others, -np.inf, seen, totals, strides))
+    return added_up(found)
 
 
 def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
@@ -155,7 +151,7 @@ def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[
     return splitters, 2 * int(np.searchsorted(splitters, dtype.type(level))) + 1
 
 
-def _tie_group(
+def tie_group(
     group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None
 ) -> Found:
     """Count entries of one score in Python integers, which cannot overflow."""
@@ -172,16 +168,25 @@ def _tie_group(
     return Found(pairs, precision, peak, points, (0, 0))
 
 
-def _pairs_left(scores: Scores, last: Last | None, times: int = 1) -> tuple[int, int]:
-    """Count open pairs of scores, each held by ``times`` entries."""
+def run_lengths(scores: Scores) -> tuple[Scores, Ints]:
+    """Return the distinct ones of ascending scores, and how many there are of each."""
+    starts = np.flatnonzero(
+        np.concatenate([np.ones(min(scores.size, 1), np.bool_), scores[1:] != scores[:-1]])
+    )
+    return scores[starts], np.diff(starts, append=scores.size)
+
+
+def pairs_left(scores: Scores, counts: Ints, last: Last | None) -> tuple[int, int]:
+    """Count open pairs of distinct scores, each held by so many entries."""
     pairs = np.zeros((2, 2), np.int64)
-    if last is not None and times:
-        sum_below(scores, last.scores, last.n_left, pairs)
-    below, level = as_integers(pairs)
-    return below * times, level * times
+    if last is not None:
+        below, up_to = (last.n_left[np.searchsorted(last.scores, scores, side)] for side in SIDES)
+        sum_products(counts, below, pairs[0])
+        sum_products(counts, up_to - below, pairs[1])
+    return as_integers(pairs)
 
 
-def _total(found: Sequence[Found]) -> Found:
+def added_up(found: Sequence[Found]) -> Found:
     """Add up contributions, best scores first."""
     precision, peak = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan])
     for part in found:

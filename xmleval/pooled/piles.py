@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from xmleval.kernels.keys import HALF, SCANNED, decode_keys, encode_keys, part_keys
-from xmleval.pooled.bands import Banded
 from xmleval.pooled.spill import Keys, Run, SpillFile
 from xmleval.records import Floats, Ints, Labels, Scores, label_dtype
 
@@ -50,7 +49,7 @@ class Grouped(NamedTuple):
         return [make_keys(labels, self.scores[self.ptr[0] : self.ptr[-1]], n_labels)]
 
 
-Held = Keys | Grouped | Banded
+Held = Keys | Grouped
 
 
 def as_keys(part: Held) -> list[Keys]:
@@ -58,24 +57,25 @@ def as_keys(part: Held) -> list[Keys]:
     return [part] if isinstance(part, np.ndarray) else part.keys()
 
 
-def address(array: Keys) -> int:
-    """Return the address of an array's data."""
-    place: int = array.__array_interface__["data"][0]
-    return place
+def append_joined(arrays: list[Any], keys: Held) -> None:
+    """Append keys to a list; small arrays at its end are joined to limit their number."""
+    arrays.append(keys)
+    while (
+        len(arrays) > 1
+        and all(isinstance(part, np.ndarray) for part in arrays[-2:])
+        and arrays[-2].size + arrays[-1].size <= SMALL
+        and arrays[-2].size <= 2 * arrays[-1].size
+    ):
+        arrays[-2:] = [np.concatenate(arrays[-2:])]
 
 
 class Pile:
-    """A multiset of keys: arrays in any order, and sorted runs in a spill file.
-
-    Arrays are never changed, except that the last reader of a pile may sort them in place.
-    """
+    """A multiset of keys: arrays in any order, never changed, and sorted runs in a spill file."""
 
     def __init__(self) -> None:
         self._held: dict[np.dtype[Any], list[Held]] = {}
         self.runs: list[Run] = []
         self.n_bytes = 0  # of the arrays
-        self._room: Keys = np.empty(0, np.uint8)
-        self._used = 0  # entries of the reserved space
 
     @property
     def size(self) -> int:
@@ -90,51 +90,12 @@ class Pile:
         """Return all arrays and runs."""
         return [*self.held(), *self.runs]
 
-    def room(self, size: int, dtype: np.dtype[Any], most: int, spare: int = 0) -> Keys:
-        """Reserve space for keys, contiguous with the space reserved before.
-
-        First touching memory costs as much as sorting it: large arrays get huge pages and need not be joined
-        later. Untouched pages take no memory.
-
-        size, dtype : of the keys; most : expected number of keys in total
-        spare : further entries that may be overwritten now, and are reserved next
-        """
-        if self._room.dtype != dtype or self._used + size + spare > self._room.size:
-            self._room, self._used = np.empty(max(size + spare, most), dtype), 0
-        start = self._used
-        self._used += size
-        return self._room[start : self._used + spare]
-
     def add(self, arrays: Iterable[Held]) -> None:
-        """Add arrays; small ones are joined to limit their number."""
+        """Add arrays."""
         for keys in arrays:
-            if not keys.size:
-                continue
-            self.n_bytes += keys.nbytes
-            tail = self._held.setdefault(keys.dtype, [])
-            joined = self._joined(tail[-1], keys) if tail else None
-            if joined is not None:
-                tail[-1] = joined
-                continue
-            tail.append(keys)
-            while (
-                len(tail) > 1
-                and isinstance(tail[-1], np.ndarray)
-                and isinstance(tail[-2], np.ndarray)
-                and tail[-2].size + tail[-1].size <= SMALL
-                and tail[-2].size <= 2 * tail[-1].size
-            ):
-                tail[-2:] = [np.concatenate(tail[-2:])]
-
-    def _joined(self, last: Held, keys: Held) -> Keys | None:
-        """Return the last keys and these as one array if they are adjacent in the reserved space."""
-        if not isinstance(last, np.ndarray) or not isinstance(keys, np.ndarray):
-            return None
-        room = self._room
-        if last.base is not room or keys.base is not room or address(last) + last.nbytes != address(keys):
-            return None
-        start = (address(last) - address(room)) // room.itemsize
-        return room[start : start + last.size + keys.size]
+            if keys.size:
+                self.n_bytes += keys.nbytes
+                append_joined(self._held.setdefault(keys.dtype, []), keys)
 
     def ungroup(self) -> None:
         """Convert all parts in memory to arrays of keys."""
@@ -145,17 +106,12 @@ class Pile:
                 tail[place : place + 1] = keys
                 place += len(keys)
 
-    def _drop_room(self) -> None:
-        self._room, self._used = np.empty(0, np.uint8), 0
-
     def put(self, old: Keys, new: Keys) -> None:
         """Replace an array by the same keys in another order."""
         tail = self._held.get(old.dtype, [])
         for place, keys in enumerate(tail):
             if keys is old and new.dtype == old.dtype:
                 tail[place] = new
-                if old.base is self._room:
-                    self._drop_room()
                 return
 
     def hold_on_disk(self, runs: list[Run]) -> None:
@@ -163,7 +119,6 @@ class Pile:
         nothing: dict[np.dtype[Any], list[Held]] = {}
         runs = [*self.runs, *runs]
         self._held, self.n_bytes, self.runs = nothing, 0, runs
-        self._drop_room()
 
 
 def spill(arrays: Sequence[Held], file: SpillFile) -> list[Run]:

@@ -9,20 +9,17 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.message import Keyword, Message
-from xmleval.pooled.bands import Shared
-from xmleval.threads import Work
 
 Keys = NDArray[Any]  # scores, or numbers that sort like (label, score)
 SAMPLES = 4096  # keys of a run kept in memory, so that a search needs one short read
 LEAST_STRIDE = 64  # keeps the samples of many short runs small
 CHUNK_BYTES = 1 << 22
-COPIED_BYTES = 8 << 20  # largest array of keys copied for sorting
 
 
 class _Temporary:
@@ -162,22 +159,3 @@ class Run:
             keys = np.empty(min(step, self.size - start), self.dtype)
             self.read(start, keys)
             yield keys
-
-
-class Memory(NamedTuple):
-    """Bytes of keys that a state may hold before spilling to ``file``, and bytes of its largest array.
-
-    ``shared`` collects scores by band, if they are read only once.
-    """
-
-    held: int
-    file: SpillFile
-    room: int
-    shared: Shared | None = None
-
-    @classmethod
-    def of(cls, work: Work) -> Memory:
-        """Leave a quarter of the memory for sorting; arrays may be large if ``last``: sorted in place."""
-        budget = work.budget
-        room = budget.sorted(work.threads) if work.last else min(budget.copied, COPIED_BYTES)
-        return cls(budget.held, SpillFile(), room, Shared() if work.last else None)

@@ -184,7 +184,7 @@ class Report(Mapping[str, float]):
             If no points were kept.
         """
         thresholds, hits, misses = self._points()
-        return misses / max(misses[-1], 1), hits / max(hits[-1], 1), thresholds
+        return misses / (misses[-1] or 1), hits / (hits[-1] or 1), thresholds
 
     def pr_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the precision-recall curve of all entries.
@@ -201,7 +201,7 @@ class Report(Mapping[str, float]):
         """
         thresholds, hits, misses = self._points()
         precision = np.divide(hits, hits + misses, out=np.ones_like(hits), where=hits + misses > 0)
-        return precision, hits / max(hits[-1], 1), thresholds
+        return precision, hits / (hits[-1] or 1), thresholds
 
     def _points(self) -> Floats:
         if "micro" not in self.results.points:

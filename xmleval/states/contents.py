@@ -42,6 +42,10 @@ class Contents:
         block = re.compile(rf"(kept[0-9]+[.]([0-9]{{1,18}})){re.escape(end)}")
         return [(found[1], int(found[2])) for found in map(block.fullmatch, self._left) if found]
 
+    def has(self, name: str) -> bool:
+        """Return whether an array is there."""
+        return name in self._left
+
     def take(
         self, name: str, *shape: int | None, dtype: Any = np.int64, least: Any = 0, most: Any = MOST
     ) -> Any:

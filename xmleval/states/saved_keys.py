@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from xmleval.kernels.labels import count_entries
+from xmleval.kernels.packing import check_packed
+from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.piles import key_dtype, label_of, score_of
 from xmleval.pooled.spill import Keys
+from xmleval.pooled.values import Packed
 from xmleval.records import Chunks, Ints
-from xmleval.states.contents import expect
+from xmleval.states.contents import Contents, expect
 
 
 def key_types(dtype: np.dtype[Any], n_labels: int | None = None) -> set[np.dtype[Any]]:
@@ -62,3 +65,23 @@ def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
             held = []
     if held:
         yield np.concatenate(held)
+
+
+def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
+    """Yield counts by value, in pieces; raise ValueError if invalid."""
+    first = int(contents.take(f"first.{name}", 1, most=N_BUCKETS)[0])
+    starts = contents.take(f"starts.{name}", None)
+    places = contents.take_chunks(f"{name}.places")
+    fits = places.dtype == np.int64 and 0 < starts.size <= N_BUCKETS + 1 - first
+    fits &= bool(starts[:1].sum() == 0 and (starts[1:] >= starts[:-1]).all() and not (starts % 8).any())
+    expect(fits and int(starts[-1]) == 8 * places.size, f"{name} counts are not where they should be")
+    waiting, done = np.empty(0, np.int64), 0
+    for piece in places.read():
+        waiting = np.concatenate([waiting, piece])
+        stop = int(np.searchsorted(starts, starts[done] + waiting.nbytes, "right")) - 1
+        if stop > done:
+            own = starts[done : stop + 1] - starts[done]
+            size = check_packed(first + done, own, waiting)
+            expect(size >= 0, f"{name} counts are out of range")
+            yield Packed(first + done, own, waiting[: own[-1] // 8].copy(), size)
+            waiting, done = waiting[own[-1] // 8 :], stop

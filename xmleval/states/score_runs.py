@@ -11,25 +11,25 @@ from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.plan import Plan
-from xmleval.pooled.bands import Banded
-from xmleval.pooled.cells import count_cells
 from xmleval.pooled.columns import open_columns, sweep_columns
-from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_cells
-from xmleval.pooled.piles import SMALL, Grouped, Held, Pile, as_keys, make_keys, spill
-from xmleval.pooled.spill import COPIED_BYTES, Keys, Memory, Run
+from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles
+from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
+from xmleval.pooled.spill import SpillFile
+from xmleval.pooled.store import Store
+from xmleval.pooled.value_curves import sweep_values
+from xmleval.pooled.values import MANY, Values, order
 from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.curve_values import Needs, curve_values
-from xmleval.states.saved_keys import checked_keys, joined, key_types, rising
+from xmleval.states.saved_keys import checked_counts, checked_keys, joined, key_types, rising
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
-SPREAD, SPREAD_IN_BLOCK = 1 << 20, 1 << 14  # scores from which bands pay, in total and per block
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
 
@@ -43,21 +43,19 @@ class ScoreRuns(State):
         super().__init__(plan, specs, work)
         self.needs = Needs.of(plan, specs)
         self.n_labels, self.unlisted = plan.n_labels, plan.unlisted
-        self.memory = Memory.of(work)
-        self._share = self.memory.held  # bytes that updates may hold
+        self._share = work.budget.held  # bytes that updates may hold
         self.n_rows = 0
         self.dtype = np.dtype(np.float32)  # of scores
-        self.n_blocks, self.n_workers = 1, 1  # blocks of each worker, and workers
         self.n_true: Ints = np.zeros(plan.n_labels if self.needs.columns else 1, np.int64)
-        open_ends = {CELLS: [MISSING], COLUMNS: [MISSING, TAKEN]}
-        wanted = [CELLS] * self.needs.cells + [COLUMNS] * self.needs.columns
-        self.piles = {
-            f"{by}.{kind}": Pile()
-            for by in wanted
-            for kind in (GOOD, BAD, *(open_ends[by] if self.needs.bounds else []))
-        }
+        self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
+
+    def _new_store(self, file: SpillFile) -> Store:
+        kinds = (GOOD, BAD, MISSING, TAKEN) if self.needs.bounds else (GOOD, BAD)
+        cells = [f"{CELLS}.{kind}" for kind in kinds if kind != TAKEN] if self.needs.cells else []
+        columns = [f"{COLUMNS}.{kind}" for kind in kinds] if self.needs.columns else []
+        return Store(cells, columns, file)
 
     @property
     def table_bytes(self) -> int:
@@ -66,14 +64,14 @@ class ScoreRuns(State):
 
     @property
     def held_bytes(self) -> int:
-        """Size of the keys in memory."""
-        return sum(pile.n_bytes for pile in self.piles.values())
+        """Size of the scores in memory."""
+        return self.store.n_bytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         ranking, labels = view.ranking, view.block.truth.labels
         assert ranking.scores is not None
-        self._take({name: [keys] for name, keys in self._keys(view).items()}, self._share)
+        self.store.add(self._found(view), self._share, self.work)
         if self.needs.bounds:
             self._add_last([view.last_scores], [view.n_left])
         if self.needs.columns:
@@ -86,10 +84,7 @@ class ScoreRuns(State):
 
     def merge(self, other: ScoreRuns) -> None:
         """Merge a state of other rows."""
-        self._take({name: pile.held() for name, pile in other.piles.items()}, self.memory.held)
-        for name, pile in other.piles.items():
-            own = self.piles[name]
-            own.runs = [*self._own(pile.runs), *own.runs]
+        self.store.merge(other.store, self.work.budget.held, self.work)
         self.n_true = self.n_true + other.n_true
         self.n_rows += other.n_rows
         self.dtype = np.result_type(self.dtype, other.dtype)
@@ -103,7 +98,7 @@ class ScoreRuns(State):
     def empty(self) -> ScoreRuns:
         """Return an empty state to merge with this one, which spills to the same file."""
         found = ScoreRuns(self.plan, self.specs, self.work)
-        found.memory = self.memory
+        found.store.file = self.store.file
         found._share = self.work.budget.beside(self.held_bytes)
         return found
 
@@ -113,89 +108,48 @@ class ScoreRuns(State):
         share = self._share // n_workers
         for part in parts:
             part._share = share
-            part.n_blocks, part.n_workers = -(-n_blocks // n_workers), n_workers
         return parts
 
     def discard(self) -> None:
         """Release the file space of spilled keys."""
-        for pile in self.piles.values():
-            pile.runs = []
-        self.memory.file.trim()
+        self.store.discard()
 
-    def _keys(self, view: View) -> dict[str, Held]:
-        """Return the keys that a block adds to each pile."""
+    def spill(self) -> None:
+        """Spill keys and pack counts, so that repeated saves do it once."""
+        self.store.settle(self.work)
+
+    def _found(self, view: View) -> dict[str, Values | list[Held]]:
+        """Return the scores of each kind that a block adds."""
         flags, labels, scores = view.relevant_entries, view.ranking.labels, view.ranking.scores
         assert scores is not None
-        found: dict[str, Held] = {}
+        found: dict[str, Any] = {}
         grouped = labels.size >= max(SMALL, GROUPED * self.n_labels)
-        banded = self._in_bands(flags, scores)
-        if banded:
-            found |= {f"{CELLS}.{kind}": part for kind, part in zip((GOOD, BAD), banded, strict=True)}
-        elif self.needs.cells or not grouped:
-            good, bad = self._parted(flags, scores)
-            found |= {f"{CELLS}.{GOOD}": good, f"{CELLS}.{BAD}": bad}
-        if self.needs.columns and grouped:
-            ptr = np.empty((2, self.n_labels + 1), np.int64)
-            together = self._room(f"{COLUMNS}.{BAD}", scores.size, scores.dtype)
-            group_entries(flags, labels, scores, ptr, together)
-            found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = (Grouped(own, together) for own in ptr)
+        if self.needs.columns and not grouped:
+            good, bad = _parted(flags, scores)
+            found[f"{COLUMNS}.{GOOD}"] = [make_keys(labels[flags], good, self.n_labels)]
+            found[f"{COLUMNS}.{BAD}"] = [make_keys(labels[~flags], bad, self.n_labels)]
         elif self.needs.columns:
-            found[f"{COLUMNS}.{GOOD}"] = make_keys(labels[flags], good, self.n_labels)
-            found[f"{COLUMNS}.{BAD}"] = make_keys(labels[~flags], bad, self.n_labels)
+            ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
+            group_entries(flags, labels, scores, ptr, together)
+            found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = ([Grouped(own, together)] for own in ptr)
+        if self.needs.cells and scores.dtype == np.float32 and scores.size >= MANY:
+            apart: list[Scores] = []
+            others = Values()
+            others.ordered = order(scores, flags, apart)
+            found |= {f"{CELLS}.{GOOD}": _as_found(np.concatenate(apart)), f"{CELLS}.{BAD}": others}
+        elif self.needs.cells:
+            for kind, own in zip((GOOD, BAD), _parted(flags, scores), strict=True):
+                found[f"{CELLS}.{kind}"] = _as_found(own)
         if self.needs.bounds:
             rows, labels = view.missing
             last = view.last_scores[rows]
-            found[f"{CELLS}.{MISSING}"] = last
-            if self.needs.columns:
-                found[f"{COLUMNS}.{MISSING}"] = make_keys(labels, last, self.n_labels)
-                each = np.repeat(view.last_scores, row_sizes(view.ranking.ptr))
-                found[f"{COLUMNS}.{TAKEN}"] = make_keys(view.ranking.labels, each, self.n_labels)
-        return {name: found[name] for name in self.piles}
-
-    def _in_bands(self, flags: Bools, scores: Scores) -> tuple[Banded, Banded] | None:
-        """Return relevant and irrelevant scores in bands if only pairs of many are needed, else None."""
-        needs, shared = self.needs, self.memory.shared
-        if shared is None or not needs.pairs_alone or needs.columns or scores.dtype != np.float32:
-            return None
-        n_scores = scores.size * self.n_blocks  # estimate for this worker
-        fits = scores.size >= SPREAD_IN_BLOCK and n_scores >= SPREAD
-        fits &= n_scores * scores.itemsize * 3 // 2 <= self.memory.held
-        return shared.part(flags, scores, 2 * n_scores * self.n_workers if fits else 0)
-
-    def _parted(self, flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
-        """Return the scores of relevant and of irrelevant entries, in space reserved by their piles."""
-        n_relevant = int(np.count_nonzero(flags))
-        sizes = n_relevant, flags.size - n_relevant
-        room: list[Scores] = []
-        for kind, size in zip((GOOD, BAD), sizes, strict=True):  # the kernel writes one more
             if self.needs.cells:
-                room.append(self._room(f"{CELLS}.{kind}", size, scores.dtype, spare=1))
-            else:
-                room.append(np.empty(size + 1, scores.dtype))
-        part_scores(flags, scores, *room)
-        return room[0][: sizes[0]], room[1][: sizes[1]]
-
-    def _room(self, name: str, size: int, dtype: np.dtype[Any], spare: int = 0) -> Keys:
-        """Reserve space for keys of a pile, assuming as many in each further block."""
-        moved = name.startswith(CELLS) and not self.needs.pairs_alone  # arrays are copied to be partitioned
-        most = min(self.memory.room, COPIED_BYTES) if moved else self.memory.room
-        most = min(size + size * (self.n_blocks - 1) * 5 // 4, most // dtype.itemsize)
-        return self.piles[name].room(size, dtype, most, spare)
-
-    def _crowding(self) -> bool:
-        """Return whether another worker has spilled, whose memory is freed only when this one spills too."""
-        if self.memory.shared is None or not self.memory.shared.closed:
-            return False
-        return any(isinstance(part, Banded) for pile in self.piles.values() for part in pile.held())
-
-    def spill(self) -> None:
-        """Spill the keys in memory, so that repeated saves write them once."""
-        self._take({name: [] for name in self.piles}, most=0)
-
-    def _own(self, runs: list[Run]) -> list[Run]:
-        """Return runs in the own file; copy those of other files, which can then be closed."""
-        file = self.memory.file
-        return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
+                found[f"{CELLS}.{MISSING}"] = _as_found(last)
+            if self.needs.columns:
+                found[f"{COLUMNS}.{MISSING}"] = [make_keys(labels, last, self.n_labels)]
+                each = np.repeat(view.last_scores, row_sizes(view.ranking.ptr))
+                found[f"{COLUMNS}.{TAKEN}"] = [make_keys(view.ranking.labels, each, self.n_labels)]
+        return found
 
     def _add_last(self, last: list[Scores], n_left: list[Ints]) -> None:
         """Add lowest scores of rows; short arrays are joined."""
@@ -207,39 +161,6 @@ class ScoreRuns(State):
                     break
                 self.last[-2:] = [np.concatenate(self.last[-2:])]
                 self.n_left[-2:] = [np.concatenate(self.n_left[-2:])]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state with keys in place of files, which cannot be copied."""
-        runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
-        return {
-            **self.__dict__,
-            "piles": {
-                n: ([keys for part in p.held() for keys in as_keys(part)], runs[n])
-                for n, p in self.piles.items()
-            },
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state of `__getstate__`."""
-        self.__dict__ |= state
-        self.piles = {name: Pile() for name in state["piles"]}
-        for name, (held, runs) in state["piles"].items():
-            self.piles[name].add(held)
-            self.piles[name].runs = [
-                self.memory.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs
-            ]
-
-    def _take(self, arrays: dict[str, list[Any]], most: int) -> None:
-        """Add keys, or spill them with those in memory if they would exceed ``most`` bytes."""
-        n_bytes = sum(keys.nbytes for several in arrays.values() for keys in several)
-        if self.held_bytes + n_bytes <= most and not self._crowding():
-            for name, several in arrays.items():
-                self.piles[name].add(several)
-            return
-        if self.memory.shared:
-            self.memory.shared.close()
-        for name, pile in self.piles.items():
-            pile.hold_on_disk(spill([*pile.held(), *arrays[name]], self.memory.file))
 
     def finish(self) -> Results:
         """Sort the scores and return the values of curves."""
@@ -255,19 +176,20 @@ class ScoreRuns(State):
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
-        good, bad = self.piles[f"{CELLS}.{GOOD}"], self.piles[f"{CELLS}.{BAD}"]
+        good, bad, missing = (f"{CELLS}.{kind}" for kind in (GOOD, BAD, MISSING))
+        n_good, n_bad = map(self.store.size, (good, bad))
         n_relevant = int(self.n_true.sum())
         n_irrelevant = self.n_rows * self.n_labels - n_relevant
-        unlisted = Unlisted(n_relevant - good.size, n_irrelevant - bad.size, self._level())
+        unlisted = Unlisted(n_relevant - n_good, n_irrelevant - n_bad, self._level())
         strides = None
         if n_points:
-            strides = np.array([max(1, -(-2 * pile.size // n_points)) for pile in (good, bad)])
+            strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
         last = self._last() if self.needs.bounds else None
-        found = None
-        if self.needs.pairs_alone:
-            found = count_cells(good, bad, unlisted, work)
-        if found is None:
-            found = sweep_cells([good], bad, unlisted, work, strides=strides, last=last)
+        sweep: Any = sweep_values
+        side: Any = self.store.values.get
+        if not self.store.by_value([*self.store.values]):
+            sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
+        found = sweep([side(good)], side(bad), unlisted, work, strides=strides, last=last)
 
         def curve(right: int, level: int, *rest: float) -> Curve:
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
@@ -282,17 +204,17 @@ class ScoreRuns(State):
             return Curves(value, None, None), points
         # without the pairs of unlisted entries, which rank below all
         right, level = found.pairs
-        right -= good.size * unlisted.irrelevant
+        right -= n_good * unlisted.irrelevant
         level -= unlisted.relevant * unlisted.irrelevant
         worst = curve(right + found.open_pairs[0], level + found.open_pairs[1])
-        filled = [good, self.piles[f"{CELLS}.{MISSING}"]]
         above_all = Unlisted(0, unlisted.irrelevant, None)
-        best = curve(*sweep_cells(filled, bad, above_all, work).pairs)
+        best = curve(*sweep([side(good), side(missing)], side(bad), above_all, work).pairs)
         return Curves(value, worst, best), points
 
     def columns(self, work: Work) -> Curves:
         """Return the curves of every label."""
-        good, bad = self.piles[f"{COLUMNS}.{GOOD}"], self.piles[f"{COLUMNS}.{BAD}"]
+        piles = self.store.piles
+        good, bad = piles[f"{COLUMNS}.{GOOD}"], piles[f"{COLUMNS}.{BAD}"]
         n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
         n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
         found = sweep_columns([good], bad, self.n_labels, n_cells, self._level(), work)
@@ -300,7 +222,7 @@ class ScoreRuns(State):
         value = Curve(n_relevant, n_irrelevant, right, level, found.precision, peak, threshold)
         if not self.needs.bounds:
             return Curves(value, None, None)
-        missing, taken = self.piles[f"{COLUMNS}.{MISSING}"], self.piles[f"{COLUMNS}.{TAKEN}"]
+        missing, taken = piles[f"{COLUMNS}.{MISSING}"], piles[f"{COLUMNS}.{TAKEN}"]
         unknown = np.full((3, self.n_labels), np.nan)
         best = sweep_columns([good, missing], bad, self.n_labels, n_cells, None, work).pairs
         worst = sweep_columns([good], bad, self.n_labels, None, None, work).pairs
@@ -331,8 +253,15 @@ class ScoreRuns(State):
         """Return the arrays to save."""
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
-        for name, pile in self.piles.items():
-            for number, keys in enumerate(pile.held()):
+        few: dict[str, list[Any]] = {}
+        for name, values in self.store.values.items():
+            if values.ordered or values.packed:
+                parts = values.packed_together(self.work)
+                out |= dict(zip((f"first.{name}", f"starts.{name}", f"{name}.places"), parts, strict=True))
+            else:
+                few[name] = values.few
+        for name, pile in self.store.piles.items():
+            for number, keys in enumerate([*pile.held(), *few.get(name, [])]):
                 out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks, run)
@@ -352,7 +281,7 @@ class ScoreRuns(State):
         self.n_true = contents.take("n_true", *self.n_true.shape, most=most)
         n_true = total(self.n_true)
         n_bad = 0
-        for by in dict.fromkeys(name.partition(".")[0] for name in self.piles):
+        for by in dict.fromkeys(name.partition(".")[0] for name in self.store.piles):
             own = {kind: self._restored(contents, f"{by}.{kind}") for kind in (GOOD, BAD, MISSING, TAKEN)}
             relevant, every = (n_true, n_entries) if by == CELLS else (self.n_true, n_rows)
             n_bad = total(own[BAD])
@@ -375,21 +304,42 @@ class ScoreRuns(State):
         """Take the keys of a pile, and return how many there are: of all entries, or of each label."""
         n_labels = self.n_labels if name.startswith(COLUMNS) else None
         counts: Ints = np.zeros(n_labels or 1, np.int64)
-        if name in self.piles:
+        store, most = self.store, self.work.budget.held
+        if name in store.piles:
             for key in contents.numbered(f"{name}.held"):
                 checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
                 for part in joined(checked, self.work.budget.copied):
-                    own = {other: [part] if other == name else [] for other in self.piles}
-                    self._take(own, self.memory.held)
+                    store.add({name: _as_found(part) if name in store.values else [part]}, most, self.work)
             for key in contents.numbered(f"{name}.run"):
                 keys = contents.take_chunks(key)
                 in_order = rising(checked_keys(name, keys, self.dtype, n_labels, counts))
-                run = self.memory.file.write(in_order, keys.size, keys.dtype)
-                self.piles[name].runs += [run] if run.size else []
+                run = store.file.write(in_order, keys.size, keys.dtype)
+                store.piles[name].runs += [run] if run.size else []
+        if name in store.values and contents.has(f"{name}.places"):
+            for packed in checked_counts(name, contents):
+                counts += packed.size
+                store.add({name: Values([packed])}, most, self.work)
         return counts
 
 
-def _as_chunks(part: Grouped | Banded) -> Chunks:
+def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
+    """Return the scores of relevant and of irrelevant entries."""
+    n_relevant = int(np.count_nonzero(flags))
+    good, bad = (np.empty(size + 1, scores.dtype) for size in (n_relevant, flags.size - n_relevant))
+    part_scores(flags, scores, good, bad)  # the kernel writes one more
+    return good[:-1], bad[:-1]
+
+
+def _as_found(scores: Scores) -> Values | list[Held]:
+    """Return scores of all entries as the store takes them."""
+    if scores.dtype != np.float32:
+        return [scores]
+    values = Values()
+    values.add(scores)
+    return values
+
+
+def _as_chunks(part: Grouped) -> Chunks:
     return Chunks(part.dtype, part.size, lambda: iter(part.keys()))
 
 

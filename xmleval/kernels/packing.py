@@ -1,0 +1,158 @@
+"""Counts by place, packed bucket by bucket: see `kernels.values` for buckets and places.
+
+::
+
+    bytes | 16: n * 256 + form, sum of counts      | 2 n: places | n * width: counts |   n places
+          | 16: 65,536 * 256 + form, sum of counts | 65,536 * width: counts          |   the whole table
+    form    logarithm of the width (1, 2, 4 or 8 bytes); `WHOLE` more for the whole table
+
+Places and counts are each padded to 8 bytes; empty buckets take nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray
+
+from xmleval.kernels.addresses import pointer_to
+from xmleval.kernels.jit import kernel
+from xmleval.records import Ints, Labels
+
+HALF = 16
+N_PLACES = 1 << HALF
+MINUS_ZERO = 1 << 31
+FEW = 1 << 12  # scores of a bucket up to which listing their places beats passing over the whole table
+LEAST_RANK, MOST_RANK = 0x007FFFFF, 0xFF800000  # of -inf and inf
+MOST = 1 << 61  # scores of a part
+HEADER = 2  # int64 words
+BYTE, WHOLE = 8, 4
+
+
+@kernel
+def add_counts(places: Labels, counts: Labels, table: Ints, listed: Labels, n_listed: int) -> int:
+    """Add the counts of places to a table, as `count_places` does; without places, those of all."""
+    if places.size == 0:
+        for place in range(N_PLACES):
+            table[place] += table.dtype.type(counts[place])
+        return n_listed
+    for p in range(places.size):
+        place = places[p]
+        if n_listed >= 0:
+            listed[n_listed] = place
+            n_listed += 1 if table[place] == 0 else 0
+        table[place] += table.dtype.type(counts[p])
+    return n_listed
+
+
+@kernel
+def add_packed(address: int, table: Ints, listed: Labels, n_listed: int) -> int:
+    """Add the packed counts of a bucket to a table, as `count_places` does."""
+    header = carray(pointer_to(address), (HEADER,), np.int64)
+    n, form = header[0] >> BYTE, header[0] & (WHOLE - 1)
+    address += 8 * HEADER
+    n_places = 0 if header[0] & WHOLE else n
+    places = carray(pointer_to(address), (n_places,), np.uint16)
+    address += (2 * n_places + 7) & -8
+    pointer = pointer_to(address)
+    if form == 0:
+        return add_counts(places, carray(pointer, (n,), np.uint8), table, listed, n_listed)
+    if form == 1:
+        return add_counts(places, carray(pointer, (n,), np.uint16), table, listed, n_listed)
+    if form == 2:
+        return add_counts(places, carray(pointer, (n,), np.uint32), table, listed, n_listed)
+    return add_counts(places, carray(pointer, (n,), np.int64), table, listed, n_listed)
+
+
+@kernel
+def write_counts(table: Ints, listed: Labels, n: int, counts: Labels) -> None:
+    """Write the counts of n listed places, or of all if n < 0."""
+    if n < 0:
+        for place in range(N_PLACES):
+            counts[place] = table[place]
+    else:
+        for i in range(n):
+            counts[i] = table[listed[i]]
+
+
+@kernel
+def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: Any) -> Any:
+    """Write the counts of n listed places, ``size`` in total, as words of ``data``; return where they end."""
+    most = np.int64(0)
+    for i in range(n):
+        most = max(most, np.int64(table[listed[i]]))
+    form = np.int64(most >> 8 > 0) + np.int64(most >> 16 > 0) + np.int64(most >> 32 > 0)
+    n_words = (n + 3) // 4  # of places
+    whole = n_words + ((n << form) + 7) // 8 >= (N_PLACES << form) // 8
+    n_counts = N_PLACES if whole else n
+    data[at] = (n_counts << BYTE) + form + (WHOLE if whole else 0)
+    data[at + 1] = size
+    at += HEADER
+    if not whole:
+        data[at : at + n_words].view(np.uint16)[:n] = listed[:n]
+        at += n_words
+    end = at + ((n_counts << form) + 7) // 8
+    counts, n_written = data[at:end], -1 if whole else n
+    if form == 0:
+        write_counts(table, listed, n_written, counts.view(np.uint8))
+    elif form == 1:
+        write_counts(table, listed, n_written, counts.view(np.uint16))
+    elif form == 2:
+        write_counts(table, listed, n_written, counts.view(np.uint32))
+    else:
+        write_counts(table, listed, n_written, counts)
+    return end
+
+
+@kernel
+def check_packed(first: int, starts: Ints, data: Ints) -> Any:
+    """Return the number of scores of packed counts, or -1 if they are not as `pack_counts` writes them.
+
+    first : the first bucket; starts : int64 (b + 1,), from 0 up, multiples of 8, within ``data``, int64
+    """
+    total: Any = np.int64(0)
+    for i in range(starts.size - 1):
+        at, end = starts[i] // 8, starts[i + 1] // 8
+        if at == end:
+            continue
+        if end - at <= HEADER:
+            return -1
+        n, form, whole = data[at] >> BYTE, data[at] & (WHOLE - 1), (data[at] & ((1 << BYTE) - 1)) >= WHOLE
+        if n < 1 or n > N_PLACES or (data[at] & ((1 << BYTE) - 1)) >= 2 * WHOLE or (whole and n < N_PLACES):
+            return -1
+        n_words = 0 if whole else (n + 3) // 4
+        if end - at != HEADER + n_words + ((n << form) + 7) // 8:
+            return -1
+        places = data[at + HEADER : at + HEADER + n_words].view(np.uint16)
+        counts = data[at + HEADER + n_words : end]
+        size = np.int64(0)
+        for p in range(n):
+            count = np.int64(0)
+            if form == 0:
+                count = np.int64(counts.view(np.uint8)[p])
+            elif form == 1:
+                count = np.int64(counts.view(np.uint16)[p])
+            elif form == 2:
+                count = np.int64(counts.view(np.uint32)[p])
+            else:
+                count = counts[p]
+            place = p if whole else np.int64(places[p])
+            rank = ((first + i) << HALF) + place
+            is_number = LEAST_RANK <= rank <= MOST_RANK and rank != MINUS_ZERO - 1
+            rises = whole or p == 0 or places[p - 1] < places[p]
+            if (
+                not rises
+                or count < 0
+                or count > MOST
+                or (count > 0 and not is_number)
+                or (count == 0 and not whole)
+            ):
+                return -1
+            size += count
+            if size > MOST:
+                return -1
+        total += size
+        if size != data[at + 1] or size <= (FEW if whole else 0) or total > MOST:
+            return -1
+    return total

@@ -1,0 +1,305 @@
+"""Counts of float32 scores by value.
+
+The rank of a score among all float32 numbers has two halves: the leading one is its bucket, the trailing one
+its place within the bucket. Scores come as *parts*, rows of an int64 array (p, `FIELDS`) for each multiset:
+
+- ordered scores: the place of each score, bucket after bucket;
+- packed counts: for each bucket, the counts of its places.
+
+The fields of a part are its first bucket, the one after its last, the addresses of where its buckets start
+and of its places, and whether it is packed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray
+
+from xmleval.kernels.addresses import pointer_to
+from xmleval.kernels.jit import kernel
+from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
+from xmleval.kernels.sweeps import count_group
+from xmleval.records import Bools, Floats, Ints, Labels
+
+FIELDS = 5
+FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)
+N_BUCKETS = 1 << HALF
+LAST = N_PLACES - 1
+SIGN = 31
+ALL = (1 << 32) - 1
+SHORT = 24  # places up to which insertion beats sorting by digits
+
+
+@kernel
+def rank_of_bits(bits: Any) -> Any:
+    """Return the rank of a float32 number, 0 to 2^32 - 1; -0.0 has that of 0.0; bits : uint32."""
+    number = np.int64(bits)
+    flipped = number ^ (MINUS_ZERO | (-(number >> SIGN) & (MINUS_ZERO - 1)))
+    return np.uint64(flipped + np.int64(number == MINUS_ZERO))
+
+
+@kernel
+def bits_of_rank(rank: Any) -> Any:
+    """Return the bits of the float32 number of a rank."""
+    return rank ^ (MINUS_ZERO if rank >= MINUS_ZERO else ALL)
+
+
+@kernel
+def order_by_bucket(
+    flags: Bools, scores: Labels, starts: Labels, places: Labels, flagged: Labels
+) -> tuple[int, int]:
+    """Order the scores that are not flagged by bucket; return the first bucket and the one after the last.
+
+    flags : bool (n,); scores : uint32 (n,), bits of float32 without NaN
+    starts : uint32 (N_BUCKETS + 1,), written: where each bucket starts
+    places : uint16 (n - f + 1,), written, with room for one more
+    flagged : uint32 (f + 1,), written: bits of the flagged scores, with room for one more
+    """
+    ends = np.zeros(N_BUCKETS, np.uint32)
+    n_flagged = np.uint64(0)
+    for p in range(scores.size):
+        ends[rank_of_bits(scores[p]) >> np.uint64(HALF)] += np.uint32(not flags[p])
+        flagged[n_flagged] = scores[p]  # each is written, which needs no branch
+        n_flagged += np.uint64(flags[p])
+    first, stop, total = N_BUCKETS, 0, np.uint32(0)
+    for bucket in range(N_BUCKETS):
+        count = ends[bucket]
+        ends[bucket] = starts[bucket] = total
+        total = np.uint32(total + count)
+        if count:
+            first, stop = min(first, bucket), bucket + 1
+    starts[N_BUCKETS] = total
+    for p in range(scores.size):
+        rank = rank_of_bits(scores[p])
+        bucket = rank >> np.uint64(HALF)
+        places[total if flags[p] else ends[bucket]] = np.uint16(rank & np.uint64(LAST))
+        ends[bucket] += np.uint32(not flags[p])
+    return first, stop
+
+
+@kernel
+def add_sizes(parts: Ints, sizes: Ints) -> None:
+    """Add the number of scores of parts in each bucket; int64 (p, FIELDS), int64 (N_BUCKETS,)."""
+    for part in parts:
+        first, stop = part[FIRST], part[STOP]
+        if part[PACKED]:
+            offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+            for bucket in range(first, stop):
+                if offsets[bucket - first] < offsets[bucket - first + 1]:
+                    at = part[DATA] + offsets[bucket - first]
+                    sizes[bucket] += carray(pointer_to(at), (HEADER,), np.int64)[1]
+        else:
+            starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+            for bucket in range(first, stop):
+                sizes[bucket] += np.int64(starts[bucket - first + 1]) - np.int64(starts[bucket - first])
+
+
+@kernel
+def count_places(places: Labels, table: Ints, listed: Labels, n_listed: int) -> Any:
+    """Count places in a table, and list the new ones if ``n_listed`` >= 0; return how many are listed."""
+    one = table.dtype.type(1)
+    if n_listed < 0:
+        for place in places:
+            table[place] += one
+        return n_listed
+    n = np.uint64(n_listed)
+    for place in places:
+        listed[n] = place
+        n += np.uint64(table[place] == 0)
+        table[place] += one
+    return np.int64(n)
+
+
+@kernel
+def count_bucket(parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels) -> int:
+    """Count the scores of a bucket by place; return how many places are listed, or -1 if too many for that.
+
+    size : number of scores in the bucket
+    table : (N_PLACES,), zeros, added to
+    listed : uint16 (N_PLACES + 1,), written: the places in ascending order; spare : as large, overwritten
+    """
+    n_listed = 0 if size <= FEW else -1
+    for part in parts:
+        first, stop = part[FIRST], part[STOP]
+        if not first <= bucket < stop:
+            continue
+        if part[PACKED]:
+            offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
+            start, end = offsets[bucket - first], offsets[bucket - first + 1]
+            if start < end:
+                n_listed = add_packed(part[DATA] + start, table, listed, n_listed)
+        else:
+            starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
+            start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
+            places = carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16)
+            n_listed = count_places(places, table, listed, n_listed)
+    if n_listed > 0:
+        sort_places(listed, n_listed, spare)
+    return n_listed
+
+
+@kernel
+def sort_places(places: Labels, n: int, spare: Labels) -> None:
+    """Sort places[:n] upwards, by two digits; uint16, uint16 (at least n,), overwritten."""
+    if n <= SHORT:
+        for i in range(1, n):
+            place, j = places[i], i
+            while j > 0 and places[j - 1] > place:
+                places[j] = places[j - 1]
+                j -= 1
+            places[j] = place
+        return
+    for shift in range(0, HALF, BYTE):
+        starts = np.zeros((1 << BYTE) + 1, np.int32)
+        for i in range(n):
+            starts[((places[i] >> np.uint16(shift)) & np.uint16(255)) + 1] += np.int32(1)
+        for digit in range(1 << BYTE):
+            starts[digit + 1] += starts[digit]
+        for i in range(n):
+            digit = (places[i] >> np.uint16(shift)) & np.uint16(255)
+            spare[starts[digit]] = places[i]
+            starts[digit] += np.int32(1)
+        places[:n] = spare[:n]
+
+
+@kernel
+def list_places(table: Ints, listed: Labels) -> Any:
+    """List the places of a table that are not zero, in ascending order; return how many."""
+    n_listed = np.uint64(0)
+    for place in range(N_PLACES):
+        listed[n_listed] = np.uint16(place)
+        n_listed += np.uint64(table[place] != 0)
+    return np.int64(n_listed)
+
+
+@kernel
+def clear_table(table: Ints, listed: Labels, n_listed: int) -> None:
+    """Set a table to zero: its listed places, or all if ``n_listed`` < 0."""
+    if n_listed < 0:
+        table[:] = 0
+    else:
+        for i in range(n_listed):
+            table[listed[i]] = 0
+
+
+@kernel
+def sum_counts(counts: Ints) -> Any:
+    """Return the sum of counts."""
+    total = np.int64(0)
+    for count in counts:
+        total += np.int64(count)
+    return total
+
+
+@kernel
+def list_bucket(
+    parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels
+) -> tuple[int, int]:
+    """Do as `count_bucket`, and list the places in any case; return its result and their number."""
+    n_listed = count_bucket(parts, bucket, size, table, listed, spare)
+    return n_listed, list_places(table, listed) if n_listed < 0 else n_listed
+
+
+@kernel
+def export_buckets(
+    parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, scores: Labels, counts: Ints
+) -> int:
+    """Write the distinct scores of a range of buckets, ascending, and their counts; return how many.
+
+    parts, sizes : see `count_bucket`, and int64 (N_BUCKETS,), see `add_sizes`
+    table : (N_PLACES,), zeros, and again at the end; wide enough for the counts
+    scores : uint32 (d,), written: bits of float32; counts : int64 (d,), written
+    """
+    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    n_found = 0
+    for bucket in range(first, stop):
+        if sizes[bucket] == 0:
+            continue
+        n_listed, n = list_bucket(parts, bucket, sizes[bucket], table, listed, spare)
+        for i in range(n):
+            place = np.int64(listed[i])
+            scores[n_found] = np.uint32(bits_of_rank((bucket << HALF) + place))
+            counts[n_found] = table[place]
+            n_found += 1
+        clear_table(table, listed, n_listed)
+    return n_found
+
+
+@kernel
+def pack_buckets(
+    parts: Ints, sizes: Ints, first: int, stop: int, table: Ints, offsets: Ints, data: Ints
+) -> None:
+    """Pack the counts of a range of buckets, see `kernels.packing`.
+
+    parts, sizes, table : as in `export_buckets`
+    offsets : int64 (stop - first + 1,), written: where each bucket starts in bytes, a multiple of 8
+    data : int64, written; empty buckets take nothing
+    """
+    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    at: Any = 0
+    for bucket in range(first, stop):
+        offsets[bucket - first] = 8 * at
+        if sizes[bucket] == 0:
+            continue
+        n_listed, n = list_bucket(parts, bucket, sizes[bucket], table, listed, spare)
+        at = pack_counts(table, listed, n, sizes[bucket], data, at)
+        clear_table(table, listed, n_listed)
+    offsets[stop - first] = 8 * at
+
+
+@kernel
+def sweep_buckets(
+    relevant: Ints, irrelevant: Ints, n_relevant: Ints, n_irrelevant: Ints, first: int, stop: int,
+    level: int, unlisted: Ints, above: Ints, totals: Ints, tables: Ints, pairs: Ints, precision: Ints,
+    peak: Floats,
+) -> None:  # fmt: skip
+    """Count pairs, precision and the best F1 of entries ranked together, in a range of buckets.
+
+    relevant, irrelevant : parts of the scores; n_relevant, n_irrelevant : sizes of buckets, see `add_sizes`
+    level : rank of the score of unlisted entries, -1 if they rank below all
+    unlisted : int64 (2,), relevant and irrelevant unlisted entries
+    tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
+    above, totals, pairs, precision, peak : as in `sweeps.sweep`
+    """
+    listed, others = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
+    spare = np.empty(N_PLACES + 1, np.uint16)
+    good, bad = tables[0], tables[1]
+    seen, wrong = above[0], above[1]
+    score = np.empty(1, np.float32)
+    bits = score.view(np.uint32)
+    for bucket in range(stop - 1, first - 1, -1):
+        at_level = level & LAST if level >> HALF == bucket else -1
+        if n_relevant[bucket] == 0 and at_level < 0:
+            wrong += n_irrelevant[bucket]
+            continue
+        n_listed, n = list_bucket(relevant, bucket, n_relevant[bucket], good, listed, spare)
+        if at_level >= 0 and good[at_level] == 0:  # a tie group of its own
+            listed[n] = np.uint16(at_level)
+            n += 1
+            sort_places(listed, n, spare)
+        n_others = count_bucket(irrelevant, bucket, n_irrelevant[bucket], bad, others, spare)
+        end: Any = N_PLACES
+        j = n_others - 1
+        for i in range(n - 1, -1, -1):
+            place = np.int64(listed[i])
+            if n_others < 0:
+                wrong += sum_counts(bad[place:end])
+                end = place
+            while j >= 0 and others[j] >= listed[i]:
+                wrong += bad[others[j]]
+                j -= 1
+            group: Any = np.int64(good[place])
+            tied: Any = np.int64(bad[place])
+            if place == at_level:
+                group, tied, wrong = group + unlisted[0], tied + unlisted[1], wrong + unlisted[1]
+            seen += group
+            bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
+            count_group(group, tied, np.float64(score[0]), seen, wrong, totals, pairs, precision, peak)
+        wrong = wrong + sum_counts(bad[:end]) if n_others < 0 else wrong
+        while j >= 0:
+            wrong += bad[others[j]]
+            j -= 1
+        clear_table(good, listed, n if n_listed >= 0 else -1)
+        clear_table(bad, others, n_others)

@@ -1,0 +1,141 @@
+"""Store: pooled scores of several kinds, in memory while they fit and in sorted runs on disk beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from xmleval.pooled.piles import Held, Pile, as_keys, spill
+from xmleval.pooled.spill import Run, SpillFile
+from xmleval.pooled.values import Values
+from xmleval.threads import Work
+
+
+class Store:
+    """Scores by kind: float32 scores of all entries are counted by value, others are keys.
+
+    Parameters
+    ----------
+    values : iterable of str
+        Kinds of scores of all entries; float64 ones are keys, too.
+    keys : iterable of str
+        Kinds of keys of labels and scores.
+    file : SpillFile
+        Where keys are spilled.
+    """
+
+    def __init__(self, values: Iterable[str], keys: Iterable[str], file: SpillFile) -> None:
+        self.values = {name: Values() for name in values}
+        self.piles = {name: Pile() for name in [*self.values, *keys]}
+        self.file = file
+
+    @property
+    def key_bytes(self) -> int:
+        """Size of the keys in memory."""
+        return sum(pile.n_bytes for pile in self.piles.values())
+
+    @property
+    def value_bytes(self) -> int:
+        """Size of the scores counted by value."""
+        return sum(values.n_bytes for values in self.values.values())
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of everything in memory."""
+        return self.key_bytes + self.value_bytes
+
+    def add(self, found: Mapping[str, Values | list[Held]], most: int, work: Work) -> None:
+        """Add scores, and limit what is in memory to ``most`` bytes.
+
+        That is the sum of all kinds; counts by value may be packed, which takes as much memory again.
+        """
+        keys = {name: own for name, own in found.items() if not isinstance(own, Values)}
+        for name, own in found.items():
+            if isinstance(own, Values):
+                self.values[name].merge(own)
+        n_bytes = self.n_bytes + sum(part.nbytes for several in keys.values() for part in several)
+        if n_bytes <= most:
+            for name, several in keys.items():
+                self.piles[name].add(several)
+            return
+        for name, pile in self.piles.items():
+            pile.hold_on_disk(spill([*pile.held(), *keys.get(name, [])], self.file))
+        if self.value_bytes <= most:
+            return
+        self.pack(work)
+        if self.value_bytes > most // 2:  # which leaves too little for further scores
+            for name, values in self.values.items():
+                self.piles[name].hold_on_disk(self._runs_of(values))
+                self.values[name] = Values()
+
+    def merge(self, other: Store, most: int, work: Work) -> None:
+        """Add the scores of another store, as `add` does."""
+        self.add(other.values | {}, most, work)
+        self.add({name: pile.held() for name, pile in other.piles.items()}, most, work)
+        for name, pile in other.piles.items():
+            own = self.piles[name]
+            own.runs = [*self._own(pile.runs), *own.runs]
+
+    def pack(self, work: Work) -> None:
+        """Pack the counts by value."""
+        for values in self.values.values():
+            values.pack(work)
+
+    def settle(self, work: Work) -> None:
+        """Spill all keys in memory, and pack what is ordered by value, so that repeated saves do it once."""
+        for pile in self.piles.values():
+            pile.hold_on_disk(spill(pile.held(), self.file))
+        if any(values.ordered for values in self.values.values()):
+            self.pack(work)
+
+    def size(self, name: str) -> int:
+        """Return the number of scores of a kind."""
+        return self.piles[name].size + (self.values[name].size if name in self.values else 0)
+
+    def by_value(self, names: Iterable[str]) -> bool:
+        """Return whether all scores of some kinds are counted by value, and there are many."""
+        kinds = list(names)
+        many = any(self.values[name].ordered or self.values[name].packed for name in kinds)
+        return many and not any(self.piles[name].parts() for name in kinds)
+
+    def as_pile(self, name: str) -> Pile:
+        """Return all scores of a kind as keys; the store is unchanged."""
+        pile, values = Pile(), self.values[name]
+        pile.add(self.piles[name].held())
+        pile.runs = [*self.piles[name].runs]
+        if values.ordered or values.packed:
+            pile.runs += self._runs_of(values)
+        else:
+            pile.add(values.few)
+        return pile
+
+    def discard(self) -> None:
+        """Release the file space of spilled keys."""
+        for pile in self.piles.values():
+            pile.runs = []
+        self.file.trim()
+
+    def _runs_of(self, values: Values) -> list[Run]:
+        size = values.size
+        return [self.file.write(values.chunks(), size, np.dtype(np.float32))] if size else []
+
+    def _own(self, runs: list[Run]) -> list[Run]:
+        """Return runs in the own file; copy those of other files, which can then be closed."""
+        file = self.file
+        return [run if file.holds(run) else file.write(run.chunks(), run.size, run.dtype) for run in runs]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with keys in place of files, which cannot be copied."""
+        runs = {n: [np.concatenate([*run.chunks()]) for run in p.runs] for n, p in self.piles.items()}
+        held = {n: [keys for part in p.held() for keys in as_keys(part)] for n, p in self.piles.items()}
+        return {**self.__dict__, "piles": {name: (held[name], runs[name]) for name in self.piles}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state of `__getstate__`."""
+        self.__dict__ |= state
+        self.piles = {name: Pile() for name in state["piles"]}
+        for name, (held, runs) in state["piles"].items():
+            self.piles[name].add(held)
+            self.piles[name].runs = [self.file.write(iter([keys]), keys.size, keys.dtype) for keys in runs]

@@ -1,0 +1,87 @@
+"""The curve of all entries from scores counted by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xmleval.kernels.fixed import LIMBS
+from xmleval.kernels.packing import HALF, N_PLACES
+from xmleval.kernels.sweeps import trace
+from xmleval.kernels.values import rank_of_bits, sweep_buckets
+from xmleval.pooled.curves import Found, Last, Unlisted, added, added_up, as_integers, pairs_left, tie_group
+from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct
+from xmleval.records import Ints, Scores
+from xmleval.threads import Work
+
+
+def sweep_values(
+    relevant: Sequence[Values],
+    irrelevant: Values,
+    unlisted: Unlisted,
+    work: Work,
+    *,
+    strides: Ints | None = None,
+    last: Last | None = None,
+) -> Found:
+    """Sweep the scores of all entries, best first; see `curves.sweep_piles`."""
+    good, bad = as_buckets(relevant), as_buckets([irrelevant])
+    first = good if len(relevant) == 1 else as_buckets(relevant[:1])
+    without = np.array([unlisted.relevant, unlisted.irrelevant])
+    level = -1
+    cells = np.stack([good.sizes, bad.sizes])
+    if unlisted.level is not None:
+        level = int(rank_of_bits(np.float32(unlisted.level).view(np.uint32)))
+        cells[:, level >> HALF] += without
+    totals: Ints = cells.sum(axis=1) if unlisted.level is not None else cells.sum(axis=1) + without
+    above = cells[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each bucket, and in it
+    bounds = cut(good.sizes + bad.sizes, 1 if is_small(good, bad) else TASKS * work.threads)
+    dtype = max(good.table_dtype, bad.table_dtype, key=lambda dtype: dtype.itemsize)
+
+    def count(number: int) -> Found:
+        start, stop = bounds[number], bounds[number + 1]
+        before: Ints = (
+            np.zeros(2, np.int64) if stop == above.shape[1] else np.ascontiguousarray(above[:, stop])
+        )
+        pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
+        peak, points, open_pairs = np.array([0.0, np.nan]), np.empty((0, 3)), (0, 0)
+        sweep_buckets(
+            good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before, totals,
+            np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
+        )  # fmt: skip
+        if strides is not None:
+            within = unlisted if start <= level >> HALF < stop and level >= 0 else None
+            runs = [_joined(side, start, stop, within, kind) for kind, side in enumerate((good, bad))]
+            passed = (cells[:, start:stop].sum(axis=1) // strides).sum() + 3
+            points = np.empty((min(int(passed), runs[0][0].size + runs[1][0].size), 3))
+            points = points[: trace(*runs[0], *runs[1], before, totals, strides, points)]
+        if last is not None:
+            open_pairs = added(pairs_left(*some, last) for some in distinct(first, start, stop))
+        return Found(as_integers(pairs), precision, peak, points, open_pairs)
+
+    found = work.map(count, range(len(bounds) - 2, -1, -1))
+    if unlisted.level is None and without.any():
+        group, others = without.tolist()
+        found.append(tie_group(group, others, -np.inf, totals - without, totals, strides))
+    return added_up(found)
+
+
+def is_small(*several: Buckets) -> bool:
+    """Return whether threads would not pay."""
+    return sum(int(buckets.sizes.sum()) for buckets in several) < 1 << 20
+
+
+def _joined(
+    side: Buckets, first: int, stop: int, unlisted: Unlisted | None, kind: int
+) -> tuple[Scores, Ints]:
+    """Return the distinct scores in a range of buckets and their counts, with those of unlisted entries."""
+    runs = [*distinct(side, first, stop)]
+    scores, counts = (np.concatenate(arrays) for arrays in zip(*runs, strict=True))
+    if unlisted is not None and unlisted[kind]:
+        level = np.float32(unlisted.level)
+        place = int(np.searchsorted(scores, level))
+        if place == scores.size or scores[place] != level:
+            scores, counts = np.insert(scores, place, level), np.insert(counts, place, 0)
+        counts[place] += unlisted[kind]
+    return scores, counts

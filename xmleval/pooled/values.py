@@ -1,0 +1,244 @@
+"""Values: float32 scores counted by value, which need no more memory than there are distinct ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.kernels.packing import HEADER, N_PLACES
+from xmleval.kernels.values import (
+    FIELDS,
+    N_BUCKETS,
+    add_sizes,
+    export_buckets,
+    order_by_bucket,
+    pack_buckets,
+)
+from xmleval.pooled.piles import append_joined
+from xmleval.records import Bools, Chunks, Ints, Scores
+from xmleval.threads import Work
+
+CHUNK = 1 << 20  # scores ordered at a time: in arrays of this size the system gives large pages
+MANY = 1 << 18  # scores of a block from which they are ordered at once
+WIDE = 1 << 32  # scores of a bucket from which counts may not fit in 32 bits
+TASKS = 8  # tasks per thread, each a range of buckets
+EXPORTED = 1 << 18  # distinct scores exported at a time, unless a bucket has more
+BUCKET_COST = 1 << 11  # of a bucket that is not empty, in scores
+
+
+class Ordered(NamedTuple):
+    """Scores in the order of their buckets; see `kernels.values`.
+
+    first : the first bucket; starts : uint32 (buckets + 1,), where each starts
+    places : uint16 (n,), which may have one more
+    """
+
+    first: int
+    starts: NDArray[np.uint32]
+    places: NDArray[np.uint16]
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return int(self.starts[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.starts.nbytes + self.places.nbytes
+
+
+class Packed(NamedTuple):
+    """Counts of places, bucket by bucket; see `kernels.packing`.
+
+    first : the first bucket; starts : int64 (buckets + 1,), where each starts in bytes; places : int64 (w,)
+    size : number of scores
+    """
+
+    first: int
+    starts: Ints
+    places: Ints
+    size: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.starts.nbytes + self.places.nbytes
+
+
+class Buckets(NamedTuple):
+    """Parts as kernels take them; ``held`` keeps their arrays.
+
+    parts : int64 (p, FIELDS); sizes : int64 (N_BUCKETS,), number of scores of each bucket
+    """
+
+    parts: Ints
+    sizes: Ints
+    held: list[Ordered | Packed]
+
+    @property
+    def table_dtype(self) -> np.dtype[Any]:
+        """Type of the counts of any place."""
+        return np.dtype(np.uint32 if self.sizes.max(initial=0) < WIDE else np.int64)
+
+
+class Values:
+    """A multiset of float32 scores: few as they are, many ordered by bucket, and most packed as counts."""
+
+    def __init__(self, packed: Sequence[Packed] = ()) -> None:
+        self.few: list[Scores] = []
+        self.ordered: list[Ordered] = []
+        self.packed: list[Packed] = [*packed]
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        held: list[Any] = [*self.few, *self.ordered, *self.packed]
+        return sum(part.size for part in held)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size in bytes."""
+        return self.loose_bytes + sum(part.nbytes for part in self.packed)
+
+    @property
+    def loose_bytes(self) -> int:
+        """Size of what is not packed, in bytes."""
+        return sum(part.nbytes for part in self.few) + sum(part.nbytes for part in self.ordered)
+
+    def add(self, scores: Scores) -> None:
+        """Add scores, float32 without NaN; they are ordered once there are many."""
+        if scores.size:
+            append_joined(self.few, scores)
+        if sum(part.size for part in self.few) >= CHUNK:
+            few, self.few = self.few, []
+            self.ordered += order(np.concatenate(few))
+
+    def merge(self, other: Values) -> None:
+        """Add the scores of another multiset."""
+        for scores in other.few:
+            self.add(scores)
+        self.ordered = [*self.ordered, *other.ordered]
+        self.packed = [*self.packed, *other.packed]
+
+    def pack(self, work: Work) -> None:
+        """Pack all scores."""
+        packed = self._packed(work)
+        self.few, self.ordered, self.packed = [], [], packed
+
+    def _packed(self, work: Work) -> list[Packed]:
+        """Return all scores packed, in ranges of buckets."""
+        known = sorted(self.packed, key=lambda part: part.first)
+        ends = [part.first + part.starts.size - 1 for part in known]
+        if not self.loose_bytes and all(
+            part.first >= end for part, end in zip(known[1:], ends, strict=False)
+        ):
+            return known
+        buckets = as_buckets([self])
+        bounds = cut(buckets.sizes, 2 * TASKS * work.threads)
+
+        def packed(number: int) -> Packed:
+            held = np.flatnonzero(buckets.sizes[bounds[number] : bounds[number + 1]])
+            first, stop = (bounds[number] + held[[0, -1]] + [0, 1]).tolist() if held.size else (0, 0)
+            sizes = buckets.sizes[first:stop]
+            starts: Ints = np.empty(stop - first + 1, np.int64)
+            data: Ints = np.zeros(_most_words(sizes), np.int64)  # zeros between what is written, too
+            table = np.zeros(N_PLACES, buckets.table_dtype)
+            pack_buckets(buckets.parts, buckets.sizes, first, stop, table, starts, data)
+            return Packed(first, starts, data[: starts[-1] // 8].copy(), int(sizes.sum()))
+
+        return [part for part in work.map(packed, range(len(bounds) - 1)) if part.size]
+
+    def packed_together(self, work: Work) -> tuple[Ints, Ints, Chunks]:
+        """Return all scores packed as one part: first bucket (1,), starts, and places."""
+        parts, n_bytes = self._packed(work), 0
+        starts: Ints = np.empty(parts[-1].first + parts[-1].starts.size - parts[0].first, np.int64)
+        for part in parts:
+            starts[part.first - parts[0].first :] = n_bytes + part.starts[-1]
+            within = slice(part.first - parts[0].first, part.first - parts[0].first + part.starts.size)
+            starts[within] = n_bytes + part.starts
+            n_bytes += int(part.starts[-1])
+        places = Chunks(np.dtype(np.int64), n_bytes // 8, lambda: (part.places for part in parts))
+        return np.array([parts[0].first]), starts, places
+
+    def chunks(self) -> Iterator[Scores]:
+        """Yield all scores in ascending order."""
+        for scores, counts in distinct(as_buckets([self])):
+            reached, start = np.cumsum(counts), 0
+            while start < scores.size:  # a score may have many
+                done = int(reached[start - 1]) if start else 0
+                stop = max(start + 1, int(np.searchsorted(reached, done + CHUNK)))
+                left = counts[start:stop].copy()
+                while left[0] > CHUNK:
+                    yield np.full(CHUNK, scores[start])
+                    left[0] -= CHUNK
+                yield np.repeat(scores[start:stop], left)
+                start = stop
+
+
+def order(scores: Scores, flags: Bools | None = None, flagged: list[Scores] | None = None) -> list[Ordered]:
+    """Order float32 scores by bucket, except flagged ones, which are appended to ``flagged``."""
+    found = []
+    for start in range(0, scores.size, CHUNK):
+        some = np.ascontiguousarray(scores[start : start + CHUNK])
+        which = np.zeros(some.size, np.bool_) if flags is None else flags[start : start + CHUNK]
+        n_flagged = int(np.count_nonzero(which))
+        starts = np.empty(N_BUCKETS + 1, np.uint32)
+        places, apart = np.empty(some.size - n_flagged + 1, np.uint16), np.empty(n_flagged + 1, np.uint32)
+        first, stop = order_by_bucket(which, some.view(np.uint32), starts, places, apart)
+        if first < stop:
+            found.append(Ordered(first, starts[first : stop + 1].copy(), places))
+        if flagged is not None:
+            flagged.append(apart[:-1].view(np.float32) + np.float32(0))  # without -0.0
+    return found
+
+
+def as_buckets(several: Sequence[Values]) -> Buckets:
+    """Return the parts of multisets; their few scores are ordered for it."""
+    few = [scores for values in several for scores in values.few]
+    held: list[Ordered | Packed] = []
+    held += order(np.concatenate(few)) if few else []
+    for values in several:
+        held += values.ordered
+        held += values.packed
+    parts: Ints = np.empty((len(held), FIELDS), np.int64)
+    for row, part in zip(parts, held, strict=True):
+        places = [array.__array_interface__["data"][0] for array in (part.starts, part.places)]
+        row[:] = part.first, part.first + part.starts.size - 1, *places, isinstance(part, Packed)
+    sizes: Ints = np.zeros(N_BUCKETS, np.int64)
+    add_sizes(parts, sizes)
+    return Buckets(parts, sizes, held)
+
+
+def cut(sizes: Ints, n_tasks: int) -> list[int]:
+    """Return the bounds of ranges of buckets that cost about as much; sizes : int64 (N_BUCKETS,)."""
+    cost = np.cumsum(sizes + BUCKET_COST * (sizes > 0))
+    inner = np.searchsorted(cost, cost[-1] * np.arange(1, n_tasks) // n_tasks) if cost[-1] else []
+    return [int(bound) for bound in np.unique(np.concatenate([[0], inner, [N_BUCKETS]]))]
+
+
+def distinct(buckets: Buckets, first: int = 0, stop: int = N_BUCKETS) -> Iterator[tuple[Scores, Ints]]:
+    """Yield the distinct scores of a range of buckets, ascending, with their counts, in pieces."""
+    table = np.zeros(N_PLACES, buckets.table_dtype)
+    most = np.minimum(buckets.sizes, N_PLACES)
+    while first < stop:
+        reached = np.cumsum(most[first:stop])
+        end = first + max(1, int(np.searchsorted(reached, EXPORTED)))
+        bits, counts = (
+            np.empty(reached[end - first - 1], np.uint32),
+            np.empty(reached[end - first - 1], np.int64),
+        )
+        n = export_buckets(buckets.parts, buckets.sizes, first, end, table, bits, counts)
+        yield bits[:n].view(np.float32), counts[:n]
+        first = end
+
+
+def _most_words(sizes: Ints) -> int:
+    """Return the most words that buckets of these sizes are packed into."""
+    form = sum((sizes >> (8 << power) > 0).astype(np.int64) for power in range(3))
+    n = np.minimum(sizes, N_PLACES)
+    several = (n + 3) // 4 + ((n << form) + 7) // 8
+    return int((np.minimum(several, (N_PLACES << form) // 8) + HEADER)[sizes > 0].sum())
