@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from xmleval.input.errors import InputError, positive_integer
@@ -142,6 +143,14 @@ class Budget(NamedTuple):
         """Return the pooled scores that new rows may hold beside those that are held."""
         return max(self.held - n_bytes, self.held // 8)
 
+    def summed(self, n_bytes: int = 0) -> int:
+        """Return the sums of weights by score that new rows may hold beside ``n_bytes`` that are held.
+
+        Merging two arrays of sums takes as much again.
+        """
+        most = self.memory * 3 // 8
+        return max(most - n_bytes, most // 8)
+
     @property
     def copied(self) -> int:
         """Largest array of pooled scores that may be copied."""
@@ -154,8 +163,11 @@ class Budget(NamedTuple):
 
 def memory_bytes(argument: str, value: Any) -> int:
     """Parse an amount of memory: bytes, or a number with a unit, B, kB..TB (1000) or KiB..TiB (1024)."""
-    if not isinstance(value, str):
-        return positive_integer(argument, value)
+    return _bytes_of(argument, value) if isinstance(value, str) else positive_integer(argument, value)
+
+
+@lru_cache(maxsize=16)  # small evaluations are called often
+def _bytes_of(argument: str, value: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", value.lower(), re.ASCII)
     n_bytes = 0.0 if found is None else float(found[1]) * UNITS.get(found[2] or "b", 0)
     if not 1 <= n_bytes < 2**63:

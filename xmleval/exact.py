@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -25,19 +24,20 @@ def as_floats(limbs: Ints) -> Floats:
 def as_integer(limbs: Ints) -> int:
     """Return one fixed-point sum, int64 (4,), as an integer in units of its last bit."""
     total = 0
-    for limb in limbs:
-        total = (total << BITS) + int(limb)
+    for limb in limbs.tolist():
+        total = (total << BITS) + limb
     return total
 
 
-def exact_quotient(total: Ints, divisor: Fraction) -> float:
-    """Return an exact sum, int64 (70,), divided by a positive number and rounded once."""
+def exact_quotient(total: Ints, weight: int, unit: int = 1) -> float:
+    """Return an exact sum, int64 (70,), divided by weight / unit, which is positive, and rounded once."""
     up, down = int(total[UP]), int(total[DOWN])
     if up or down:
         return math.nan if up and down else math.inf if up else -math.inf
-    whole = sum(int(limb) << WIDTH * place for place, limb in enumerate(total[:N_LIMBS]))
+    lower = total[: N_LIMBS - 1].astype("<u4").tobytes()  # but the last limb, all within 0..2^32-1
+    whole = int.from_bytes(lower, "little") + (int(total[N_LIMBS - 1]) << WIDTH * (N_LIMBS - 1))
     try:
-        return float(Fraction(whole, 1 << LEAST) / divisor)
+        return whole * unit / (weight << LEAST)  # integers: one division, correctly rounded
     except OverflowError:  # rounded weighted terms can exceed the exact mean
         return math.inf if whole > 0 else -math.inf
 
@@ -47,4 +47,4 @@ def exact_mean(values: Floats) -> float:
     total: Ints = np.zeros(SIZE, np.int64)
     add_exact(values, NO_WEIGHT, total)
     n_defined = int(np.count_nonzero(~np.isnan(values)))
-    return exact_quotient(total, Fraction(n_defined)) if n_defined else math.nan
+    return exact_quotient(total, n_defined) if n_defined else math.nan

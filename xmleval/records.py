@@ -21,6 +21,8 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 
+NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
+
 # What one evaluation may count, so that integers and their float64 are exact and nothing overflows
 MOST_ROWS = 1 << 52
 MOST_ENTRIES = 1 << 62  # rows times labels, where measures count all entries
@@ -160,7 +162,7 @@ class Chunks(NamedTuple):
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:
     """Return the narrowest integer type that holds every label id."""
-    return np.dtype(np.int32 if n_labels <= np.iinfo(np.int32).max else np.int64)
+    return NARROW if n_labels < 1 << 31 else WIDE
 
 
 def row_sizes(ptr: Ints) -> Ints:

@@ -7,6 +7,8 @@ from typing import Any
 
 from xmleval.records import Floats
 
+NOT_BY_SPEC = ("labels", "points", "left_open", "notes")
+
 
 @dataclass
 class Results:
@@ -61,11 +63,8 @@ class Results:
             self.labels["threshold"] = 0 - self.labels["threshold"]
         self.points = {name: points * [-1, 1, 1] + 0.0 for name, points in self.points.items()}
 
-    def only(self, names: list[str]) -> Results:
-        """Return the results of some specs in their order, with all labels, points and notes."""
-        kept = Results(labels=self.labels, points=self.points, left_open=self.left_open, notes=self.notes)
-        for kind in set(vars(self)) - {"labels", "points", "left_open", "notes"}:
-            held = getattr(self, kind)
-            if held:
-                setattr(kept, kind, {name: held[name] for name in names if name in held})
-        return kept
+    def keep_only(self, names: list[str]) -> None:
+        """Keep the results of some specs, in their order, with all labels, points and notes."""
+        for kind, held in vars(self).items():
+            if held and kind not in NOT_BY_SPEC:
+                vars(self)[kind] = {name: held[name] for name in names if name in held}

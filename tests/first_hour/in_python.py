@@ -45,4 +45,9 @@ TASKS = [
         ("dataset: given together with inverse_propensity=; choose one",),
     ),
     Task(DATA + "xmleval.evaluate(Y, S, metrics='psp@1')", ("psp@1 needs y_train= or inverse_propensity=",)),
+    Task(
+        "repr(xmleval.evaluate([[1]], [[0.5]], metrics='p@1'))",
+        ("<Report: 1 value, 1 row x 1 label>",),
+    ),
+    Task("xmleval.p_at_k([[1, 0], [0, 1]], [[0.5, 0.1]], 1)", ("1 row does not match the 2 of y_true",)),
 ]

@@ -23,6 +23,7 @@ from xmleval.input.exclusion import Pairs
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.sets import set_rows
+from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
 from xmleval.report.tables import common_start
@@ -129,7 +130,7 @@ def _refuse_other_count(
     scores: Sequence[RowReader],
 ) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
-        told = f"{reader.name}: {n_rows} rows do not match the {expected} of {truth.name}"
+        told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {truth.name}"
         if len(scores) > 1 and all((other.n_rows or 0) < expected for other in scores):
             told += f"; do the files follow one another? {_quoted([other.name for other in scores])}"
         raise ValueError(told)

@@ -12,6 +12,7 @@ from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.scores import cut_heads, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
+from xmleval.message import NO_MATCH, counted
 from xmleval.plan import Plan
 from xmleval.records import Bools, Ranking, Truth, row_sizes
 
@@ -65,7 +66,7 @@ def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int
         value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
     found = set_rows(argument, value, given, n_labels)
     if found.n_rows != n_rows:
-        raise InputError(argument, f"{found.n_rows} rows do not match the {n_rows} of y_true")
+        raise InputError(argument, f"{counted(found.n_rows, *NO_MATCH)} the {n_rows} of y_true")
     return found
 
 

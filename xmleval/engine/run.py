@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,10 @@ def count(
         blocks: list[Callable[[], Block]] = []
         blocks += [partial(rows.block, number) for number in range(rows.n_blocks)] if rows else []
         blocks += [partial(_itself, block) for block in waiting]
+        _keep_freed_memory()
         if len(blocks) == 1:
             states.update(blocks[0]())
         else:
-            # Freeing an array this large raises malloc's mmap threshold, so that blocks reuse freed memory
-            # instead of getting it from the system, which is far slower. Untouched pages cost nothing.
-            np.empty(KEPT_BYTES, np.uint8)
             n_workers = max(1, min(work.threads, len(blocks), WORKERS_BYTES // (states.worker_bytes + 1)))
             parts = states.divided(n_workers, len(blocks))
 
@@ -63,6 +61,16 @@ def count(
             part.discard()
         raise
     return states
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let blocks, and calls one after another, reuse freed memory: that from the system is far slower.
+
+    Freeing an array this large raises the mmap threshold of malloc for the rest of the process; untouched
+    pages cost nothing.
+    """
+    np.empty(KEPT_BYTES, np.uint8)
 
 
 def _itself(block: Block) -> Block:

@@ -20,6 +20,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
+from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
@@ -305,4 +306,4 @@ def refuse_other_order(like: Named, n_rows: int) -> None:
     if not like.by_order:
         raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
     if n_rows != len(like.row_names):
-        raise ValueError(f"{n_rows} rows do not match the {len(like.row_names)} of TRUTH")
+        raise ValueError(f"{counted(n_rows, *NO_MATCH)} the {len(like.row_names)} of TRUTH")

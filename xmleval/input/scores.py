@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from xmleval.kernels.ranking import (
     rank_rows,
     select_heads,
 )
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
@@ -87,22 +86,27 @@ def ranking_rows(
     array = as_array(argument, value)
     if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
-        raise InputError(argument, f"shape {array.shape} has {array.shape[1]} labels, not {known}{ids}")
+        raise InputError(
+            argument, f"shape {array.shape} has {counted(array.shape[1], 'labels')}, not {known}{ids}"
+        )
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
 
-    @lru_cache(maxsize=2)  # blocks are of one size, but for the last
+    known_cells: dict[int, tuple[Ints, Labels]] = {}  # blocks are of one size, but for the last
+
     def every_cell(n: int) -> tuple[Ints, Labels]:
-        labels = np.empty((n, width), label_dtype(width))
-        labels[:] = np.arange(width)  # unlike tile, this lets other threads work
-        return np.arange(n + 1) * width, labels.reshape(-1)
+        if n not in known_cells:
+            labels = np.empty((n, width), label_dtype(width))
+            labels[:] = np.arange(width)  # unlike tile, this lets other threads work
+            known_cells[n] = np.arange(n + 1) * width, labels.reshape(-1)
+        return known_cells[n]
 
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         given = Given(scores.size, is_binary(scores))
-        return _rank(ptr, labels, scores, unlisted, depth, ordered)._replace(given=given)
+        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
@@ -186,7 +190,7 @@ def _sparse_rows(
             ptr, labels, _ = keep_entries(entries, competing)
             scores = scores[competing]
         given = Given(scores.size, is_binary(entries.data))
-        return _rank(ptr, labels, scores, unlisted, depth, ordered)._replace(given=given)
+        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
@@ -198,28 +202,39 @@ def _picks(depth: int | None, ordered: bool) -> bool:
 
 
 def _rank(
-    ptr: Ints, labels: Labels, scores: Scores, unlisted: float | None, depth: int | None, ordered: bool
+    given: Given,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+    unlisted: float | None,
+    depth: int | None,
+    ordered: bool,
 ) -> Ranking:
-    """Rank entries whose ids rise within each row."""
+    """Rank entries whose ids rise within each row; ``given`` is what was seen of them."""
     if _picks(depth, ordered):
         assert depth is not None
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
         head_scores = np.empty(head_ptr[-1], scores.dtype)
         select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
-        return _with_level(head_ptr, head_labels, head_scores, unlisted)
+        return _with_level(given, head_ptr, head_labels, head_scores, unlisted)
     if not ordered:
         n_above = row_sizes(ptr)
         if unlisted is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        return Ranking(ptr, labels, scores, n_above, False)
+        return Ranking(ptr, labels, scores, n_above, False, given)
     labels, scores = labels.copy(), scores.copy()
     rank_rows(ptr, labels, scores)
-    return _with_level(ptr, labels, scores, unlisted, depth)
+    return _with_level(given, ptr, labels, scores, unlisted, depth)
 
 
 def _with_level(
-    ptr: Ints, labels: Labels, scores: Scores | None, unlisted: float | None, depth: int | None = None
+    given: Given,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores | None,
+    unlisted: float | None,
+    depth: int | None = None,
 ) -> Ranking:
     """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
     if depth is not None:
@@ -227,7 +242,7 @@ def _with_level(
     n_above = row_sizes(ptr)
     if unlisted is not None and scores is not None:
         count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
-    return Ranking(ptr, labels, scores, n_above)
+    return Ranking(ptr, labels, scores, n_above, given=given)
 
 
 def cut_heads(
@@ -312,7 +327,7 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        return _with_level(ptr, labels, None, unlisted, depth)._replace(given=Given(labels.size, False))
+        return _with_level(Given(labels.size, False), ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
@@ -322,7 +337,7 @@ def _ranked_list(
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-    return _with_level(ptr, labels, scores, unlisted, depth)._replace(given=seen)
+    return _with_level(seen, ptr, labels, scores, unlisted, depth)
 
 
 def is_binary(scores: NDArray[Any]) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from xmleval.input.errors import InputError
 
+KNOWN = (np.ndarray, list, tuple, dict)
 NARROW = ("bfloat16", "float8")  # types that NumPy lacks; float32 holds their values
 
 
@@ -18,7 +19,7 @@ def as_plain(argument: str, value: Any) -> Any:
     Tensors are detached and copied from their device. The libraries are not imported: their objects have
     ``detach``, ``cpu`` and ``numpy``, or ``__dlpack__`` alone.
     """
-    if isinstance(value, np.ndarray | list | tuple | dict):
+    if isinstance(value, KNOWN):
         return value
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         try:

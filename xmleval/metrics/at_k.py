@@ -22,7 +22,7 @@ MANNING = "Manning, Raghavan & Schutze 2008, ch. 8"
 
 def within(table: Floats, k: int) -> Floats:
     """Sum a table over its first k ranks."""
-    return np.cumsum(table, axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
+    return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -66,10 +66,10 @@ class RankProfile(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         per_size = np.bincount(view.n_relevant, minlength=1)
-        present = np.flatnonzero(per_size)
+        (present,) = per_size.nonzero()
         slots = np.zeros(per_size.size, np.int64)
         slots[present] = np.arange(present.size)
-        widest = min(self.depth, int(present.max(initial=0)))
+        widest = min(self.depth, int(present[-1])) if present.size else 0
         found = {"rows": per_size[present][:, None]}
         if self._splits(view.n_rows):
             hits, gains, ideals = self._sum_split(view, per_size[present], slots, widest)
@@ -77,7 +77,8 @@ class RankProfile(State):
         else:
             found |= self._sum_limbs(view, present.size, slots, widest)
         hits = found["hits"]
-        deepest = int(np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim)))).max(initial=-1)) + 1
+        filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
+        deepest = int(filled[-1]) + 1 if filled.size else 0
         found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
         own = [(view.block.first_row, self._own(view))] if self.keep and view.n_rows else []
         self._add(present, found, int(per_size[0]), own)
@@ -270,11 +271,12 @@ def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
 def _value(spec: Spec, profile: Profile, setting: Setting) -> float:
     """Return a mean over rows, or a ratio of sums over rows."""
     terms = _terms(spec, profile, setting)
+    defined = ~np.isnan(terms)
     if spec.metric.table == RATIO:
         over = math.fsum(spec.metric.value(profile.ideals, profile, setting))
     else:
-        over = math.fsum(profile.weight[~np.isnan(terms)])
-    total = math.fsum(terms[~np.isnan(terms)])
+        over = math.fsum(profile.weight[defined])
+    total = math.fsum(terms[defined])
     if not over:
         return math.nan
     # rounding can raise a ratio to the ideal sum above 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -94,8 +93,8 @@ class RowSums(State):
         total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
         weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
         if weight and key in self.unbounded:
-            return exact_quotient(self.exact[self.unbounded.index(key)], Fraction(weight, one))
-        return float(Fraction(total, weight)) if weight else float("nan")
+            return exact_quotient(self.exact[self.unbounded.index(key)], weight, one)
+        return total / weight if weight else float("nan")  # integers: correctly rounded
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""

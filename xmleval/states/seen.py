@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import MOST, Labels
 from xmleval.results import Results
@@ -27,7 +27,6 @@ class Seen(State):
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
-        self._depth = max([plan.reads(spec) or 0 for spec in plan.every], default=0)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -46,12 +45,11 @@ class Seen(State):
         self.binary &= given.binary
         self.rises |= given.rises
         self.falls |= given.falls
-        if self.deepest < self._depth and view.n_rows:
+        depth = self.plan.deepest
+        if self.deepest < depth and view.n_rows:
             first = int(ptr[1])  # seldom shorter than others
-            self.deepest = max(
-                self.deepest,
-                min(self._depth, first if first >= self._depth else int((ptr[1:] - ptr[:-1]).max())),
-            )
+            longest = first if first >= depth else int((ptr[1:] - ptr[:-1]).max())
+            self.deepest = max(self.deepest, min(depth, longest))
 
     def _add_ids(self, labels: Labels) -> None:
         self.lowest = min(self.lowest, int(labels.min()))
@@ -101,7 +99,7 @@ class Seen(State):
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in found.short})
         if cutoffs:
             at_k = ", ".join([f"@{k}" for k in cutoffs])
-            told = f"lists hold at most {self.deepest} labels"
+            told = f"lists hold at most {counted(self.deepest, 'labels')}"
             found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
 
     def arrays(self) -> Arrays:

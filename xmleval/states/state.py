@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from typing import Any, Self
 
 from xmleval.plan import Plan
@@ -159,9 +160,9 @@ class States:
 
     def finish(self) -> Results:
         """Return the results of all measures."""
-        results = Results()
-        for state in self._states.values():
-            results.add(state.finish())
+        results, *others = [state.finish() for state in self._states.values()]
+        for other in others:
+            results.add(other)
         values = results.values
         for spec in self.plan.specs:
             if spec.metric.parts:
@@ -169,7 +170,8 @@ class States:
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
-        return results.only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
+        results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
+        return results
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -189,6 +191,7 @@ class States:
         contents.done()
 
 
+@cache
 def state_class(name: str) -> type[State]:
     """Import a state class by name on demand, since most evaluations need only one or two."""
     found: type[State] = importlib.import_module(f"xmleval.states.{name}").STATE

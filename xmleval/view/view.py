@@ -146,7 +146,7 @@ class View:
         """Entries above and tied with each listed relevant label, and its rank, for unordered rows."""
         scores = self.ranking.scores
         assert scores is not None
-        above, tied, ranks = (np.zeros_like(self.positions) for _ in range(3))
+        above, tied, ranks = np.zeros((3, self.positions.size), np.int64)
         ptr = self.block.truth.ptr, self.ranking.ptr
         count_places(self.positions, *ptr, scores, above, tied, ranks)
         return above, tied, ranks

@@ -54,11 +54,13 @@ def take(
             argument: held.get(argument) or without_labels(value) for argument, value in given.items()
         }
         held = {argument: rows for argument, rows in given_rows.items() if rows}
-    _refuse_transposed(_shapes(given, held), n_labels)
+    shapes = _shapes(given, held)
+    _refuse_transposed(shapes, n_labels)
     if not held:
         if names is not None:
             return Taken(tuple(_dense(given, len(names), n_labels).values()), len(names), names)
-        return _with_ids(given) if n_labels is None else Taken(tuple(given.values()), n_labels)
+        lists = n_labels is None and any(isinstance(value, list) for value in given.values())
+        return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
     return Matching(given, held, n_labels, names).taken()
 
 
@@ -101,14 +103,16 @@ def _refuse_other_count(n_labels: int | None, known: int) -> None:
 
 def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
-    if value is None or isinstance(value, Source | Stored) or is_sparse(value):
+    if value is None or (isinstance(value, np.ndarray) and value.ndim == 2):
         return None
     if isinstance(value, Columns):
         return value.rows(argument)
-    if isinstance(value, np.ndarray) and value.ndim == 2:
+    if isinstance(value, Source | Stored):
         return None
     if isinstance(value, tuple) and argument == "y_score":
         return _pair_of_names(value)
+    if is_sparse(value):
+        return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)
 
@@ -116,6 +120,8 @@ def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
 def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
     """Return lists of names with scores, from a pair of arrays."""
     if len(pair) != 2 or not isinstance(pair[0], np.ndarray | list):
+        return None
+    if isinstance(pair[0], np.ndarray) and pair[0].dtype.kind not in "OU":
         return None
     named = isinstance(pair[0], np.ndarray) or any(map(has_names, pair[0][:1]))
     labels = np.asarray(pair[0]) if named else np.empty(0)
@@ -140,9 +146,7 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 def _shapes(given: dict[str, Any], held: dict[str, Held]) -> dict[str, tuple[int, ...] | None]:
     """Return the numbers of instances and labels of matrices; long frames have other rows and columns."""
-    if not held:
-        return {argument: _shape(value) for argument, value in given.items()}
-    rows = {argument: held.get(argument, value) for argument, value in given.items()}
+    rows = {argument: held.get(argument, value) for argument, value in given.items()} if held else given
     return {argument: _shape(row.matrix if isinstance(row, Wide) else row) for argument, row in rows.items()}
 
 
@@ -158,9 +162,9 @@ def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int 
         )
 
 
-def _with_ids(given: dict[str, Any]) -> Taken:
+def _with_ids(given: dict[str, Any], shapes: dict[str, tuple[int, ...] | None]) -> Taken:
     """Return arguments of numbers, where lists of ids take the number of labels from a matrix beside them."""
-    width = next((shape[1] for value in given.values() if (shape := _shape(value))), None)
+    width = next((shape[1] for shape in shapes.values() if shape), None)
     ids = [a for a, value in given.items() if isinstance(value, list) and width and _are_ids(value, width)]
     if not ids:
         return Taken(tuple(given.values()), None)
