@@ -64,7 +64,7 @@ GRAPH = {
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": (
-        "records numerals kernels budget files input.errors input.csr input.objects input.scores view"
+        "records message numerals kernels budget files input.errors input.csr input.objects input.scores view"
         " thresholds.linear"
     ),
     "engine": (

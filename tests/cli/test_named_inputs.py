@@ -48,7 +48,7 @@ def test_labels_of_a_list_are_all_there_are(folder: Path, says: Any, refused: An
     out, err = says(line.format("m.run"))
     assert (json.loads(out)["n_labels"], err) == (4, "")
     said = refused(line.format("n.run"))
-    assert said.startswith("n.run: line 4: label 'ant' is not one of the 4 given ones")
+    assert said.startswith("n.run: line 4: label 'ant' is not one of the 4 of names.txt; ")
     assert "'ant'" in refused(line.format("m.run n.run"))
 
 

@@ -136,7 +136,7 @@ def test_names_that_do_not_match(folder: Path, capsys: Any, run: Any, refused: A
     ]
     (folder / "few.txt").write_text("x\ny\n")
     said = refused("evaluate Y.qrels m.run --labels few.txt")
-    assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 given ones")
+    assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 of few.txt; ")
     npz(folder / "truth", make_truth())
     assert refused("evaluate truth.npz m.run").startswith(
         "truth.npz: predictions have names; expected one file"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import glob
 import itertools
+import os
+import re
 import shlex
 import sys
 import time
@@ -136,13 +138,35 @@ def _refuse_other_count(
         raise ValueError(told)
 
 
+def refuse_expanded(names: Sequence[str]) -> None:
+    """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
+    alike = [re.sub("[0-9]+", "*", name) for name in names]
+    n = next((place for place, one in enumerate(alike) if one != alike[0]), len(alike))
+    truth, scores = names[:n], names[n:]
+    if n < 2 or not scores or len({*alike[n:]}) > 1 or len(scores) not in (1, n):
+        return
+    patterns = [_pattern(truth), scores[0] if len(scores) == 1 else _pattern(scores)]
+    if None not in patterns and (len(scores) > 1 or glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
+        quoted = " ".join(shlex.quote(str(pattern)) for pattern in patterns)
+        told = f"TRUTH would be {truth[0]} alone, and {truth[1]} one of SCORES"
+        raise ValueError(f"{told}; quote the patterns: {quoted}")
+
+
 def _quoted(names: Sequence[str]) -> str:
     """Return how to give files as one input, where a shell has expanded a pattern."""
+    pattern = _pattern(names)
+    if pattern is None:
+        return "give their folder, or a pattern in quotes"
+    return f"quote the pattern: {shlex.quote(pattern)}"
+
+
+def _pattern(names: Sequence[str]) -> str | None:
+    """Return a pattern that stands for these files and no others."""
     start, end = common_start(names), common_start([name[::-1] for name in names])[::-1]
     for pattern in (f"{start.rstrip('0123456789')}*{end.lstrip('0123456789')}", f"{start}*{end}"):
         if sorted(glob.glob(pattern)) == sorted(names):
-            return f"quote the pattern: {shlex.quote(pattern)}"
-    return "give their folder, or a pattern in quotes"
+            return pattern
+    return None
 
 
 def _count(

@@ -226,17 +226,16 @@ def count_named_training(train: Input, label_names: LabelNames) -> tuple[list[In
 
 
 def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:
-    """Return a saved rule for the labels of each list of names, or as it is where labels have none."""
-    by_name = rule.decision.kind == "labels" and rule.label_names is not None
+    """Return a saved rule for the labels of each list of names, by number, or as it is without any."""
     if label_names is None:
-        if by_name:
+        if rule.by_name:
             raise ValueError(f"{path}: knows labels by name; expected inputs with names of labels")
         return [rule]
     try:
-        found = [rule.for_labels(names) for names in label_names]
+        found = [replace(rule.for_labels(names), label_names=None) for names in label_names]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    if by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
+    if rule.by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
         tell(path, f"labels that were not there in fitting and are never predicted: {n_unknown}")
     return found
 

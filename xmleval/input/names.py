@@ -28,6 +28,14 @@ ENTRY_BYTES, KEPT_BYTES = 100, 16  # of memory for an entry: until all are sorte
 CHECKED_BYTES = 1 << 18  # of a text, after which its names are checked against the memory
 
 
+class ListedNames(list[str]):
+    """Names of labels in the order of a file."""
+
+    def __init__(self, names: Iterable[str], path: Path) -> None:
+        super().__init__(names)
+        self.path = path
+
+
 class NameIndex:
     """Numbers of names, in the order in which they are added.
 
@@ -178,7 +186,7 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
                 allowance.check(index.n_bytes)
                 n_bytes = 0
         allowance.take(index.n_bytes)
-    return index.names
+    return ListedNames(index.names, path)
 
 
 def _json_names(path: Path, allowance: Allowance) -> list[str]:
@@ -211,7 +219,9 @@ class Gathering:
         self._is_truth, self._own_rows = like is None, named is None
         self._closed = labels is not None or (named is not None and named.closed)
         self._rows = NameIndex(named.row_names if named else ())
-        self._labels = NameIndex(like.label_names if isinstance(like, Named) else like or labels or ())
+        names = like.label_names if isinstance(like, Named) else like or labels or ()
+        self._labels = NameIndex(names)
+        self._listed_in = names.path if isinstance(names, ListedNames) else None
         self._n_known = len(self._labels)
         self._ignored: dict[str, None] = {}
         self._other_bytes = 0  # of the names of ignored rows
@@ -239,7 +249,8 @@ class Gathering:
             return
         label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
         if label is None:
-            raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} given ones")
+            given = f"of {self._listed_in}" if self._listed_in else "given ones"
+            raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} {given}")
         rows, labels, values, places = self._at
         rows.append(row)
         labels.append(label)
@@ -297,6 +308,8 @@ class Gathering:
         matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
         n_new = 0 if self._is_truth else n_labels - self._n_known
         names = self._rows.names, self._labels.names
+        if self._listed_in is not None:
+            names = names[0], ListedNames(names[1], self._listed_in)
         other_row = None if self._met else next(iter(self._ignored), None)
         return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
 
