@@ -49,6 +49,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "complete scores": {"metrics": ["margin.macro", "lrap", "auc.micro"], "complete": True},
     "weighted": {"metrics": [*RANKED, "f1.macro", "margin.macro", "label_diversity"], "decision": "top3",
                  "unlisted": 0.0, "weighted": True},
+    "weighted curves": {"metrics": POOLED, "lists": True, "weighted": True},
     "candidates": {"metrics": ["p@5", "ndcg@5"], "lists": True, "candidates": True},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }  # fmt: skip

@@ -36,7 +36,15 @@ def truth_alone(workload: Workload) -> dict[str, Any]:
 
 def weighted_sets(workload: Workload) -> dict[str, Any]:
     """Sparse predicted sets and sample weights."""
-    given = ours.predicted_sets(workload)
+    return _weighted(ours.predicted_sets(workload))
+
+
+def weighted_scores(workload: Workload) -> dict[str, Any]:
+    """Stored scores and sample weights."""
+    return _weighted(ours.stored_scores(workload))
+
+
+def _weighted(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "sample_weight": np.random.default_rng(0).uniform(0.5, 2.0, given["y_true"].shape[0])}
 
 
@@ -49,6 +57,9 @@ CASES = {
     "RowSums, top-100 arrays": Case(ours.RANKING, ours.stored_scores, "W4", 100),
     "ScoreRuns, micro-AUC of top-100 arrays": Case(["auc.micro"], ours.stored_scores, "W4", 100),
     "ScoreRuns, micro-AP of top-100 arrays": Case(["ap.micro"], ours.stored_scores, "W4", 100),
+    "WeightedScores, micro-AUC of top-100 arrays, instance weights": Case(
+        ["auc.micro"], weighted_scores, "W4", 100
+    ),
     "KeyCounts, top-100 arrays": Case(["auc.micro(bits=16)"], ours.stored_scores, "W4", 100),
     "`np.sort` of top-100 scores, a part on each thread": Case([], ours.stored_scores, "W4", 100),
     "RowSums, full scores": Case(ours.RANKING, ours.dense_scores, "W1d", 0),

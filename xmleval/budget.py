@@ -143,6 +143,14 @@ class Budget(NamedTuple):
         """Return the pooled scores that new rows may hold beside those that are held."""
         return max(self.held - n_bytes, self.held // 8)
 
+    def summed(self, n_bytes: int = 0) -> int:
+        """Return the sums of weights by score that new rows may hold beside ``n_bytes`` that are held.
+
+        Merging two arrays of sums takes as much again.
+        """
+        most = self.memory * 3 // 8
+        return max(most - n_bytes, most // 8)
+
     @property
     def copied(self) -> int:
         """Largest array of pooled scores that may be copied."""

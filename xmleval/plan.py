@@ -15,8 +15,13 @@ from xmleval.view.decision import Decision, top
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
+CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
 ORDER = [
-    *dict.fromkeys(s for m in TABLE for s in ([m.state] if isinstance(m.state, str) else m.state.values()))
+    *dict.fromkeys(
+        name
+        for m in TABLE
+        for name in (*([m.state] if isinstance(m.state, str) else m.state.values()), m.weighted_state)
+    )
 ]
 
 
@@ -67,8 +72,8 @@ class Plan:
         """The states to count, and the specs that read each."""
         found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
-            if spec.state:
-                found[spec.state] = (*found.get(spec.state, ()), spec)
+            if name := self._state_of(spec):
+                found[name] = (*found.get(name, ()), spec)
         bounded = [spec for spec in found.get("row_sums", ()) if self.bounds and spec.metric.bounded]
         if bounded:
             found[ROW_BOUNDS] = tuple(bounded)
@@ -77,11 +82,15 @@ class Plan:
         if self.kept_decisions:
             found.setdefault(SETS_OF_LABELS, ())
         if self.keep_curves or self.curve_points:
-            found.setdefault("score_runs", ())
+            found.setdefault(self._state_of(CURVE), ())
         found[SEEN] = ()
         if self.candidates:
             found[CEILING] = ()
         return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, CEILING) if name in found}
+
+    def _state_of(self, spec: Spec) -> str:
+        """Return the state that a spec reads; empty if it is computed from other measures."""
+        return (self.weighted and spec.metric.weighted_state) or spec.state
 
     @cached
     def kept_decisions(self) -> list[Decision]:
@@ -118,7 +127,8 @@ class Plan:
     @cached
     def reads_scores(self) -> bool:
         """Whether any measure reads score values, not only the order within a row."""
-        return "score_runs" in self.states or any("entry scores" in spec.needs for spec in self.every)
+        curves = self.keep_curves or self.curve_points > 0
+        return curves or any("entry scores" in spec.needs for spec in self.every)
 
     @cached
     def depth(self) -> int | None:

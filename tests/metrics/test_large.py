@@ -56,8 +56,6 @@ def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SPECS)
 def test_rows_that_repeat_change_no_value(name: str, weighted: bool) -> None:
     spec = SPECS[name]
-    if weighted and "equal weights" in spec.needs:
-        pytest.skip("takes no weights")
     more = options(spec, weighted)
     n_distinct = 3.0 if name == "proportional_diversity" else 1.0
     pooled = spec.state in ("score_runs", "key_counts")

@@ -39,9 +39,9 @@ law = settings(
 
 
 def names_for(problem: Problem) -> list[str]:
-    """Names of what can be computed: pooled scores need rows that weigh alike, margins no gaps."""
+    """Names of what can be computed: pooled scores need scores, margins no gaps."""
     refused = set()
-    if problem.bare or problem.case.weights is not None:
+    if problem.bare:
         refused.add("curves")
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")

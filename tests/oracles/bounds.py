@@ -83,22 +83,23 @@ def pooled_ends(case: Case) -> dict[str, Interval]:
     return {name: (min(values), max(values)) for name, values in found.items()}
 
 
-def area(good: list[int], bad: list[int], ties: str) -> float:
-    """#(f+ > f-) + credit #(f+ = f-) over #pairs."""
-    right = sum(u > v for u in good for v in bad)
-    level = sum(good.count(v) for v in bad)
-    return (right + TIE_WEIGHT[ties] * level) / (len(good) * len(bad)) if good and bad else NAN
+def area(good: list[tuple[int, float]], bad: list[tuple[int, float]], ties: str) -> float:
+    """Weight of pairs f+ > f- plus credit for those f+ = f-, over that of all pairs of (score, weight)."""
+    pairs = sum(w for _, w in good) * sum(w for _, w in bad)
+    right = sum(w * x for u, w in good for v, x in bad if u > v)
+    level = sum(w * x for u, w in good for v, x in bad if u == v)
+    return (right + TIE_WEIGHT[ties] * level) / pairs if pairs else NAN
 
 
 def areas(case: Case, grid: list[list[int]]) -> dict[str, float]:
     """Areas under the curves of complete scores."""
     ties = str(convention(case, "auc_ties"))
     ids = range(case.n_labels)
-    data = list(zip(grid, case.truth, strict=True))
-    good = [[row[j] for row, y in data if j in y] for j in ids]
-    bad = [[row[j] for row, y in data if j not in y] for j in ids]
+    data = list(zip(grid, case.truth, row_weights(case), strict=True))
+    good = [[(row[j], w) for row, y, w in data if j in y] for j in ids]
+    bad = [[(row[j], w) for row, y, w in data if j not in y] for j in ids]
     each = [area(u, v, ties) for u, v in zip(good, bad, strict=True)]
-    support = [float(len(column)) for column in good]
+    support = [sum(w for _, w in column) for column in good]
     return {
         "auc.micro": area([*chain(*good)], [*chain(*bad)], ties),
         "auc.macro": mean(each, [1.0] * len(each)),

@@ -4,60 +4,72 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterable
+from fractions import Fraction
 
-from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean
+from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_weights
 
 MEASURES = frozenset(
     [(name, average, "") for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
     + [("peak_f1", average, "") for average in ("micro", "macro")]
 )
-Cell = tuple[float, bool, bool]  # score, relevant, listed
+Cell = tuple[float, bool, bool, Fraction]  # score, relevant, listed, weight of its row
 
 
 def cells_of(case: Case) -> list[list[Cell]]:
-    """Cells of every label, one for each row; unlisted ones at their score, or below all."""
+    """Cells of every label, one for each row that counts; unlisted ones at their score, or below all."""
     fill = convention(case, "unlisted")
     assert case.listed is not None
     below = -math.inf if fill == "below" else float(str(fill))
     columns: list[list[Cell]] = [[] for _ in range(case.n_labels)]
-    for relevant, listed in zip(case.truth, case.listed, strict=True):
+    for relevant, listed, weight in zip(case.truth, case.listed, row_weights(case), strict=True):
+        if weight == 0:
+            continue
         scores = {j: s for j, s in listed if s is not None}
         for j, column in enumerate(columns):
             # a stored score in a matrix that is what its absence would say counts as absent
             known = j in scores and not (case.kind == "matrix" and scores[j] == below)
-            column.append((scores.get(j, below), j in relevant, known))
+            column.append((scores.get(j, below), j in relevant, known, Fraction(weight)))
     return columns
 
 
 def auc(cells: list[Cell], ties: str) -> float:
-    """#(f+ > f-) + credit #(f+ = f-) over #pairs."""
-    good, bad = [s for s, y, _ in cells if y], [s for s, y, _ in cells if not y]
-    pairs = [(u > v) + TIE_WEIGHT[ties] * (u == v) for u in good for v in bad]
-    return sum(pairs) / len(pairs) if pairs else NAN
+    """Weight of pairs f+ > f- plus credit for those f+ = f-, over that of all; a pair weighs the product."""
+    good, bad = [c for c in cells if c[1]], [c for c in cells if not c[1]]
+    credit = Fraction(TIE_WEIGHT[ties])
+    total = sum(c[3] for c in good) * sum(c[3] for c in bad)
+    earned = sum(w * x * (credit if s == t else s > t) for s, _, _, w in good for t, _, _, x in bad)
+    return float(earned / total) if total else NAN
 
 
-def cuts(cells: list[Cell]) -> list[tuple[int, int]]:
-    """(relevant cells, all cells) at or above each score that occurs, best first."""
-    levels = sorted({s for s, _, _ in cells}, reverse=True)
-    return [(sum(y for s, y, _ in cells if s >= t), sum(s >= t for s, _, _ in cells)) for t in levels]
+def cuts(cells: list[Cell]) -> list[tuple[Fraction, Fraction]]:
+    """Weights of (relevant cells, all cells) at or above each score that occurs, best first."""
+    levels = sorted({c[0] for c in cells}, reverse=True)
+    above = [[c for c in cells if c[0] >= t] for t in levels]
+    return [(weight_of(c for c in some if c[1]), weight_of(some)) for some in above]
+
+
+def weight_of(cells: Iterable[Cell]) -> Fraction:
+    """Total weight of cells."""
+    return sum((weight for *_, weight in cells), Fraction(0))
 
 
 def ap(cells: list[Cell]) -> float:
     """Sum over thresholds of (R_n - R_{n-1}) P_n."""
-    n_relevant = sum(y for _, y, _ in cells)
-    if n_relevant in (0, len(cells)):
+    relevant = weight_of(c for c in cells if c[1])
+    if relevant in (0, weight_of(cells)):
         return NAN
-    total, before = 0.0, 0
+    total, before = Fraction(0), Fraction(0)
     for hits, size in cuts(cells):
-        total += (hits - before) / n_relevant * hits / size
+        total += (hits - before) / relevant * hits / size
         before = hits
-    return total
+    return float(total)
 
 
 def peak_f1(cells: list[Cell]) -> float:
     """Max over thresholds of 2 tp / (predicted + relevant)."""
-    n_relevant = sum(y for _, y, _ in cells)
-    return max((2 * hits / (size + n_relevant) for hits, size in cuts(cells)), default=0.0)
+    relevant = weight_of(c for c in cells if c[1])
+    return float(max((2 * hits / (size + relevant) for hits, size in cuts(cells)), default=0))
 
 
 def leading_bits(score: float, bits: int) -> int:
@@ -69,17 +81,19 @@ def leading_bits(score: float, bits: int) -> int:
 def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> float:
     """As AUC, but cells with the same leading bits count half; unlisted ones are level with each other."""
     good, bad = [c for c in cells if c[1]], [c for c in cells if not c[1]]
-    pairs = []
-    for s, _, listed in good:
-        for t, _, known in bad:
+    total, earned = Fraction(0), Fraction(0)
+    for s, _, listed, weight in good:
+        for t, _, known, other in bad:
             if not listed and not known:
-                pairs.append(TIE_WEIGHT[ties])
+                credit = TIE_WEIGHT[ties]
             elif below and not (listed and known):
-                pairs.append(float(listed))
+                credit = float(listed)
             else:
                 u, v = leading_bits(s, bits), leading_bits(t, bits)
-                pairs.append(0.5 if u == v else float(u > v))
-    return sum(pairs) / len(pairs) if pairs else NAN
+                credit = 0.5 if u == v else float(u > v)
+            total += weight * other
+            earned += weight * other * Fraction(credit)
+    return float(earned / total) if total else NAN
 
 
 def value(name: str, case: Case, average: str | None, bits: float = 0) -> float:
@@ -97,6 +111,8 @@ def value(name: str, case: Case, average: str | None, bits: float = 0) -> float:
     if average == "micro":
         return of([cell for column in columns for cell in column])
     if name == "peak_f1" and convention(case, "labels") != "all":
-        columns = [column for column in columns if any(y for _, y, _ in column)]
-    support = [float(sum(y for _, y, _ in column)) if average == "weighted" else 1.0 for column in columns]
+        columns = [column for column in columns if any(c[1] for c in column)]
+    support = [
+        float(weight_of(c for c in column if c[1])) if average == "weighted" else 1.0 for column in columns
+    ]
     return mean([of(column) for column in columns], support)

@@ -82,7 +82,7 @@ def truncated(
 
 
 def bounded(problem: Problem, **more: Any) -> Report:
-    names = ROWS if problem.bare or problem.case.weights is not None else NAMES
+    names = ROWS if problem.bare else NAMES
     conventions = problem.case.conventions
     return evaluate(**problem.inputs(), conventions=conventions, metrics=names, bounds=True, **more)
 
@@ -112,7 +112,7 @@ def test_rows_run_over_every_completion(form: str, dtype: str, data: st.DataObje
 @law
 @given(data=st.data())
 def test_pooled_cells_run_over_every_completion(form: str, dtype: str, data: st.DataObject) -> None:
-    problem = data.draw(truncated(form, dtype, most_open=2))
+    problem = data.draw(truncated(form, dtype, most_open=2, weighted=True))
     assert_equal(bounded(problem), oracle_bounds.pooled_ends(problem.case))
 
 
@@ -226,7 +226,7 @@ def test_cutting_merging_saving_and_spilling_leave_the_bits(
     size = data.draw(st.integers(1, 4))
     assert bounded(problem, threads=2, block_rows=size, memory=1).to_json() == want
     path: Path = tmp_path_factory.getbasetemp() / "state.npz"
-    names = ROWS if problem.bare or problem.case.weights is not None else NAMES
+    names = ROWS if problem.bare else NAMES
     parts = []
     cuts = sorted(data.draw(st.lists(st.integers(0, problem.n_rows), max_size=3)))
     for lo, hi in itertools.pairwise([0, *cuts, problem.n_rows]):

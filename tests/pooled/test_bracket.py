@@ -387,9 +387,7 @@ def test_spellings_are_one_name() -> None:
     assert report["auc.micro(bits=08)"] == report["auc.micro(bits=8)"]
 
 
-def test_refused_by_name_without_scores_or_with_weights() -> None:
+def test_refused_by_name_without_scores() -> None:
     truth, labels = np.eye(3, dtype=int), np.arange(3)[:, None]
     with pytest.raises(ValueError, match=r"^auc\.micro\(bits=8\) needs scores in y_score="):
         evaluate(truth, (labels, None), metrics=[named(8)])
-    with pytest.raises(ValueError, match=r"^auc\.micro\(bits=8\) needs rows without sample_weight="):
-        evaluate(truth, truth * 0.5, metrics=[named(8)], sample_weight=np.ones(3))

@@ -88,12 +88,10 @@ def test_mixed_types_saved_and_merged_give_the_same_bits(tmp_path: Path) -> None
     assert parts[1].merge(parts[0]).compute().to_json() == whole
 
 
-def test_refused_by_name_without_scores_or_with_weights() -> None:
+def test_refused_by_name_without_scores() -> None:
     truth, labels = np.eye(3, dtype=int), np.arange(3)[:, None]
     with pytest.raises(ValueError, match=r"^auc\.micro needs scores in y_score="):
         evaluate(truth, (labels, None), metrics=["auc.micro"])
-    with pytest.raises(ValueError, match=r"^ap\.macro needs rows without sample_weight="):
-        evaluate(truth, truth * 0.5, metrics=["ap.macro"], sample_weight=np.ones(3))
     report = evaluate(truth, (labels, None), metrics="curves")
     assert "auc.micro" not in report
     assert report.left_out["auc.micro"] == "scores in y_score="

@@ -22,6 +22,7 @@ from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
+from xmleval.states.weighted_scores import WeightedScores
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -186,6 +187,8 @@ def frozen(state: Any) -> Bits:
     arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
     if isinstance(state, ScoreRuns):
         arrays = in_order(arrays)
+    elif isinstance(state, WeightedScores):
+        arrays = added_up(arrays)
     elif getattr(state, "keep", False):
         kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()
         arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
@@ -210,6 +213,22 @@ def in_order(arrays: dict[str, Any]) -> dict[str, Any]:
         order = np.lexsort([arrays["n_left"], arrays["last"]])
         found |= {"last": arrays["last"][order] + np.float32(0), "n_left": arrays["n_left"][order]}
     return found
+
+
+def added_up(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the sums of all tables by key, each as rows of a key and an integer in units of 2^-104."""
+    found: dict[str, Any] = {}
+    sums: dict[str, dict[tuple[int, ...], int]] = {}
+    for name, array in arrays.items():
+        if "." not in name:
+            found[name] = array
+            continue
+        words = 2 if name.startswith("columns") and ".truth" not in name and ".last" not in name else 1
+        pieces = array.read() if isinstance(array, Chunks) else [array]
+        own = sums.setdefault(name.rpartition(".")[0], {})
+        for *key, whole, first, second in np.concatenate([*pieces]).reshape(-1, words + 3).tolist():
+            own[tuple(key)] = own.get(tuple(key), 0) + (((whole << 52) + first) << 52) + second
+    return found | {name: np.array(str(sorted(own.items()))) for name, own in sums.items()}
 
 
 def finished(state: Any) -> dict[str, Any]:

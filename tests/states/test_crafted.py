@@ -18,7 +18,7 @@ from tests.states.crafted import CASES, DENSE, TRUTH, M, contents, evaluator_of,
 from xmleval import Evaluator, states
 from xmleval.cli import main
 from xmleval.cli.checkpoint import MANIFEST, Checkpoint, _sum_of
-from xmleval.files.saved import RULE, Saved, load_state
+from xmleval.files.saved import LARGE, RULE, Saved, load_state
 from xmleval.states.contents import Contents
 from xmleval.thresholds import Rule, fit
 
@@ -112,6 +112,13 @@ BROKEN = {
     ("curves", "score_runs/columns.relevant.held0", 0.5 + 1j),
     ("curves", "score_runs/columns.relevant.held0", 7 + 1j),
     ("narrow curves", "score_runs/columns.irrelevant.run0", -1), ("bounds", "score_runs/n_left", 8),
+    ("weighted curves", "weighted_scores/totals", 1 << 20), ("weighted curves", "weighted_scores/width", 3),
+    ("weighted curves", "weighted_scores/cells.relevant.held0", -1),
+    ("weighted curves", "weighted_scores/columns.irrelevant.held0", 7),
+    ("weighted curves", "weighted_scores/columns.truth.held0", 1 << 53),
+    ("weighted curves", "weighted_scores/counts4.irrelevant.held0", 16),
+    ("spilled weighted curves", "weighted_scores/cells.relevant.run0", 0),
+    ("weighted curve bounds", "weighted_scores/columns.last.held0", 1),
     ("bounds", "score_runs/last", np.nan), ("ranks", "propensity", 2.0**31),
     ("fitted rule", "decision", np.nan),
 }  # fmt: skip
@@ -132,7 +139,7 @@ def test_every_array_is_taken_and_no_other(case: str, tmp_path: Path) -> None:
     meta, arrays = contents(evaluator_of(case).as_saved())
     path = tmp_path / "bad.npz"
     for name in arrays:
-        if not name.startswith("score_runs/c"):  # entries without a listed score are unlisted
+        if not name.startswith(LARGE):  # entries without a listed score are unlisted
             write(path, Saved(meta, {key: array for key, array in arrays.items() if key != name}))
             with pytest.raises(ValueError, match=r"bad\.npz: "):
                 Evaluator.load(path)

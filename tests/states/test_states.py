@@ -105,6 +105,17 @@ KINDS = {
     "bounded scores": Kind("score_runs", ["auc.micro", "auc.macro"], {"bounds": True}),
     "spilled scores": Kind("score_runs", ["auc.macro"], work=NO_MEMORY),
     "spilled bounds": Kind("score_runs", ["auc.micro", "auc.weighted"], {"bounds": True}, NO_MEMORY),
+    "weighted scores": Kind("weighted_scores", [*CURVES, *BRACKETS], {"curve_points": 5, **WEIGHTED}),
+    "weighted scores of all": Kind(
+        "weighted_scores", [*CURVES, *BRACKETS], {"unlisted": 0.25, "keep_labels": True, **WEIGHTED}
+    ),
+    "spilled weighted scores": Kind("weighted_scores", [*CURVES, *BRACKETS], WEIGHTED, NO_MEMORY),
+    "bounded weighted scores": Kind(
+        "weighted_scores", ["auc.micro", "auc.weighted"], {"bounds": True, **WEIGHTED}
+    ),
+    "spilled weighted bounds": Kind(
+        "weighted_scores", ["auc.micro", "auc.macro"], {"bounds": True, **WEIGHTED}, NO_MEMORY
+    ),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

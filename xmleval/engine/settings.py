@@ -30,7 +30,6 @@ KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
-    "equal weights": Message("rows without ", Keyword("sample_weight")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
 }
@@ -195,7 +194,6 @@ class Settings:
         """Return the needs of measures that the inputs meet."""
         met = {"scores"} if "y_score" in given else set()
         met |= {"entry scores"} if SCORED in given else set()
-        met |= {"equal weights"} if "sample_weight" not in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}
@@ -245,13 +243,13 @@ class Settings:
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
-        curves = {"entry scores", "equal weights"} <= inputs
+        curves = "entry scores" in inputs
         by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
-            either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"], " and no weights"
+            either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
             raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
         if self.curve_points and not curves:
-            raise ValueError("curve_points= needs scores in y_score=, and rows without sample_weight=")
+            raise ValueError("curve_points= needs scores in y_score=")
         return Plan(
             specs=specs,
             n_labels=self.n_labels,

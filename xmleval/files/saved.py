@@ -20,7 +20,7 @@ from xmleval.files.output import replacing
 from xmleval.message import Message
 from xmleval.records import MOST
 
-LARGE = "score_runs/c"  # prefix of score arrays, which may exceed memory
+LARGE = ("score_runs/c", "weighted_scores/c")  # prefixes of score arrays, which may exceed memory
 JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,

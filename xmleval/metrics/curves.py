@@ -11,7 +11,6 @@ from xmleval.metrics.metric import Metric, Param, Setting, one
 from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.records import Bracket, Curve, Floats
 
-NEEDS = ("scores", "equal weights", "entry scores")
 MAX_BITS = 24  # two tables of 128 MiB
 
 
@@ -49,7 +48,8 @@ def peak_f1(curve: Curve, setting: Setting) -> Floats:
 POOLED = partial(
     Metric,
     family="curves",
-    needs=NEEDS,
+    needs=("scores", "entry scores"),
+    weighted_state="weighted_scores",
     every_label=True,
 )
 AUC = POOLED(

@@ -60,6 +60,8 @@ class Metric:
     state : str or dict of str to str
         Module of `xmleval.states` that it reads, by average where averages differ; empty for a measure
         that is computed from its ``parts``.
+    weighted_state : str
+        Module that it reads instead where rows have weights; empty for the same.
     value : callable
         The formula: a function of the state's result (see the state's docstring) and a `Setting`.
     parts : tuple of str
@@ -69,7 +71,7 @@ class Metric:
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "equal weights", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "sets" or "propensity".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -110,6 +112,7 @@ class Metric:
     formula: str
     reference: str
     state: str | Mapping[str, str] = field(default="", hash=False)
+    weighted_state: str = ""
     value: Callable[..., Any]
     parts: tuple[str, ...] = ()
     table: str = "hits"

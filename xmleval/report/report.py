@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
+from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
@@ -103,7 +104,7 @@ class Report(Mapping[str, float]):
 
     def __repr__(self) -> str:
         """Return a short description."""
-        return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
+        return f"<Report: {counted(len(self), 'values')}, {self._title()}>"
 
     def per_row(self) -> dict[str, Any]:
         """Return the row values of each measure.
@@ -183,7 +184,7 @@ class Report(Mapping[str, float]):
             If no points were kept.
         """
         thresholds, hits, misses = self._points()
-        return misses / max(misses[-1], 1), hits / max(hits[-1], 1), thresholds
+        return misses / (misses[-1] or 1), hits / (hits[-1] or 1), thresholds
 
     def pr_curve(self) -> tuple[Floats, Floats, Floats]:
         """Return points of the precision-recall curve of all entries.
@@ -200,7 +201,7 @@ class Report(Mapping[str, float]):
         """
         thresholds, hits, misses = self._points()
         precision = np.divide(hits, hits + misses, out=np.ones_like(hits), where=hits + misses > 0)
-        return precision, hits / max(hits[-1], 1), thresholds
+        return precision, hits / (hits[-1] or 1), thresholds
 
     def _points(self) -> Floats:
         if "micro" not in self.results.points:
@@ -246,7 +247,7 @@ class Report(Mapping[str, float]):
         return as_text(self._title(), self._grid(), self.footnotes(), width, colour)
 
     def _title(self) -> str:
-        return f"{self.n_rows} rows x {self.n_labels} labels"
+        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""

@@ -36,6 +36,7 @@ from xmleval.input.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
 from xmleval.kernels.parsing import COLON, COMMA, count_byte, parse_entries, parse_lists
+from xmleval.message import counted
 from xmleval.records import Floats, Ints, Labels, label_dtype
 
 SCORES = "'rows labels' above lines of 'label:score ...'"
@@ -125,7 +126,7 @@ def _promised(blocks: Iterable[Lines], n_rows: int) -> Iterator[Lines]:
         if n_lines < lines.n_lines:
             raise ValueError(f"line {n_read + 2}: more than the {n_read} rows that the header promises")
     if n_read < n_rows:
-        raise ValueError(f"{n_read} rows where the header promises {n_rows}")
+        raise ValueError(f"{counted(n_read, 'rows')} where the header promises {n_rows}")
 
 
 def _parse_lists(lines: Lines, n_labels: int) -> Any:
