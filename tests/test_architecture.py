@@ -35,7 +35,7 @@ GRAPH = {
     "budget": "message input.errors",
     "threads": "budget",
     "input.tensors": "input.errors",
-    "input.csr": "records kernels input.errors input.tensors",
+    "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
     "input.sets": "records input.errors input.tensors input.csr",
@@ -64,7 +64,7 @@ GRAPH = {
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
     "thresholds.rule": (
-        "records numerals kernels budget files input.errors input.csr input.objects input.scores view"
+        "records message numerals kernels budget files input.errors input.csr input.objects input.scores view"
         " thresholds.linear"
     ),
     "engine": (
@@ -73,12 +73,12 @@ GRAPH = {
         " thresholds.rule"
     ),
     "thresholds": (
-        "records conventions kernels input.errors input.csr input.objects input.scores input.sets view spec"
-        " thresholds.linear thresholds.rule"
+        "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
+        " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "evaluator": "budget files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (

@@ -19,6 +19,7 @@ from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.input.errors import positive_integer
+from xmleval.message import counted
 from xmleval.plan import Plan
 from xmleval.report.report import Report
 from xmleval.spec import Spec
@@ -203,7 +204,7 @@ class Evaluator:
         """Return the measures, and how many rows were counted."""
         names = [str(spec) for spec in self.asked]
         few = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        return f"<Evaluator: {few}; {self.n_rows} rows x {self.n_labels} labels>"
+        return f"<Evaluator: {few}; {counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator to a file atomically, without pickle.

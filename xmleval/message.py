@@ -19,6 +19,20 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+NO_MATCH = "rows do not match", "row does not match"
+
+
+def counted(n: int, several: str, one: str | None = None) -> str:
+    """Return a number with what it counts; ``one`` is what a single one is called, else without the s.
+
+    Examples
+    --------
+    >>> counted(2, "labels"), counted(1, "labels"), counted(1, "rows do not match", "row does not match")
+    ('2 labels', '1 label', '1 row does not match')
+    """
+    return f"{n} {several if n != 1 else one or several.removesuffix('s')}"
+
+
 def did_you_mean(name: str, known: Iterable[str], among: Callable[[str], str] = str.lower) -> str:
     """Return a hint with the known names nearest to another, compared as ``among`` spells them; or nothing.
 

@@ -14,7 +14,7 @@ from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.records import Floats, Ints, Truth
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
@@ -163,14 +163,18 @@ def inverse_propensity(
         if counts.ndim != 1:
             raise InputError("label_counts", f"shape {given.shape} is not one count per label")
         if n_labels is not None and counts.size != n_labels:
-            raise InputError("label_counts", f"{counts.size} counts for {n_labels} labels")
+            raise InputError(
+                "label_counts", f"{counted(counts.size, 'counts')} for {counted(n_labels, 'labels')}"
+            )
         if n_instances is None:
             raise InputError("n_instances", "needed with label_counts")
         n_instances = positive_integer("n_instances", n_instances, least=0)
     if n_instances > MOST_INSTANCES:
         raise InputError("n_instances", f"{n_instances} training instances are more than 2^53")
     if n_instances <= 2:
-        raise InputError("n_instances", f"{n_instances} training instances; the model needs 3 or more")
+        raise InputError(
+            "n_instances", f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
+        )
     for said, refused in (
         ("an integer", ~np.isfinite(counts) | (counts != np.floor(counts))),
         (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),

@@ -19,9 +19,9 @@ from benchmarks import (
     machine,
     run,
     side_by_side,
-    spilling,
     startup,
     streaming,
+    streams,
     tables,
     threads,
     versions,
@@ -279,9 +279,12 @@ def test_files_larger_than_memory_run_small(
     assert "\nevaluate in memory: " in printed
 
 
-def test_spilling_runs_small(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(spilling, "ROWS", 50)
-    found = spilling.run(2, "64MB", ["auc.micro", "ap.micro"])
-    assert list(found) == ["auc.micro", "ap.micro"]
-    assert 0.5 < found["auc.micro"] <= 1
-    assert "0.01 million scores, memory 64MB" in capfd.readouterr().out
+@pytest.mark.parametrize("distribution", [*streams.DISTRIBUTIONS])
+def test_streams_run_small(
+    distribution: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(streams, "ROWS", 50)
+    streams.main(["--scores", "1e5", "--distributions", distribution, "--metrics", "auc.micro,ap.micro"])
+    printed = capfd.readouterr().out
+    assert f"{distribution}: 1e+05 scores, memory 1GiB" in printed
+    assert "\nauc.micro 0." in printed

@@ -48,14 +48,14 @@ def test_labels_of_a_list_are_all_there_are(folder: Path, says: Any, refused: An
     out, err = says(line.format("m.run"))
     assert (json.loads(out)["n_labels"], err) == (4, "")
     said = refused(line.format("n.run"))
-    assert said.startswith("n.run: line 4: label 'ant' is not one of the 4 given ones")
+    assert said.startswith("n.run: line 4: label 'ant' is not one of the 4 of names.txt; ")
     assert "'ant'" in refused(line.format("m.run n.run"))
 
 
 def test_labels_that_other_predictions_bring_are_told(folder: Path, says: Any) -> None:
     line = "evaluate t.qrels {} --metrics f1.macro@1 --format json"
     _, err = says(line.format("n.run"))
-    assert err == "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere\n"
+    assert err == "xmleval: n.run: labels that are not in the truth and are relevant nowhere: 2\n"
     out, err = says(line.format("n.run o.run m.run"))
     reports = json.loads(out)["reports"]
     assert {name: report["n_labels"] for name, report in reports.items()} == {
@@ -64,8 +64,8 @@ def test_labels_that_other_predictions_bring_are_told(folder: Path, says: Any) -
         "m.run": 3,
     }
     assert err.splitlines() == [
-        "xmleval: n.run: 2 labels are not in the truth and are relevant nowhere",
-        "xmleval: o.run: 1 labels are not in the truth and are relevant nowhere",
+        "xmleval: n.run: labels that are not in the truth and are relevant nowhere: 2",
+        "xmleval: o.run: labels that are not in the truth and are relevant nowhere: 1",
     ]
 
 
@@ -111,7 +111,7 @@ def test_training_labels_by_name(folder: Path, says: Any) -> None:
     out, err = says("evaluate t.qrels m.run --train train.qrels --metrics psp@1,psp@2 --format json")
     want = evaluate(truth, sp.csr_array(scores), inverse_propensity=q, metrics=["psp@1", "psp@2"])
     assert json.loads(out)["values"] == dict(want)
-    assert err == "xmleval: train.qrels: 1 labels are in no other input and do not count\n"
+    assert err == "xmleval: train.qrels: labels that are in no other input and do not count: 1\n"
     out, _ = says("stats t.qrels --train train.qrels --format json")
     found = json.loads(out)
     assert (found["labels_unseen_in_training"], found["stored_unseen_in_training"]) == (1, 1 / 3)

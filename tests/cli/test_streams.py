@@ -130,13 +130,13 @@ def test_names_that_do_not_match(folder: Path, capsys: Any, run: Any, refused: A
     out, err = capsys.readouterr()
     assert json.loads(out)["values"] == {"p@1": 1 / 3, "hit@2": 2 / 3}
     assert err.splitlines() == [
-        "xmleval: m.run: 1 rows of the truth have no prediction and count as empty",
-        "xmleval: m.run: 1 rows are not in the truth and do not count",
-        "xmleval: m.run: 1 labels are not in the truth and are relevant nowhere",
+        "xmleval: m.run: rows of the truth that have no prediction and count as empty: 1",
+        "xmleval: m.run: rows that are not in the truth and do not count: 1",
+        "xmleval: m.run: labels that are not in the truth and are relevant nowhere: 1",
     ]
     (folder / "few.txt").write_text("x\ny\n")
     said = refused("evaluate Y.qrels m.run --labels few.txt")
-    assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 given ones")
+    assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 of few.txt; ")
     npz(folder / "truth", make_truth())
     assert refused("evaluate truth.npz m.run").startswith(
         "truth.npz: predictions have names; expected one file"

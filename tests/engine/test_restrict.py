@@ -174,6 +174,33 @@ def test_measures_of_all_labels_are_left_out() -> None:
     assert "not computed without all labels of a row (no exclude=): " in str(report)
 
 
+def test_pairs_of_the_shape_of_a_truth_of_two_labels() -> None:
+    truth, scores = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    pairs = np.array([[0, 1], [1, 1], [2, 0]])
+    matrix = np.zeros((3, 2), bool)
+    matrix[tuple(pairs.T)] = True
+    expected = dict(evaluate(truth, scores, metrics=["p@1", "r@1"], exclude=matrix))
+    for form in (
+        pairs,
+        pairs[::-1],
+        pairs.astype(float),
+        [*map(tuple, pairs.tolist())],
+        sp.csr_array(matrix),
+    ):
+        assert dict(evaluate(truth, scores, metrics=["p@1", "r@1"], exclude=form)) == expected
+        ev = Evaluator(["p@1", "r@1"], n_labels=2)
+        ev.update(truth, scores, exclude=form)
+        assert dict(ev.compute()) == expected
+    few = [(0, 1), (1, 1), (1, 0)]  # of rows 0 and 1 alone
+    gone = np.array([[0, 1], [1, 1], [0, 0]])
+    known = dict(evaluate(truth, scores, metrics=["p@1", "r@1"], exclude=gone.astype(bool)))
+    assert dict(evaluate(truth, scores, metrics=["p@1", "r@1"], exclude=few)) == known
+    said = r"^exclude: 0 and 1 of shape \(3, 2\) can be pairs or a matrix; give pairs as a list of tuples"
+    for unclear in (np.array(few), gone, gone.astype(float)):
+        with pytest.raises(ValueError, match=said):
+            evaluate(truth, scores, metrics=["p@1"], exclude=unclear)
+
+
 REFUSED: dict[str, dict[str, Any]] = {
     "exclude: pair 1: row 40 is not in 0..39": {"exclude": [(0, 1), (40, 1)]},
     "exclude: pair 0: label id 9 is not in 0..8": {"exclude": np.array([[0, 9]])},

@@ -26,7 +26,7 @@ COLUMNS: list[tuple[dict[str, Any], str, str]] = [
     ({"labels": [[1], [2], [3, None]]}, "truth", "row 2: a null in 'labels'..."),
     ({"labels": [[1], [], [2]], "scores": [[1.0], [], [None]]}, "scores", "row 2: a null in 'scores'..."),
     ({"labels": [[1], [1], [2]], "scores": [[1.0], [1.0], [np.nan]]}, "scores", "row 2: a score is NaN..."),
-    ({"labels": [[1], [], [2]], "scores": [[1.0], [], [1.0, 2]]}, "scores", "row 2: 1 labels with 2..."),
+    ({"labels": [[1], [], [2]], "scores": [[1.0], [], [1.0, 2]]}, "scores", "row 2: 1 label with 2..."),
     ({"labels": [[1], [], [-2]]}, "scores", "row 2: label id -2 is not in 0..4..."),
     ({"labels": [[1], [], [0, 5]]}, "truth", "row 2: label id 5 is not in 0..4..."),
     ({"row": [0, 1, -1], "label": [1, 1, 1]}, "truth", "row 2: row -1 is negative..."),

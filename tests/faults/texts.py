@@ -20,7 +20,7 @@ SCORES = [
     ("\0\0\0\0", r"line 1: '\x00\x00\x00\x00' is not a header of two or three integers"),
     ("3 5\n0:1\n1:1\n", "2 rows where the header promises 3"),
     ("456 5\n" + "0:1\n" * 123, "123 rows where the header promises 456"),
-    ("1000000000000 5\n0:1\n", "1 rows where the header promises 1000000000000"),
+    ("1000000000000 5\n0:1\n", "1 row where the header promises 1000000000000"),
     ("2 5\n0:1\n1:1\n2:1\n", "line 4: more than the 2 rows that the header promises"),
     ("2 5\n0:1\n1:1\n\n", "line 4: more than the 2 rows that the header promises"),
     ("0 5\n\n", "line 2: more than the 0 rows that the header promises"),
@@ -88,7 +88,7 @@ HEADERS = [
     ("2 9 5\n4 1:1\n 4 1:1\n", "line 3: '4' is not feature:value"),
     ("1 9 5\n4 qid:1 1:1\n", "line 2: 'qid:1' is not feature:value"),
     ("1 9 5\n4 1:1 # said\n", "line 2: '#' is not feature:value"),
-    ("3 9 5\n4 1:1\n", "1 rows where the header promises 3"),
+    ("3 9 5\n4 1:1\n", "1 row where the header promises 3"),
     ("1 9 5\n4 1:1\n1\n", "line 3: more than the 1 rows that the header promises"),
     ("1 9 5\n1 1:2:3 4\n2\n", "line 3: more than the 1 rows that the header promises"),
 ]
@@ -111,8 +111,8 @@ DAMAGES: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda held: gzip.compress(held), "..."),
 ]
 OTHERS = [
-    ("Z.txt", "1000000000000 9\n1:1\n", "1 rows where the header promises 1000000000000"),
-    ("Z.txt", "1000000000000 9 9\n1 0:1\n", "1 rows where the header promises 1000000000000"),
+    ("Z.txt", "1000000000000 9\n1:1\n", "1 row where the header promises 1000000000000"),
+    ("Z.txt", "1000000000000 9 9\n1 0:1\n", "1 row where the header promises 1000000000000"),
     ("Z.txt", "60 99999999999999999 9\n", "line 1: '60 99999999999999999 9' is not a header"),
     ("Z.svm", "\n# nothing\n", "no row in it"),
     ("Z.arff", "@relation x\n@data\n", "line 2: @data before any @attribute"),

@@ -16,6 +16,9 @@ def make(folder: Path) -> None:
     (folder / "gpt.csv").write_text("id,predicted\n1,python;quicksort\n2,database;joins\n")
     (folder / "truth.qrels").write_text("0 0 0 1\n1 0 2 1\n")
     (folder / "numbers.txt").write_text("0\n2\n")
+    (folder / "few.txt").write_text("python\nsorting\n")
+    for name in ("ids_1", "ids_2", "top_1", "top_2"):
+        (folder / f"{name}.txt").write_text("0 2\n1\n5\n")
     (folder / "ids.txt").write_text("0 2\n1\n5\n")
     np.save(folder / "small_indices.npy", np.array([[0, 1], [1, 2], [5, 0]]))
     np.save(folder / "large_indices.npy", np.array([[0, 8], [1, 2], [5, 0]]))
@@ -23,6 +26,14 @@ def make(folder: Path) -> None:
 
 
 TASKS = [
+    Task(
+        "xmleval evaluate ids_1.txt ids_2.txt top_1.txt top_2.txt --metrics p@1",
+        ("quote the patterns: 'ids_*.txt' 'top_*.txt'", "exit code 2"),
+    ),
+    Task(
+        "xmleval evaluate truth.csv bert.csv --labels few.txt --metrics p@1",
+        ("truth.csv: ", "label 'sql' is not one of the 2 of few.txt", "exit code 2"),
+    ),
     Task(
         "xmleval evaluate ids.txt small large --metrics p@1 --save s.npz", ("put {} where", "as in s_{}.npz")
     ),

@@ -45,4 +45,23 @@ TASKS = [
         ("dataset: given together with inverse_propensity=; choose one",),
     ),
     Task(DATA + "xmleval.evaluate(Y, S, metrics='psp@1')", ("psp@1 needs y_train= or inverse_propensity=",)),
+    Task(
+        "repr(xmleval.evaluate([[1]], [[0.5]], metrics='p@1'))",
+        ("<Report: 1 value, 1 row x 1 label>",),
+    ),
+    Task("xmleval.p_at_k([[1, 0], [0, 1]], [[0.5, 0.1]], 1)", ("1 row does not match the 2 of y_true",)),
+    Task(
+        "e = xmleval.Evaluator('p@1', n_labels=2); e.update(np.eye(2), np.eye(2)); e.merge(e)",
+        ("merge: 2 rows that both hold are counted already; count each row once",),
+    ),
+    Task(
+        "xmleval.evaluate(np.eye(2), np.eye(2), metrics='p@1', exclude=np.array([[0, 1], [1, 1]]))",
+        ("exclude: 0 and 1 of shape (2, 2) can be pairs or a matrix; give pairs as a list of tuples",),
+    ),
+    Task(
+        "Y = [['a'], ['b'], ['a']]; S = [{'a': 0.9, 'b': 0.1}, {'a': 0.2, 'b': 0.7}, {'a': 0.6, 'b': 0.5}]; "
+        "rule = xmleval.thresholds.fit(Y, S, 'f1.macro', rule='label'); "
+        "xmleval.evaluate(np.eye(2), np.eye(2), metrics='f1.macro', decision=rule)",
+        ("decision: knows labels by name, and y_true has none; give labels=",),
+    ),
 ]

@@ -49,6 +49,6 @@ TASKS = [
     Task("xmleval merge s.npz s.npz", ("s.npz: rows 0..3 of ", "Y.npz", "are counted already", "code 2")),
     Task(
         "e = xmleval.Evaluator('p@1', n_labels=3); e.update(np.eye(3), np.eye(3)); e.merge(e)",
-        ("merge: rows 0..2 of evaluator", "are counted already"),
+        ("merge: 3 rows that both hold are counted already; count each row once",),
     ),
 ]  # fmt: skip

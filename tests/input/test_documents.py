@@ -238,7 +238,7 @@ CSVS = [
     ('tags,pred\na,"[[""a"", 1], [""b""]]"\n', "line 2: a list is no label with a score"),
     ('tags,pred\na,b\na,"{""a"": 1}"\n', "line 3: labels with scores, where those before have no scores"),
     ('tags,pred\na,"{""a"": 1}"\na,b\n', "line 3: labels with none, where those before have scores"),
-    ("tags,pred,scores\na,b;c,0.5\n", "line 2: 2 labels with 1 scores"),
+    ("tags,pred,scores\na,b;c,0.5\n", "line 2: 2 labels with 1 score"),
     ("tags,pred,scores\na,b,x\n", "line 2: 'x' is no score"),
     ("tags,pred\n" + "[" * 100_000 + "]" * 100_000 + ",b\n", "line 2: '[[["),
 ]

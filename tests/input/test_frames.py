@@ -297,7 +297,7 @@ def refusals() -> dict[str, tuple[str, dict[str, Any]]]:
     }
     given = {case: (text, {"y_score": frame}) for case, (text, frame) in found.items()}
     given["no row for a key"] = "no row 'q4', which y_true has", {"y_true": QRELS, "y_score": scores[:3]}
-    given["lists"] = "row 0: 2 labels with 1 scores", {"y_true": TAGS, "y_score": lists}
+    given["lists"] = "row 0: 2 labels with 1 score", {"y_true": TAGS, "y_score": lists}
     nothing = {"y_true": Y, "y_score": scores, "labels": list("abcd")}
     given["none of the labels"] = "no label is one of its columns ('red', 'green', 'blue', 'grey')", nothing
     return given

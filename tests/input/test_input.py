@@ -339,7 +339,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "k below 0": bad("-3 is not a positive integer", k=[1, -3]),
     "fewer scores": bad("3 rows do not match the 4 of y_true", y_score=S[:3]),
     "fewer sets": bad("3 rows do not match the 4 of y_true", y_pred=H[:3]),
-    "fewer lists": bad("1 rows do not match the 4 of y_true", y_score=([[1]], None)),
+    "fewer lists": bad("1 row does not match the 4 of y_true", y_score=([[1]], None)),
     "fewer labels": bad("shape (4, 5) has 5 labels; 6 were expected", y_score=S[:, :5]),
     "fewer in csr": bad("shape (4, 5) has 5 labels; 6 were expected", y_pred=sp.csr_array(H[:, :5])),
     "ids alone": bad(

@@ -124,7 +124,7 @@ def test_what_may_have_a_header_has_one(folder: Path) -> None:
             "__label__a 0.5\n__label__b 1 __label__c\n",
             "line 2: '__label__c ' is not __label__name",
         ),
-        ("t.txt Z.txt", "a:0.5\n", "1 rows do not match the 2 of TRUTH"),
+        ("t.txt Z.txt", "a:0.5\n", "1 row does not match the 2 of TRUTH"),
     ],
 )
 def test_what_is_refused(folder: Path, refused: Any, line: str, text: str, said: str) -> None:

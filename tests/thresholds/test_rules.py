@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -366,6 +367,38 @@ def test_saved_evaluators_keep_a_rule_of_ranks(tmp_path: Path) -> None:
     again = Evaluator.load(tmp_path / "state.npz").compute()
     assert again.to_json() == ev.compute().to_json()
     assert "decision=listed2" in again.signature()
+
+
+def test_names_of_a_rule_are_not_left_out_in_silence() -> None:
+    names = list("abcde")
+    truth, scores = sample()
+    named = dataclasses.replace(fit(truth, scores, "f1.macro", rule="label"), label_names=tuple(names))
+    expected = dict(
+        evaluate(truth, scores, metrics=["f1.macro"], decision=dataclasses.replace(named, label_names=None))
+    )
+    for decide in (
+        lambda **more: evaluate(truth, scores, metrics=["f1.macro"], decision=named, **more),
+        lambda **more: Evaluator(["f1.macro"], n_labels=5, decision=named, **more),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^decision: knows labels by name, and y_true has none; give label"
+        ):
+            decide()
+    assert dict(evaluate(truth, scores, metrics=["f1.macro"], decision=named, labels=names)) == expected
+    ev = Evaluator(["f1.macro"], labels=names, decision=named)
+    ev.update(truth, scores)
+    assert dict(ev.compute()) == expected
+    with pytest.warns(
+        UserWarning, match="y_score has no names: its columns are taken in the order of the rule"
+    ):
+        found = named.apply(scores)
+    rows = [dict(zip(names, row, strict=True)) for row in np.asarray(scores).tolist()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (named.apply(rows) != found).nnz == 0
+        constant = dataclasses.replace(fit(truth, scores, "f1.micro"), label_names=tuple(names))
+        constant.apply(scores)  # one threshold needs no names
+        evaluate(truth, scores, metrics=["f1.micro"], decision=constant)
 
 
 def test_rules_know_labels_that_are_integers(tmp_path: Path) -> None:

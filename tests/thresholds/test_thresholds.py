@@ -306,7 +306,7 @@ def test_refused_by_data() -> None:
         fit(truth, (labels, None), "f1.micro")
     with pytest.raises(ValueError, match=r"^y_score: row 1: score nan"):
         fit(truth, np.array([[0, 1], [np.nan, 0]]), "f1.micro")
-    with pytest.raises(ValueError, match=r"^y_score: 1 rows do not match the 2 of y_true"):
+    with pytest.raises(ValueError, match=r"^y_score: 1 row does not match the 2 of y_true"):
         fit(truth, np.eye(2)[:1], "f1.micro")
     with pytest.raises(ValueError, match=r"^y_score: row 1: score inf is infinite"):
         fit(truth, np.array([[0, 1], [np.inf, 0]]), "f1.samples", rule="row")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.counting import refuse_expanded
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
@@ -221,6 +222,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
+    refuse_expanded([str(path) for path in (truth, *scores)])
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     run = prepare(truth, scores, options)
     if options["per_row"] is not None:

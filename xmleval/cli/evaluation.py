@@ -36,6 +36,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
+from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
@@ -205,10 +206,11 @@ def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None
     for name, pieces in known:
         first, n_labels = known[0][0], known[0][1].n_labels
         if pieces.n_labels is not None and pieces.n_labels < 1:
-            raise ValueError(f"{name}: {pieces.n_labels} labels; expected 1 or more")
+            raise ValueError(f"{name}: {counted(pieces.n_labels, 'labels')}; expected 1 or more")
         if pieces.n_labels != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            raise ValueError(f"{name}: {pieces.n_labels} labels do not match the {n_labels} of {first}{hint}")
+            told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")
+            raise ValueError(f"{name}: {told} the {n_labels} of {first}{hint}")
     return known[0] if known else None
 
 

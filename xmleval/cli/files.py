@@ -26,7 +26,7 @@ from xmleval.input.formats.npz_list import holds_list
 from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import joined, whole
-from xmleval.message import Message
+from xmleval.message import Message, counted
 from xmleval.numerals import whole_number
 
 FORMAT_HELP = "Format of text input files, and of files whose names do not show it."
@@ -44,7 +44,7 @@ def refuse_many_labels(
     try:
         allowance.check(label_bytes * n_labels)
     except OverLimitError as error:
-        raise ValueError(Message(f"{name}: counting {n_labels} labels ", error.args[0])) from None
+        raise ValueError(Message(f"{name}: counting {counted(n_labels, 'labels')} ", error.args[0])) from None
 
 
 class Shard(NamedTuple):

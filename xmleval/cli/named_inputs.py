@@ -75,7 +75,7 @@ def read_candidates(given: Input, truth: str, found: Named) -> Named:
         named = gathering.finish(given.allowance)
     _refuse_other_rows(given.name, truth, named, found)
     if named.n_empty:
-        tell(given.name, f"{named.n_empty} rows of the truth have no candidates")
+        tell(given.name, f"rows of the truth that have no candidates: {named.n_empty}")
     return named
 
 
@@ -195,13 +195,13 @@ def _refuse_other_use(name: str, named: Named, own: bool, options: dict[str, Any
 def say_unmatched(name: str, named: Any) -> None:
     """Tell which rows and labels of predictions are not those of the truth."""
     told = [
-        (named.n_empty, "rows of the truth have no prediction and count as empty"),
-        (named.n_ignored, "rows are not in the truth and do not count"),
-        (named.n_new_labels, "labels are not in the truth and are relevant nowhere"),
+        (named.n_empty, "rows of the truth that have no prediction and count as empty"),
+        (named.n_ignored, "rows that are not in the truth and do not count"),
+        (named.n_new_labels, "labels that are not in the truth and are relevant nowhere"),
     ]
     for n, what in told:
         if n:
-            tell(name, f"{n} {what}")
+            tell(name, f"{what}: {n}")
 
 
 def read_numbered_truth(given: Input) -> Named:
@@ -220,25 +220,23 @@ def count_named_training(train: Input, label_names: LabelNames) -> tuple[list[In
     own = np.bincount(found.matrix.indices, minlength=len(found.label_names))
     count_of = dict(zip(found.label_names, own.tolist(), strict=True))
     if n_other := len(count_of.keys() - set().union(*label_names)):
-        told = f"{n_other} labels are in no other input and do not count"
-        tell(train.name, told)
+        tell(train.name, f"labels that are in no other input and do not count: {n_other}")
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
 
 
 def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:
-    """Return a saved rule for the labels of each list of names, or as it is where labels have none."""
-    by_name = rule.decision.kind == "labels" and rule.label_names is not None
+    """Return a saved rule for the labels of each list of names, by number, or as it is without any."""
     if label_names is None:
-        if by_name:
+        if rule.by_name:
             raise ValueError(f"{path}: knows labels by name; expected inputs with names of labels")
         return [rule]
     try:
-        found = [rule.for_labels(names) for names in label_names]
+        found = [replace(rule.for_labels(names), label_names=None) for names in label_names]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    if by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
-        tell(path, f"{n_unknown} labels were not there in fitting and are never predicted")
+    if rule.by_name and (n_unknown := len(set().union(*label_names).difference(rule.label_names or ()))):
+        tell(path, f"labels that were not there in fitting and are never predicted: {n_unknown}")
     return found
 
 

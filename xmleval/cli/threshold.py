@@ -32,6 +32,7 @@ from xmleval.files.output import replacing
 from xmleval.input.names import load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, whole
+from xmleval.message import NO_MATCH, counted
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
 from xmleval.thresholds.linear import check_features
@@ -158,7 +159,7 @@ def apply(
                 show(reader.n_taken)
         if beside is not None and beside.count() != reader.count():
             raise ValueError(
-                f"{features}: {beside.count()} rows do not match the {reader.count()} of {given.name}"
+                f"{features}: {counted(beside.count(), *NO_MATCH)} the {reader.count()} of {given.name}"
             )
     finally:
         for rows in readers:
@@ -166,7 +167,9 @@ def apply(
     sets = scipy.sparse.vstack(found, format="csr")
     with replacing(output) as file:
         scipy.sparse.save_npz(file, sets)
-    write_result(f"{sets.shape[0]} rows x {sets.shape[1]} labels, {sets.nnz} predicted", None)
+    write_result(
+        f"{counted(sets.shape[0], 'rows')} x {counted(sets.shape[1], 'labels')}, {sets.nnz} predicted", None
+    )
 
 
 def _by_name(rule: Rule, saved: Path, given: Input, labels: Path | None) -> tuple[Rule, Pieces]:

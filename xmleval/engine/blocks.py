@@ -12,7 +12,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import Keyword, Message
+from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import refuse_infinite
@@ -73,7 +73,7 @@ def join_arguments(
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
-            raise InputError(argument, f"{rows.n_rows} rows do not match the {truth.n_rows} of y_true")
+            raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 

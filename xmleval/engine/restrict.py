@@ -12,8 +12,17 @@ from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.scores import cut_heads, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
+from xmleval.message import NO_MATCH, counted
 from xmleval.plan import Plan
 from xmleval.records import Bools, Ranking, Truth, row_sizes
+
+
+class IdPairs:
+    """Rows and labels of pairs by number, which no array of their shape can be mistaken for."""
+
+    def __init__(self, ids: Any) -> None:
+        self.ids = ids
+
 
 Rows = TypeVar("Rows", Truth, Ranking)
 
@@ -33,9 +42,9 @@ def _grouped(value: Any) -> Any:
         return value
     value = [*value]
     if not value:
-        return np.empty((0, 2), np.int64)
+        return IdPairs(np.empty((0, 2), np.int64))
     if not any(isinstance(name, str) for name in value[0]):
-        return np.array(value)
+        return IdPairs(np.array(value))
     rows: dict[Any, dict[Any, int]] = {}
     for row, label in value:
         rows.setdefault(row, {})[label] = 1
@@ -46,11 +55,18 @@ def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int
     """Accept sets of labels as those of all rows.
 
     An array of another shape holds pairs of a row and a label to exclude, or ids of candidates, -1 for none,
-    as the labels of a top-k list do.
+    as the labels of a top-k list do. One of the same shape holds pairs if it has other values than 0 and 1.
     """
+    listed_pairs = isinstance(value, IdPairs)
+    value = value.ids if listed_pairs else value
     is_list = argument == "candidates" and is_pair(value) and not isinstance(value, Stored)
     value = pair_members(argument, value, n_labels)[0] if is_list else as_plain(argument, value)
     other = isinstance(value, np.ndarray) and value.ndim == 2 and value.shape != (n_rows, n_labels)
+    if argument == "exclude" and isinstance(value, np.ndarray) and value.shape == (n_rows, 2) and not other:
+        other = listed_pairs or not bool(((value == 0) | (value == 1)).all())
+        if not other and value.dtype.kind != "b":
+            told = f"0 and 1 of shape {value.shape} can be pairs or a matrix; give pairs as a list of tuples"
+            raise InputError(argument, f"{told}, or a matrix of bool")
     if argument == "candidates" and (other or is_list) and value.dtype.kind in "iu" and value.ndim == 2:
         listed = value != -1
         ptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))
@@ -65,7 +81,7 @@ def _pair_rows(argument: str, value: Any, n_rows: int, n_labels: int, given: int
         value = Stored(np.searchsorted(rows, np.arange(n_rows + 1)), labels, None, n_labels)
     found = set_rows(argument, value, given, n_labels)
     if found.n_rows != n_rows:
-        raise InputError(argument, f"{found.n_rows} rows do not match the {n_rows} of y_true")
+        raise InputError(argument, f"{counted(found.n_rows, *NO_MATCH)} the {n_rows} of y_true")
     return found
 
 

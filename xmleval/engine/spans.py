@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from itertools import pairwise
 
-from xmleval.message import printable
+from xmleval.message import counted, printable
 
 COMMON = ""  # the source of rows whose indices in the whole data are given
+OWN = "evaluator "  # how sources begin that are the updates of one evaluator
 Spans = dict[str, tuple[tuple[int, int], ...]]  # first row, and that after the last; rising, none adjacent
 
 
@@ -16,14 +17,16 @@ class CountedTwiceError(ValueError):
     """Rows of a source that two counts share: ``start`` to ``stop - 1``."""
 
     def __init__(self, source: str, start: int, stop: int) -> None:
-        of = f" of {printable(source)}" if source else ""
-        super().__init__(f"rows {start}..{stop - 1}{of} are counted already; count each row once")
+        rows = f"rows {start}..{stop - 1}{f' of {printable(source)}' if source else ''} are"
+        if source.startswith(OWN):  # which says nothing to its user
+            rows = f"{counted(stop - start, 'rows that both hold are', 'row that both hold is')}"
+        super().__init__(f"{rows} counted already; count each row once")
         self.source, self.start, self.stop = source, start, stop
 
 
 def new_source() -> str:
     """Name a source of rows that are numbered as they come."""
-    return f"evaluator {os.urandom(8).hex()}"
+    return f"{OWN}{os.urandom(8).hex()}"
 
 
 def with_rows(spans: Spans, source: str, start: int, stop: int) -> Spans:

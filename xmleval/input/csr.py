@@ -22,6 +22,7 @@ from xmleval.kernels.checking import (
     check_pointer,
     sort_labels,
 )
+from xmleval.message import counted
 from xmleval.records import Ints, Labels, label_dtype
 
 T = TypeVar("T")
@@ -94,7 +95,9 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
         hint = "; a top-k list is a tuple (labels, scores)" if argument == "y_score" else ""
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
-        raise InputError(argument, f"shape {shape} has {shape[1]} labels; {n_labels} were expected")
+        raise InputError(
+            argument, f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected"
+        )
     if not 1 <= shape[1] <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]

@@ -20,11 +20,20 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
+from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
 INDEX_BYTES = 100  # of memory for a name in an index, beside the name
 ENTRY_BYTES, KEPT_BYTES = 100, 16  # of memory for an entry: until all are sorted, and from then on
 CHECKED_BYTES = 1 << 18  # of a text, after which its names are checked against the memory
+
+
+class ListedNames(list[str]):
+    """Names of labels in the order of a file."""
+
+    def __init__(self, names: Iterable[str], path: Path) -> None:
+        super().__init__(names)
+        self.path = path
 
 
 class NameIndex:
@@ -177,7 +186,7 @@ def load_names(path: Path, allowance: Allowance) -> list[str]:
                 allowance.check(index.n_bytes)
                 n_bytes = 0
         allowance.take(index.n_bytes)
-    return index.names
+    return ListedNames(index.names, path)
 
 
 def _json_names(path: Path, allowance: Allowance) -> list[str]:
@@ -210,7 +219,9 @@ class Gathering:
         self._is_truth, self._own_rows = like is None, named is None
         self._closed = labels is not None or (named is not None and named.closed)
         self._rows = NameIndex(named.row_names if named else ())
-        self._labels = NameIndex(like.label_names if isinstance(like, Named) else like or labels or ())
+        names = like.label_names if isinstance(like, Named) else like or labels or ()
+        self._labels = NameIndex(names)
+        self._listed_in = names.path if isinstance(names, ListedNames) else None
         self._n_known = len(self._labels)
         self._ignored: dict[str, None] = {}
         self._other_bytes = 0  # of the names of ignored rows
@@ -238,7 +249,8 @@ class Gathering:
             return
         label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
         if label is None:
-            raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} given ones")
+            given = f"of {self._listed_in}" if self._listed_in else "given ones"
+            raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} {given}")
         rows, labels, values, places = self._at
         rows.append(row)
         labels.append(label)
@@ -296,6 +308,8 @@ class Gathering:
         matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
         n_new = 0 if self._is_truth else n_labels - self._n_known
         names = self._rows.names, self._labels.names
+        if self._listed_in is not None:
+            names = names[0], ListedNames(names[1], self._listed_in)
         other_row = None if self._met else next(iter(self._ignored), None)
         return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
 
@@ -305,4 +319,4 @@ def refuse_other_order(like: Named, n_rows: int) -> None:
     if not like.by_order:
         raise ValueError("no ids, which TRUTH has; a field 'id', or --id-field, tells them")
     if n_rows != len(like.row_names):
-        raise ValueError(f"{n_rows} rows do not match the {len(like.row_names)} of TRUTH")
+        raise ValueError(f"{counted(n_rows, *NO_MATCH)} the {len(like.row_names)} of TRUTH")

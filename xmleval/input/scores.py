@@ -35,7 +35,7 @@ from xmleval.kernels.ranking import (
     rank_rows,
     select_heads,
 )
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
@@ -86,7 +86,9 @@ def ranking_rows(
     array = as_array(argument, value)
     if array.ndim == 2 and array.shape[1] != known and array.dtype.kind in "iu":
         ids = "; label ids are given as a pair of labels and their scores or None"
-        raise InputError(argument, f"shape {array.shape} has {array.shape[1]} labels, not {known}{ids}")
+        raise InputError(
+            argument, f"shape {array.shape} has {counted(array.shape[1], 'labels')}, not {known}{ids}"
+        )
     n_rows, width = check_shape(argument, array.shape, known)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast

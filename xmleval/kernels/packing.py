@@ -90,7 +90,9 @@ def pack_counts(table: Ints, listed: Labels, n: int, size: int, data: Ints, at: 
     data[at + 1] = size
     at += HEADER
     if not whole:
-        data[at : at + n_words].view(np.uint16)[:n] = listed[:n]
+        places = data[at : at + n_words].view(np.uint16)
+        for i in range(n):
+            places[i] = listed[i]
         at += n_words
     end = at + ((n_counts << form) + 7) // 8
     counts, n_written = data[at:end], -1 if whole else n

@@ -161,7 +161,8 @@ def sort_places(places: Labels, n: int, spare: Labels) -> None:
             digit = (places[i] >> np.uint16(shift)) & np.uint16(255)
             spare[starts[digit]] = places[i]
             starts[digit] += np.int32(1)
-        places[:n] = spare[:n]
+        for i in range(n):  # assigning slices compiles for seconds
+            places[i] = spare[i]
 
 
 @kernel

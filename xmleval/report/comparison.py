@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from xmleval.message import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
 from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short, short_names
@@ -79,8 +80,9 @@ class Comparison:
         """Tell the size of the data, and of which report where the labels are not the same."""
         widths = [report.n_labels for report in self.reports.values()]
         several = (f"{n} ({name})" for n, name in zip(widths, names, strict=True))
-        n_labels = ", ".join(several) if len(set(widths)) > 1 else widths[0]
-        return f"{next(iter(self.reports.values())).n_rows} rows x {n_labels} labels; * better"
+        labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
+        n_rows = next(iter(self.reports.values())).n_rows
+        return f"{counted(n_rows, 'rows')} x {labels}; * better"
 
     def __str__(self) -> str:
         """Return a table for a terminal."""

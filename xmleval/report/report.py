@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.conventions import Conventions
+from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
@@ -103,7 +104,7 @@ class Report(Mapping[str, float]):
 
     def __repr__(self) -> str:
         """Return a short description."""
-        return f"<Report: {len(self)} values, {self.n_rows} rows x {self.n_labels} labels>"
+        return f"<Report: {counted(len(self), 'values')}, {self._title()}>"
 
     def per_row(self) -> dict[str, Any]:
         """Return the row values of each measure.
@@ -246,7 +247,7 @@ class Report(Mapping[str, float]):
         return as_text(self._title(), self._grid(), self.footnotes(), width, colour)
 
     def _title(self) -> str:
-        return f"{self.n_rows} rows x {self.n_labels} labels"
+        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""

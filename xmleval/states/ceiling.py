@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.message import counted
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
@@ -53,7 +54,7 @@ class Ceiling(RowSums):
         """Return a note."""
         n_reachable, n_relevant = self.n_relevant.tolist()
         shown = ", ".join(f"{name} {self.mean(name):.4f}" for name in self.keys)
-        held = f"candidates: hold {n_reachable} of {n_relevant} relevant labels"
+        held = f"candidates: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
         return Results(notes={"candidates": f"{held}, which allows at most {shown}"})
 
     def arrays(self) -> Arrays:

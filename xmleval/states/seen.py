@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import MOST, Labels
 from xmleval.results import Results
@@ -99,7 +99,7 @@ class Seen(State):
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in found.short})
         if cutoffs:
             at_k = ", ".join([f"@{k}" for k in cutoffs])
-            told = f"lists hold at most {self.deepest} labels"
+            told = f"lists hold at most {counted(self.deepest, 'labels')}"
             found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
 
     def arrays(self) -> Arrays:

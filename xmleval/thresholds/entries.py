@@ -11,6 +11,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.kernels.labels import count_entries
+from xmleval.message import NO_MATCH, counted
 from xmleval.records import Block, Bools, Ints, Labels, Ranking, Scores, as_score
 from xmleval.view.view import View
 
@@ -77,7 +78,7 @@ class Entries:
             raise InputError("y_score", "missing; a rule is fitted to scores")
         scores = ranking_rows("y_score", y_score, n_labels, self.n_labels, self.unlisted, None, self.ordered)
         if scores.n_rows != truth.n_rows:
-            raise InputError("y_score", f"{scores.n_rows} rows do not match the {truth.n_rows} of y_true")
+            raise InputError("y_score", f"{counted(scores.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
         size = rows_at_a_time(truth.bytes_per_row + scores.bytes_per_row)
 
         def block(start: int, stop: int) -> Block:

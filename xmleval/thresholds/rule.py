@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,10 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
-from xmleval.input.objects.take import take
+from xmleval.input.objects.take import has_label_names, take
 from xmleval.input.scores import ranking_rows
 from xmleval.kernels.ranking import copy_heads
+from xmleval.message import Keyword, Message
 from xmleval.numerals import decimal_number
 from xmleval.records import Floats
 from xmleval.thresholds.linear import check_features, linear_values
@@ -100,6 +102,12 @@ class Rule:
         return f"{about} ({', '.join(filter(None, [self.rule, origin]))})"
 
     @property
+    def by_name(self) -> bool:
+        """Whether each label has a threshold, and a name that is more than its number."""
+        named = self.label_names is not None and self.label_names != (*range(self.n_labels),)
+        return named and self.decision.kind == "labels"
+
+    @property
     def unlisted(self) -> float | None:
         """Score of unlisted labels that a linear model was fitted with; None: below all."""
         value = self.decision.value
@@ -144,7 +152,8 @@ class Rule:
         Parameters
         ----------
         y_score : sparse or dense scores (m, n_labels), (labels, scores) arrays (m, k), or lists
-            Scores as `xmleval.evaluate` takes them.
+            Scores as `xmleval.evaluate` takes them. If the rule knows labels by name and these have none,
+            columns are taken in the order of ``label_names``, with a warning.
         features : array or sparse matrix of shape (m, n_features), optional
             Features, if the rule was fitted to features. The threshold of a row does not depend on other
             rows.
@@ -163,6 +172,9 @@ class Rule:
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
         names = None if self.label_names is None else [*self.label_names]
+        if self.by_name and not has_label_names("y_score", y_score):
+            told = "y_score has no names: its columns are taken in the order of the rule's label_names"
+            warnings.warn(told, stacklevel=2)
         y_score = take(None, y_score, None, self.n_labels, names).inputs[1]
         unlisted, kind = self.unlisted, self.decision.kind
         limit = int(min(self.decision.value, self.n_labels)) if kind == "listed" else None
@@ -291,10 +303,13 @@ class Rule:
 
 
 def rule_for(decision: Any, names: list[Any] | None, in_order: bool) -> Any:
-    """Return a rule for labels by name, if it knows names or needs them; any other decision as it is."""
+    """Return a rule for labels by number, if it knows names or needs them; any other decision as it is."""
+    if isinstance(decision, Rule) and names is None and decision.by_name:
+        which = "knows labels by name, and y_true has none; give ", Keyword("labels")
+        raise InputError("decision", Message(*which))
     if names is None or not isinstance(decision, Rule) or (decision.label_names is None and in_order):
         return decision
-    return decision.for_labels(names)
+    return replace(decision.for_labels(names), label_names=None)
 
 
 def as_parts(decision: Decision) -> tuple[list[Any], Floats]:

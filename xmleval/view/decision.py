@@ -16,7 +16,7 @@ from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.numerals import decimal_number
 from xmleval.records import MOST, Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 
@@ -202,7 +202,7 @@ def check_width(decision: Decision, n_fitted: int, n_labels: int) -> None:
     """Refuse a rule fitted to another number of labels."""
     if n_fitted != n_labels:
         given = Keyword("decision", str(decision))
-        raise ValueError(Message(given, f" has {n_fitted} labels; {n_labels} were expected"))
+        raise ValueError(Message(given, f" has {counted(n_fitted, 'labels')}; {n_labels} were expected"))
 
 
 def check_decision(

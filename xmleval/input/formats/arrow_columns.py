@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.formats.npz import ROWS_FOR_NOTHING, ROWS_PER_ENTRY
 from xmleval.input.lines import SHOWN, shown
+from xmleval.message import counted
 from xmleval.records import Ints
 
 INSTANCE = ("instance", "row")
@@ -72,7 +73,9 @@ def listed_scores(batch: Any, ptr: Ints, first: int) -> NDArray[Any]:
     if not np.array_equal(ptr, score_ptr):
         at = int(np.argmax(ptr != score_ptr)) - 1
         sizes = int(ptr[at + 1] - ptr[at]), int(score_ptr[at + 1] - score_ptr[at])
-        raise ValueError(f"row {first + at}: {sizes[0]} labels with {sizes[1]} scores")
+        raise ValueError(
+            f"row {first + at}: {counted(sizes[0], 'labels')} with {counted(sizes[1], 'scores')}"
+        )
     return numbers(values, "scores")
 
 

@@ -17,6 +17,7 @@ from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.label_cells import LabelCells, json_value, scores_of
 from xmleval.input.lines import numbered_lines, shown, unstripped_lines
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, INDEX_BYTES, Gathering, Named, refuse_other_order
+from xmleval.message import counted
 from xmleval.numerals import decimal_number, whole_number
 
 EXPECTED = "fields of documents, labels among them, below a line of the fields' names"
@@ -236,7 +237,7 @@ class _Reading:
                 raise ValueError("labels with scores, and others in a field of scores")
             scores = scores_of(cells[-1], self._allowance)
             if len(scores) != len(labels):
-                raise ValueError(f"{len(labels)} labels with {len(scores)} scores")
+                raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}")
         if self._kind == "truth":
             if scores:
                 raise ValueError(f"{shown(self._cells.field)} has scores, in what should be relevant labels")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, flat_rows, refuse_other_labels
+from xmleval.message import counted
 
 INSTANCE, LABEL, SCORE = ("instance", "row"), "label", "score"  # columns of a long frame
 LABELS, SCORES = "labels", "scores"  # columns of lists
@@ -236,5 +237,7 @@ def _paired(argument: str, row: int, labels: Any, scores: Any) -> list[Any]:
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise InputError(argument, f"{values!r} is not a list", row=row, value=values)
     if len(labels) != len(scores):
-        raise InputError(argument, f"{len(labels)} labels with {len(scores)} scores", row=row)
+        raise InputError(
+            argument, f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}", row=row
+        )
     return [*zip(labels, scores, strict=True)]
