@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import exact
-from xmleval.exact import as_floats, as_integer, exact_quotient
+from tests.conftest import exact, seeds
+from xmleval.exact import SCALE, as_floats, as_integer, exact_quotient, scaled_sum
 from xmleval.kernels.exact import N_LIMBS, SIZE
 from xmleval.kernels.fixed import BITS, LIMBS, ONE
 
@@ -41,3 +41,28 @@ def test_sums_beyond_all_floats_are_infinite() -> None:
     for sign in (1, -1):
         total[N_LIMBS - 1] = sign << 40
         assert exact_quotient(total, 3) == sign * math.inf
+
+
+@given(
+    values=st.lists(st.integers(-(1 << 53), 1 << 53).map(lambda n: n / (1 << 60)) | st.just(math.nan)),
+    seed=seeds,
+)
+def test_sums_of_values_taken_several_times_are_exact(values: list[float], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    array = np.array(values)
+    times = rng.choice([1, 2, 1000, (1 << 26) - 1, 1 << 26, (1 << 40) + 1], array.size)
+    wanted = sum(
+        (Fraction(x) * int(n) for x, n in zip(values, times, strict=True) if not math.isnan(x)), Fraction()
+    )
+    found = Fraction(scaled_sum(array, times), SCALE)
+    assert found == wanted
+    one, other = np.split(np.arange(array.size), [int(rng.integers(array.size + 1))])
+    parts = [scaled_sum(array[part], times[part]) for part in (one, other)]
+    assert sum(parts) == scaled_sum(array, times)
+    repeated = np.repeat(array, times % 50)
+    assert scaled_sum(repeated) == scaled_sum(array, times % 50)
+
+
+def test_sums_of_infinite_values_are_infinite() -> None:
+    assert scaled_sum(np.array([1.0, np.inf, np.nan])) == np.inf
+    assert scaled_sum(np.array([1.0, -np.inf]), np.array([1, 3])) == -np.inf

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from xmleval.kernels.exact import DOWN, LEAST, N_LIMBS, SIZE, UP, WIDTH, add_exact
-from xmleval.kernels.fixed import BITS, LIMBS
+from xmleval.kernels.fixed import BITS, LIMBS, sum_terms
 from xmleval.records import Floats, Ints
 
+SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
+EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
@@ -48,3 +51,23 @@ def exact_mean(values: Floats) -> float:
     add_exact(values, NO_WEIGHT, total)
     n_defined = int(np.count_nonzero(~np.isnan(values)))
     return exact_quotient(total, n_defined) if n_defined else math.nan
+
+
+def scaled_sum(values: Floats, times: Ints | None = None) -> Any:
+    """Return the sum of the values that are not NaN, each taken so many times, in units of 1 / `SCALE`.
+
+    It is exact but for what terms have below 2^-156, so that no grouping changes it; an integer, or infinite.
+    """
+    if np.isinf(values).any():
+        return float(np.nansum(values if times is None else values * times))
+    terms = [values]
+    if times is not None:
+        high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
+        low, some = times & ((1 << EXACT_BITS) - 1), times >> EXACT_BITS
+        terms = [high * low, (values - high) * low]
+        if some.any():
+            terms += [part * some * 2.0**EXACT_BITS for part in (high, values - high)]
+    total: Ints = np.zeros(LIMBS, np.int64)
+    for part in terms:
+        sum_terms(np.ascontiguousarray(part), NO_WEIGHT, total, total)
+    return as_integer(total)

@@ -12,9 +12,14 @@ import scipy.sparse as sp
 
 from tests.conftest import DATA, NO_DATA
 from tests.made_files import SCORES, TRUTHS, as_list, make_scores, make_truth, npy, npz
+from xmleval.cli import convert as converting
+from xmleval.input.formats import xmc
 from xmleval.input.formats.registry import read_scores, read_truth
+from xmleval.input.formats.xmc import write_xmc
+from xmleval.input.stack import all_cells
 
 TRUTH_ENDINGS = (".npz", ".txt", ".txt.gz", ".qrels", ".qrels.gz", ".parquet")
+SMALL = 100  # bytes of rows that are read at a time
 NATIVE = sorted(DATA.glob("*/native/*.arff.gz"))
 
 
@@ -54,6 +59,46 @@ def test_truth_there_and_back(folder: Path, run: Any, source: str, ending: str) 
     assert_same(sp.load_npz("back.npz"), make_truth())
     held = (folder / f"there{ending}").read_bytes()
     assert (held[:2] == b"\x1f\x8b") is ending.endswith(".gz")
+
+
+@pytest.mark.parametrize("source", ["npz", "npy", "txt"])
+@pytest.mark.parametrize("kind", ["truth", "scores"])
+def test_text_is_the_same_in_pieces(
+    folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch, source: str, kind: str
+) -> None:
+    matrix = ragged_scores() if kind == "scores" else make_truth()
+    write: dict[str, Any] = {
+        "npz": lambda: npz(folder / "m", matrix),
+        "npy": lambda: np.save("m.npy", matrix.toarray()),
+        "txt": lambda: write_xmc("m.txt", matrix, kind),
+    }
+    write[source]()
+    monkeypatch.setattr(converting, "STREAMED_BYTES", SMALL)
+    monkeypatch.setattr(xmc, "PER_PART", 1 << 16)
+    monkeypatch.setattr(converting, "_collected", None)  # what is streamed is not held
+    run(f"convert m.{source} pieces.txt --kind {kind} --n-labels 40")
+    monkeypatch.undo()
+    if source == "npy" and kind == "scores":
+        matrix = all_cells(matrix.toarray())
+    matrix.resize((60, 40))
+    write_xmc(folder / "whole.txt", matrix, kind)
+    assert (folder / "pieces.txt").read_bytes() == (folder / "whole.txt").read_bytes()
+
+
+def test_faults_of_later_pieces_are_named_by_row(
+    folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = ragged_scores()
+    place = scores.indptr[50]
+    scores.indices[place : place + 2] = 7
+    npz(folder / "m", scores)
+    monkeypatch.setattr(converting, "STREAMED_BYTES", SMALL)
+    (folder / "there.txt").write_text("old")
+    message = refused("convert m.npz there.txt --kind scores")
+    assert "m.npz" in message
+    assert "row 50: label id 7 occurs twice" in message
+    assert (folder / "there.txt").read_text() == "old"
+    assert {path.name for path in folder.iterdir()} == {"m.npz", "there.txt"}
 
 
 @pytest.mark.parametrize("ending", [".npz", ".txt", ".txt.gz", ".parquet", "_indices.npy"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,11 @@ from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.registry import FORMATS
+from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, count_columns
 from xmleval.input.stack import all_cells, stack, stack_filled
+
+STREAMED_BYTES = 8 << 20  # of rows that are read while others are written
 
 
 @click.command()
@@ -45,7 +50,8 @@ def convert(
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
-    The data are held in memory. Names of rows and labels become numbers, in the order of TRUTH.
+    The data are held in memory, but for a matrix that becomes text. Names of rows and labels become numbers,
+    in the order of TRUTH.
     """
     writer = _writer(target)
     allowance = machine_allowance()
@@ -54,22 +60,31 @@ def convert(
     given, other = with_fields(fields_of(fields, joined=True), given, other)
     check_outputs([], [given, other], [target])
     check_outputs([], [given, other], writer.beside(target))  # a list is a pair of files
-    reader: RowReader | None = None
-    if other is not None or given.named:
-        data = _numbered(given, other)
-        n_labels = int(data.shape[1])
-    else:
-        pieces = given.pieces()
-        width = n_labels or pieces.n_labels
-        reader = RowReader(given.name, pieces, PIECE_BYTES, width or count_columns(pieces, PIECE_BYTES))
-        try:
-            data = _collected(reader, given.kind, width)
-        finally:
-            reader.close()
-        n_labels = width
     assert writer.write
-    arguments = ("truth", "scores", "matrix")
-    with naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name)):
+    with contextlib.ExitStack() as opened:
+        reader: RowReader | None = None
+        if other is not None or given.named:
+            data = _numbered(given, other)
+            n_labels = int(data.shape[1])
+        else:
+            pieces = given.pieces()
+            width = n_labels or pieces.n_labels
+            known = None not in (pieces.n_rows, pieces.n_labels) and pieces.locate is None  # one type of data
+            n_bytes = STREAMED_BYTES if known and writer.by_pieces else PIECE_BYTES
+            reader = RowReader(given.name, pieces, n_bytes, width or count_columns(pieces, PIECE_BYTES))
+            opened.callback(reader.close)
+            first = next(rows := _rows(reader, given.kind), None)
+            rows = itertools.chain([] if first is None else [first], rows)
+            if known and writer.by_pieces and not isinstance(first, tuple):
+                most = max(n_labels or 0, pieces.n_labels or 0)
+                data = Pieces(pieces.n_rows, most, lambda n_bytes: rows)
+            else:
+                data = _collected([*rows], width)
+            n_labels = width
+        arguments = ("truth", "scores", "matrix")
+        opened.enter_context(
+            naming_rows(dict.fromkeys(arguments, reader), 0, dict.fromkeys(arguments, given.name))
+        )
         writer.write(target, data, given.kind, n_labels)
 
 
@@ -105,9 +120,13 @@ def _sparse(piece: Any, kind: str) -> Any:
     return all_cells(piece) if kind == "scores" else scipy.sparse.csr_array(piece)
 
 
-def _collected(reader: RowReader, kind: str, n_labels: int | None) -> Any:
+def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
+    """Yield the rows of a reader, some at a time."""
+    return (_sparse(reader.take(n), kind) for n in iter(reader.ready, 0))
+
+
+def _collected(pieces: list[Any], n_labels: int | None) -> Any:
     """Return all rows as one sparse array, or as one list."""
-    pieces = [_sparse(reader.take(n), kind) for n in iter(reader.ready, 0)]
     if not pieces or not isinstance(pieces[0], tuple):
         dtype = pieces[0].dtype if pieces else np.float32
         return stack(_consumed(pieces), n_labels or 1, dtype)

@@ -20,7 +20,10 @@ from xmleval.records import Ints, Labels
 LONGEST = 48  # bytes of an entry: a label, a colon, a number, and what separates it
 LEAST, MOST = -292, 324  # powers of ten that floats are scaled by
 SPACE, NEWLINE, COLON, POINT, PLUS, MINUS, ZERO, LETTER_E = (np.uint8(ord(c)) for c in " \n:.+-0e")
-U4, TEN, FORTY = np.uint64(4), np.uint64(10), np.uint64(40)
+U4, TEN, FORTY, HUNDRED = np.uint64(4), np.uint64(10), np.uint64(40), np.uint64(100)
+MOST_DIGITS = np.uint64(20)  # of an integer
+WHOLE_TENS = np.array([10**n for n in range(20)], np.uint64)
+PAIRS = np.frombuffer("".join(f"{n:02}" for n in range(100)).encode(), np.uint8)
 NAN, INF = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"inf", np.uint8)
 
 
@@ -84,18 +87,29 @@ def shortest(fraction: Any, exponent: Any, fraction_bits: Any, bias: Any) -> tup
 
 
 @kernel
-def put_digits(text: NDArray[np.uint8], p: Any, value: Any) -> Any:
-    """Write an integer, uint64, and return the position behind it."""
-    end, rest = p + U1, value // TEN
-    while rest != U0:
-        end += U1
-        rest //= TEN
-    q = end
-    while q > p:
-        q -= U1
-        text[q] = ZERO + np.uint8(value % TEN)
-        value //= TEN
-    return end
+def count_digits(value: Any) -> Any:
+    """Return the number of decimal digits of an integer, uint64."""
+    n = U1
+    while n < MOST_DIGITS and value >= WHOLE_TENS[n]:
+        n += U1
+    return n
+
+
+@kernel
+def put_digits(text: NDArray[np.uint8], p: Any, value: Any, n: Any) -> Any:
+    """Write an integer, uint64, of n digits, and return the position behind it."""
+    q = p + n
+    while value >= HUNDRED:
+        rest = value // HUNDRED
+        pair = U2 * (value - HUNDRED * rest)
+        q -= U2
+        text[q], text[q + U1] = PAIRS[pair], PAIRS[pair + U1]
+        value = rest
+    if value >= TEN:
+        text[p], text[p + U1] = PAIRS[U2 * value], PAIRS[U2 * value + U1]
+    else:
+        text[p] = ZERO + np.uint8(value)
+    return p + n
 
 
 @kernel
@@ -113,26 +127,24 @@ def put_decimal(text: NDArray[np.uint8], p: Any, digits: Any, power: Any) -> Any
     while digits % TEN == U0:
         digits //= TEN
         power += 1
-    end = put_digits(text, p, digits)
-    n = np.int64(end - p)
+    n_digits = count_digits(digits)
+    n = np.int64(n_digits)
     point = n + power  # digits before the decimal point
     if -4 < point <= 0:
-        shift = np.uint64(2 - point)
-        for q in range(n):
-            text[end - U1 - np.uint64(q) + shift] = text[end - U1 - np.uint64(q)]
-        put_zeros(text, p, 2 - point)
-        text[p + U1] = POINT
-        return end + shift
+        text[p], text[p + U1] = ZERO, POINT
+        return put_digits(text, put_zeros(text, p + U2, -point), digits, n_digits)
     if n <= point <= 16:
-        end = put_zeros(text, end, power)
+        end = put_zeros(text, put_digits(text, p, digits, n_digits), power)
         text[end], text[end + U1] = POINT, ZERO
         return end + U2
     before = point if 0 < point <= 16 else np.int64(1)
     if before < n:
-        for q in range(n - before):
-            text[end - np.uint64(q)] = text[end - U1 - np.uint64(q)]
+        end = put_digits(text, p + U1, digits, n_digits)
+        for q in range(before):
+            text[p + np.uint64(q)] = text[p + np.uint64(q) + U1]
         text[p + np.uint64(before)] = POINT
-        end += U1
+    else:
+        end = put_digits(text, p, digits, n_digits)
     if before == point:
         return end
     text[end], text[end + U1] = LETTER_E, MINUS if point < 1 else PLUS
@@ -140,7 +152,7 @@ def put_decimal(text: NDArray[np.uint8], p: Any, digits: Any, power: Any) -> Any
     end += U2
     if size < TEN:
         end = put_zeros(text, end, 1)
-    return put_digits(text, end, size)
+    return put_digits(text, end, size, count_digits(size))
 
 
 @kernel
@@ -181,7 +193,8 @@ def write_floats(
     p = U0
     for row in range(ptr.size - 1):
         for e in range(ptr[row], ptr[row + 1]):
-            p = put_digits(text, p, np.uint64(labels[e]))
+            label = np.uint64(labels[e])
+            p = put_digits(text, p, label, count_digits(label))
             text[p] = COLON
             p = put_float(text, p + U1, np.uint64(bits[e]), fraction_bits, exponent_bits)
             text[p] = SPACE
@@ -205,13 +218,14 @@ def write_integers(
     p = U0
     for row in range(ptr.size - 1):
         for e in range(ptr[row], ptr[row + 1]):
-            p = put_digits(text, p, np.uint64(labels[e]))
+            label = np.uint64(labels[e])
+            p = put_digits(text, p, label, count_digits(label))
             text[p] = COLON
             p += U1
             if negative[e]:
                 text[p] = MINUS
                 p += U1
-            p = put_digits(text, p, sizes[e])
+            p = put_digits(text, p, sizes[e], count_digits(sizes[e]))
             text[p] = SPACE
             p += U1
         if ptr[row + 1] > ptr[row]:

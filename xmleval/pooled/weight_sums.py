@@ -24,6 +24,7 @@ from xmleval.pooled.spill import Run, SpillFile
 from xmleval.records import Chunks, Floats, Ints, Scores
 
 WORD = 8  # bytes
+GROWTH = 1.5  # so that two of about equal size are merged, and two of one size with one of the next are not
 SAMPLED = 256  # rows of a table sampled to choose ranges
 ONE = 1 << (2 * BITS)  # units in the weight 1
 
@@ -96,7 +97,7 @@ def merged(tables: Sequence[Ints], n_words: int) -> Ints:
 
 
 class KeySums:
-    """Exact sums of weights by key: tables in memory and sorted runs in files, each at least twice the next.
+    """Exact sums of weights by key: tables in memory and sorted runs in files, each `GROWTH` times the next.
 
     Tables and runs are never changed. Equal keys are added up when two tables of about equal size are merged:
     n entries in small batches cost n log n, and keys that recur take no more memory.
@@ -147,14 +148,14 @@ class KeySums:
 
     def _push(self, table: Ints) -> None:
         tables = [*self.tables, table] if len(table) else self.tables
-        while len(tables) > 1 and len(tables[-2]) <= 2 * len(tables[-1]):
+        while len(tables) > 1 and len(tables[-2]) <= GROWTH * len(tables[-1]):
             tables = [*tables[:-2], merged(tables[-2:], self.n_words)]
         self.tables = tables
 
     def push_run(self, run: Run) -> None:
         """Add a run without its total."""
         runs = [*self.runs, run]
-        while len(runs) > 1 and runs[-2].size <= 2 * runs[-1].size:
+        while len(runs) > 1 and runs[-2].size <= GROWTH * runs[-1].size:
             pair = KeySums(self.n_words)
             pair.runs = runs[-2:]
             ranges = Ranges([pair], sum(run.size for run in pair.runs) * self._dtype.itemsize >> 20)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from xmleval.exact import SCALE, scaled_sum
 from xmleval.input.weights import HEAVIEST
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
@@ -99,25 +101,25 @@ def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Wor
         return {}
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
-    def sums_of(counts: Counts, times: Ints | None) -> list[tuple[float, ...]]:
+    def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
         return [_label_sums(spec, counts, times, setting) for spec, setting in settings]
 
     found: dict[str, float] = {}
     columns = zip(*table.map_tables(sums_of, work), strict=True)
     for (spec, setting), sums in zip(settings, columns, strict=True):
-        whole = [math.fsum(column) for column in zip(*sums, strict=True)]
+        whole = [sum(column) for column in zip(*sums, strict=True)]
         if spec.average == "micro":
-            counts = Counts(*map(np.atleast_1d, whole))
+            counts = Counts(*(np.atleast_1d(column / SCALE) for column in whole))
             found[spec.name] = float(spec.metric.value(counts, setting)[0])
         else:
             found[spec.name] = _mean_of(whole)
     return found
 
 
-def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[float, ...]:
+def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[Any, ...]:
     """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
     if spec.average == "micro":
-        return tuple(float((column if times is None else column * times).sum()) for column in counts)
+        return tuple(scaled_sum(column, times) for column in counts)
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
         return _mean_sums(values, support, times)
@@ -134,29 +136,29 @@ def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
 
 def _mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
-) -> tuple[float, float, float, float]:
-    """Return sums over the defined values: value * support, support, value, and their number.
+) -> tuple[Any, Any, Any, int]:
+    """Return sums over the defined values: value * support, support and value, scaled, and their number.
 
     times : multiplicity of each value; None for 1
     """
     defined = ~np.isnan(values)
-    values = values[defined]
-    n = float(values.size)
-    if times is not None:
-        times = times[defined]
-        values, n = values * times, float(times.sum())
+    n = int(np.count_nonzero(defined) if times is None else times[defined].sum())
+    plain = scaled_sum(values, times)
     if support is None:
-        return 0.0, 0.0, float(values.sum()), n
-    support = support[defined]
-    weight = support if times is None else support * times
-    return float((values * support).sum()), float(weight.sum()), float(values.sum()), n
+        return 0, 0, plain, n
+    return (
+        scaled_sum(values * support, times),
+        scaled_sum(np.where(defined, support, np.nan), times),
+        plain,
+        n,
+    )
 
 
-def _mean_of(sums: Sequence[float]) -> float:
+def _mean_of(sums: Sequence[Any]) -> float:
     by_support, support, plain, n = sums
     if support:
-        return by_support / support
-    return plain / n if n else math.nan
+        return float(by_support / support)
+    return float(plain / (n * SCALE)) if n else math.nan
 
 
 STATE = LabelTotals

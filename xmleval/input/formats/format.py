@@ -74,6 +74,8 @@ class Format:
         Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
+    by_pieces : bool
+        Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Format:
     sibling: str = ""
     written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None
+    by_pieces: bool = False
 
     def holds(self, kind: str) -> bool:
         """Tell whether its files may hold a kind, by number or by name."""

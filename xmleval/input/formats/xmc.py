@@ -14,12 +14,21 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
-from xmleval.input.csr import Entries, Source, cut_entries, is_sparse, stored_csr
+from xmleval.input.csr import (
+    Entries,
+    Source,
+    checked,
+    cut_entries,
+    is_sparse,
+    rows_at_a_time,
+    stored_csr,
+)
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.line_errors import explain_entries, explain_list, number_at
 from xmleval.input.lines import Lines, in_order, open_text, shown, whole_lines
 from xmleval.input.pieces import Pieces
+from xmleval.input.reader import whole
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
 from xmleval.input.stack import canonical_csr, make_csr, stack
@@ -41,6 +50,7 @@ HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t
 HEADER_BYTES = 1024
 PER_PIECE = 4  # no text is shorter than a fourth of what is made of it
 WHOLE_BYTES = 4 << 20  # pieces of a file that is read at once
+PER_PART = 8  # rows are written in parts of an eighth of a block, whose text stays in the cache
 
 
 class Header(NamedTuple):
@@ -216,13 +226,45 @@ def write_xmc(path: str | os.PathLike[str], matrix: Any, kind: str) -> None:
         raise ValueError(f"kind={kind!r} is not one of {', '.join(DTYPES)}")
     if not is_sparse(matrix):
         raise InputError("matrix", "not a SciPy sparse matrix or array")
-    path = Path(path)
-    rows: Source[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
+    _write(Path(path), whole(matrix), kind)
+
+
+def _write(path: Path, pieces: Pieces, kind: str) -> None:
+    """Write sparse rows, while threads turn those behind them into text."""
     with replacing_text(path) as file:
-        file.write(f"{rows.n_rows} {rows.n_labels}\n".encode())
-        for block in rows.blocks():
-            ones = np.ones(block.labels.size, np.uint8)
-            file.write(_text(block.ptr, block.labels, block.data if kind == "scores" else ones))
+        file.write(f"{pieces.n_rows} {pieces.n_labels}\n".encode())
+        for text in in_order(_lines_of, _parts(pieces, kind)):
+            file.write(text)
+
+
+class _Part(NamedTuple):
+    """Some rows of a piece; ``first`` is the number of the first row of the piece."""
+
+    rows: Source[Any]
+    first: int
+    start: int
+    stop: int
+
+
+def _parts(pieces: Pieces, kind: str) -> Iterator[_Part]:
+    first = 0
+    for matrix in pieces.read(WHOLE_BYTES):
+        rows: Source[Any] = _score_rows(matrix) if kind == "scores" else set_rows("matrix", matrix, None)
+        size = rows_at_a_time(PER_PART * rows.bytes_per_row)
+        for start in range(0, rows.n_rows, size):
+            yield _Part(rows, first, start, min(start + size, rows.n_rows))
+        first += rows.n_rows
+
+
+def _lines_of(part: _Part) -> NDArray[np.uint8]:
+    """Return the lines of some rows, or refuse the first offending one."""
+    try:
+        block = checked(part.rows.block, part.start, part.stop)
+    except InputError as error:
+        row = None if error.row is None else part.first + error.row
+        raise InputError(error.argument, error.reason, row=row, value=error.value) from None
+    data = getattr(block, "data", None)  # which sets have not
+    return _text(block.ptr, block.labels, np.ones(block.labels.size, np.uint8) if data is None else data)
 
 
 def _score_rows(matrix: Any) -> Source[Entries]:
@@ -232,6 +274,10 @@ def _score_rows(matrix: Any) -> Source[Entries]:
     n_rows = stored.ptr.size - 1
     bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
     return Source(n_rows, stored.n_labels, bytes_per_row, partial(cut_entries, "matrix", stored))
+
+
+def _as_pieces(data: Any, kind: str, n_labels: int | None) -> Pieces:
+    return data if isinstance(data, Pieces) else whole(as_sparse(data, kind, n_labels))
 
 
 def _text(ptr: Ints, labels: Labels, data: NDArray[Any]) -> NDArray[np.uint8]:
@@ -256,5 +302,6 @@ XMC = Format(
     truth=partial(_read_whole, kind="truth"),
     scores=partial(_read_whole, kind="scores"),
     pieces=xmc_pieces,
-    write=lambda path, data, kind, n_labels: write_xmc(path, as_sparse(data, kind, n_labels), kind),
+    write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, kind, n_labels), kind),
+    by_pieces=True,
 )
