@@ -174,7 +174,7 @@ MODELS: dict[str, Named] = {
 }
 POOL: Named = {
     "3": {"cow": 1},
-    "0": {"eel": 1, "dog": 1, "gnu": 1},
+    "0": {"eel": 1, "dog": 1},
     "2": {"yak": 1, "bee": 1},
     "9": {"cat": 1},
 }

@@ -19,7 +19,9 @@ from tests.examples import as_other_rows
 from tests.oracles import curves as oracle
 from tests.oracles.metrics import Case
 from tests.pooled.problems import Problem, bits, problems
+from tests.states.crafted import contents
 from xmleval import Evaluator, Report, evaluate
+from xmleval.files.saved import Saved, save_state
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels import weight_sums as kernels
 from xmleval.kernels.weighted_sweeps import scale_of
@@ -217,6 +219,55 @@ def test_pairs_are_exact_beyond_2_to_the_33_equal_scores() -> None:
     assert all(map(np.array_equal, many.roc_curve(), once.roc_curve()))
 
 
+def test_a_score_of_unlisted_labels_is_rounded_as_all_scores_are() -> None:
+    truth, labels = np.array([[1, 0]]), np.array([[0]])
+    for dtype in (np.float32, np.float64):
+        parts = [Evaluator(["auc.micro"], n_labels=2, unlisted=0.1) for _ in range(2)]
+        for part in parts:
+            part.update(truth, (labels, np.array([[0.1]], dtype)), sample_weight=[0.3])  # float32: larger
+        assert parts[0].merge(as_other_rows(parts[1])).compute()["auc.micro"] == 0.5
+
+
+def test_curves_of_light_weights_end_at_1() -> None:
+    truth, scores = np.eye(3, dtype=int), np.array([[3.0, 1, 2], [1, 2, 3], [2, 3, 1]])
+    report = evaluate(truth, scores, metrics=["auc.micro"], curve_points=9, sample_weight=[1e-6, 2e-6, 3e-6])
+    for curve in (report.roc_curve()[:2], report.pr_curve()[1:2]):
+        assert [own[-1] for own in curve] == [1.0] * len(curve)
+    same = evaluate(truth, scores, metrics=["auc.micro"], curve_points=9, sample_weight=[1, 2, 3])
+    assert np.allclose(report.roc_curve(), same.roc_curve(), rtol=1e-12)
+
+
+CHANGED = {  # arrays of a state, and what becomes of the words of a row
+    "columns.relevant.held0": lambda table: table[:, 2:].__imul__(2),
+    "columns.truth.held0": lambda table: table[:, 1:].__imul__(2),
+    "cells.left.held0": lambda table: table[:, 1:].__imul__(2),
+    "columns.taken.held0": lambda table: table[:, 2:].__imul__(2),
+    "columns.last.held0": lambda table: table[:, 1:].__imul__(2),
+    "cells.irrelevant.held0": lambda table: table[0, :1].__iadd__(1 << 62),
+}
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+@pytest.mark.parametrize("name", CHANGED)
+def test_saved_sums_that_do_not_fit_together_are_refused(name: str, bounds: bool, tmp_path: Path) -> None:
+    truth, path = np.array([[1, 0, 1], [0, 1, 0]]), tmp_path / "state.npz"
+    found = Evaluator(["auc.micro", "auc.macro"], n_labels=3, bounds=bounds)
+    lists = np.array([[0, 1], [2, 1]]), np.array([[0.5, 0.25], [0.75, 0.5]])
+    found.update(truth, lists, sample_weight=[2.0**18, 2.0**17])
+    saved = contents(found.as_saved())
+    if f"weighted_scores/{name}" not in saved.arrays:
+        assert not bounds
+        return
+    array = saved.arrays[f"weighted_scores/{name}"].copy()
+    words = 2 if name.startswith(("columns.relevant", "columns.taken")) else 1
+    CHANGED[name](array.reshape(-1, words + 3))
+    save_state(path, Saved(saved.meta, {**saved.arrays, f"weighted_scores/{name}": array}))
+    with pytest.raises(
+        ValueError, match=r"\(weighted_scores/.* (than there are|than its entries|not sorted)\)$"
+    ):
+        Evaluator.load(path)
+
+
 def stored(evaluator: Evaluator) -> WeightedScores:
     states = evaluator._counted.states
     assert states
@@ -244,11 +295,13 @@ def test_many_small_updates_leave_few_tables_of_distinct_scores(memory: Any) -> 
     )
 
 
-def test_spilled_ranges_are_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("level", ["below", 0.5])
+def test_spilled_ranges_are_cut_anywhere(level: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     truth, scores = (rng.random((4000, 6)) < 0.2).astype(int), rng.normal(size=(4000, 6))
     weight = rng.random(4000) + 0.01
-    names: Any = {"metrics": [*NAMES], "curve_points": 50, "keep_labels": True, "bounds": True}
+    names: Any = {"metrics": [*NAMES], "curve_points": 50, "keep_labels": True}
+    names |= {"unlisted": level, "bounds": level == "below"}
     lists = np.argsort(-scores, axis=1)[:, :4]
     given = lists, np.take_along_axis(scores, lists, axis=1)
     whole = bits(evaluate(truth, given, sample_weight=weight, **names))

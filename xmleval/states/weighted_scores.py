@@ -13,7 +13,7 @@ from xmleval.plan import Plan
 from xmleval.pooled.curves import Curves
 from xmleval.pooled.weight_sums import ONE, KeySums, added, as_units, score_keys, tabulated
 from xmleval.pooled.weighted_curves import fits, open_columns, same_sums, sweep_columns, sweep_entries
-from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, as_score, row_sizes
+from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, as_score, as_scores, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
@@ -292,8 +292,9 @@ class WeightedScores(State):
 
 def leading_bits(scores: Scores, bits: int) -> Ints:
     """Return the first bits of the ranks of scores among all float32 numbers, int64 (n,)."""
-    with np.errstate(over="ignore"):  # rounding preserves the order, also to infinity
-        found: Ints = (scores.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+    if scores.dtype != np.float32:
+        scores = as_scores(scores, np.empty(0, np.float32))  # rounding preserves the order, also to infinity
+    found: Ints = (scores + np.float32(0)).view(np.int32).astype(np.int64)
     return ((found ^ ((found >> 31) & 0x7FFFFFFF)) + (1 << 31)) >> (32 - bits)
 
 

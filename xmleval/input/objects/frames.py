@@ -179,8 +179,8 @@ def read_frame(argument: str, frame: Frame, labels: Sequence[Any] | None) -> Wid
         bad = next(name for name in wanted if frame.matrix([name]).dtype.kind not in "biuf")
         raise InputError(
             argument,
-            f"column {bad!r} holds no numbers; labels= picks the columns that are labels, xmleval.from_df "
-            "names those of a long frame",
+            f"column {bad!r} holds no numbers; labels= picks the columns that are labels, and "
+            "xmleval.from_df names those of a long frame",
         )
     return Wide(frame.keys, matrix, wanted)
 
