@@ -101,7 +101,10 @@ GRAPH = {
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}
 MOST_LINES = 420
-HOSTS = {"accelerate", "lightning", "pandas", "polars", "sklearn", "torch", "torchmetrics", "transformers"}
+HOSTS = {
+    "accelerate", "lightning", "mlflow", "pandas", "polars", "sklearn", "torch", "torchmetrics",
+    "transformers", "wandb",
+}  # fmt: skip
 READING = {"read_text", "read_bytes", "load_npz", "fromfile", "memmap", "memory_map"}  # by name
 
 

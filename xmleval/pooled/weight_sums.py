@@ -144,7 +144,7 @@ class KeySums:
         for table in tables:
             self._push(table)
         for run in runs:
-            self.push_run(run)
+            self.runs = self._with_run(self.runs, run)
 
     def _push(self, table: Ints) -> None:
         tables = [*self.tables, table] if len(table) else self.tables
@@ -152,16 +152,17 @@ class KeySums:
             tables = [*tables[:-2], merged(tables[-2:], self.n_words)]
         self.tables = tables
 
-    def push_run(self, run: Run) -> None:
-        """Add a run without its total."""
-        runs = [*self.runs, run]
+    def _with_run(self, runs: list[Run], run: Run) -> list[Run]:
+        """Return runs and one more, merged where two are of about equal size."""
+        runs = [*runs, run]
         while len(runs) > 1 and runs[-2].size <= GROWTH * runs[-1].size:
             pair = KeySums(self.n_words)
             pair.runs = runs[-2:]
-            ranges = Ranges([pair], sum(run.size for run in pair.runs) * self._dtype.itemsize >> 20)
+            most = sum(run.size for run in pair.runs)
+            ranges = Ranges([pair], most * self._dtype.itemsize >> 20)
             tables = (ranges.load(0, number) for number in range(ranges.n))
-            runs = [*runs[:-2], self.written(tables, sum(run.size for run in pair.runs))]
-        self.runs = runs
+            runs = [*runs[:-2], self.written(tables, most)]
+        return runs
 
     def written(self, tables: Iterator[Ints], most: int) -> Run:
         """Write tables of rising keys, of at most so many rows together, to a run in a file of its own."""
@@ -169,12 +170,12 @@ class KeySums:
         return SpillFile().write(flat, most, self._dtype)
 
     def spill(self) -> None:
-        """Write the tables to a run."""
+        """Write the tables to a run; no signal handler can find half of it done."""
         table = self.compact()
         if len(table):
-            run = self.written(iter([table]), len(table))
-            self.tables = []
-            self.push_run(run)
+            nothing: list[Ints] = []
+            runs = self._with_run(self.runs, self.written(iter([table]), len(table)))
+            self.tables, self.runs = nothing, runs
 
     def compact(self) -> Ints:
         """Merge the tables in memory to one, and return it."""
@@ -222,7 +223,7 @@ class KeySums:
         if on_disk:
             run = self.written(checked(), vector.size // width)
             if run.size:
-                self.push_run(run)
+                self.runs = self._with_run(self.runs, run)
         else:
             for table in checked():
                 self._push(table)
@@ -246,10 +247,11 @@ class Ranges:
     """
 
     def __init__(self, collections: Sequence[KeySums], wanted: int) -> None:
-        self.collections = collections
-        self.cuts = _quantiles([part for sums in collections for part in sums.parts], wanted)
+        self._n_words = [sums.n_words for sums in collections]
+        self._parts = [sums.parts for sums in collections]  # another thread may merge or spill them
+        self.cuts = _quantiles([part for parts in self._parts for part in parts], wanted)
         self.n = self.cuts.size + 1
-        self._places = [[_places(part, self.cuts) for part in sums.parts] for sums in collections]
+        self._places = [[_places(part, self.cuts) for part in parts] for parts in self._parts]
 
     def holds(self, number: int, word: int) -> bool:
         """Return whether a first word is in a range."""
@@ -257,11 +259,11 @@ class Ranges:
 
     def load(self, which: int, number: int) -> Ints:
         """Return the table of a collection in a range."""
-        sums, tables = self.collections[which], []
-        for part, places in zip(sums.parts, self._places[which], strict=True):
+        tables = []
+        for part, places in zip(self._parts[which], self._places[which], strict=True):
             start, stop = places[number : number + 2].tolist()
             tables.append(_read(part, start, stop))
-        return merged(tables, sums.n_words)
+        return merged(tables, self._n_words[which])
 
 
 def _read(part: Ints | Run, start: int, stop: int) -> Ints:

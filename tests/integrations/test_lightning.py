@@ -1,0 +1,92 @@
+"""The recipe for Lightning: measures are computed, logged and reset by its trainer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'xmleval[torchmetrics]'")
+pytest.importorskip("torchmetrics", reason="it is not installed: pip install 'xmleval[torchmetrics]'")
+pytest.importorskip("lightning", reason="it is not installed: pip install lightning")
+
+import lightning
+import torch
+
+from xmleval import evaluate
+from xmleval.integrations.torchmetrics import EvaluatorMetric
+
+M, L, BATCH = 40, 12, 16
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(M, 5, generator=GENERATOR)
+Y = (torch.rand(M, L, generator=GENERATOR) < 0.3).float()
+Q = 1 + torch.rand(L, generator=GENERATOR, dtype=torch.float64).numpy()
+NAMES = ["p@1", "psp@5", "lrap"]
+
+
+class Model(lightning.LightningModule):  # type: ignore[misc]
+    """A linear model with the metrics of the README."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.layer = torch.nn.Linear(5, L)
+        self.p5 = EvaluatorMetric("p@5", n_labels=L)
+        self.metric = EvaluatorMetric(NAMES, n_labels=L, inverse_propensity=Q)
+        self.logged: list[dict[str, float]] = []
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+    def training_step(self, batch: Any, index: int) -> Any:
+        return torch.nn.functional.binary_cross_entropy_with_logits(self(batch[0]), batch[1])
+
+    def validation_step(self, batch: Any, index: int) -> None:
+        logits = self(batch[0])
+        self.p5.update(logits, batch[1])
+        self.log("p@5", self.p5)
+        self.metric.update(logits, batch[1])
+
+    def on_validation_epoch_end(self) -> None:
+        self.log_dict(self.metric.compute())
+        self.metric.reset()
+
+    def configure_optimizers(self) -> Any:
+        return torch.optim.SGD(self.parameters(), 0.5)
+
+
+class Checked(lightning.Callback):  # type: ignore[misc]
+    """Compares what is logged with an evaluation of all rows by the same weights."""
+
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_validation_end(self, trainer: Any, model: Any) -> None:
+        if trainer.sanity_checking:
+            return
+        logits = torch.cat([model(X[start : start + BATCH]) for start in range(0, M, BATCH)]).detach()
+        wanted = evaluate(Y, logits, metrics=[*NAMES, "p@5"], inverse_propensity=Q).flat()
+        found = {name.replace("@", "_at_"): float(value) for name, value in trainer.callback_metrics.items()}
+        assert found == pytest.approx(wanted, rel=1e-6)  # Lightning keeps numbers in single precision
+        self.seen.append(found["p_at_5"])
+
+
+@pytest.mark.filterwarnings("ignore")  # about workers that load data, and hardware that is not used
+def test_a_trainer_logs_the_values_of_each_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = torch.utils.data.TensorDataset(X, Y)
+    loader = torch.utils.data.DataLoader(rows, BATCH)
+    checked, model = Checked(), Model()
+    best = lightning.pytorch.callbacks.ModelCheckpoint(tmp_path, "best", monitor="p@5", mode="max")
+    trainer = lightning.Trainer(
+        max_epochs=3, accelerator="cpu", logger=False, callbacks=[checked, best],
+        enable_progress_bar=False, enable_model_summary=False,
+    )  # fmt: skip
+    trainer.fit(model, loader, loader)
+    assert len(checked.seen) == 3
+    assert float(best.best_model_score) == max(checked.seen)
+    assert os.listdir(tmp_path) == ["best.ckpt"]
+    (found,) = trainer.validate(model, loader, verbose=False)
+    assert found["p@5"] == checked.seen[-1]

@@ -1,0 +1,39 @@
+"""Trackers of experiments take the names and the values of `report.flat()`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.examples import H, S, T
+from xmleval import Report, evaluate
+
+
+def made_report() -> Report:
+    """All measures that scores and sets have, of rows with all labels: some are undefined."""
+    made = evaluate(np.ones_like(T), S, y_pred=H, metrics=["all", "fbeta.macro(beta=2)"])
+    assert any(math.isnan(value) for value in made.values())
+    return made
+
+
+def test_mlflow_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow", reason="it is not installed: pip install mlflow-skinny")
+    report = made_report()
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())  # it makes the first experiment with the folder
+    with mlflow.start_run() as run:
+        mlflow.log_metrics(report.flat())
+    assert mlflow.get_run(run.info.run_id).data.metrics == report.flat()
+
+
+def test_wandb_keeps_all_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = pytest.importorskip("wandb", reason="it is not installed: pip install wandb")
+    report = made_report()
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    with wandb.init(mode="offline", dir=tmp_path, project="xmleval") as run:
+        run.log(report.flat())
+        kept = dict(run.summary)
+    assert {name: value for name, value in kept.items() if not name.startswith("_")} == report.flat()
