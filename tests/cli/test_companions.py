@@ -294,3 +294,12 @@ def test_numbers_beside_names_are_refused(folder: Path, refused: Any) -> None:
         said
         == "n.run: its labels have names, those of list.npz are numbers; expected all by name or by number"
     )
+
+
+def test_numbers_of_labels_that_cannot_be_are_refused_by_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("Y.txt").write_text("1 4 900000000000000\n3 2:1\n")
+    np.save("m_indices.npy", [[2, 3]])
+    assert main(["evaluate", "Y.txt", "m_indices.npy"]) == 2
+    assert "Y.txt: 900000000000000 labels; expected at most 1099511627776" in capsys.readouterr().err

@@ -341,16 +341,16 @@ def test_rows_of_very_short_lines_come_in_small_pieces(folder: Path, name: str) 
 
 def test_saved_scores_are_loaded_in_pieces(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    truth, scores = rng.random((2000, 1000)) < 0.5, rng.random((2000, 1000), np.float32)
+    truth, scores = rng.random((6000, 1000)) < 0.5, rng.random((6000, 1000), np.float32)
     evaluator = Evaluator("auc.micro", n_labels=1000)
     evaluator.update(truth, scores)
     evaluator.save(tmp_path / "state.npz")
-    assert (tmp_path / "state.npz").stat().st_size > PEAK
+    assert (tmp_path / "state.npz").stat().st_size > 15 << 20
     Evaluator.load(tmp_path / "state.npz", memory=1 << 20)  # loads kernels
     tracemalloc.start()
     try:
         found = Evaluator.load(tmp_path / "state.npz", memory=1 << 20)
-        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+        assert tracemalloc.get_traced_memory()[1] < 9 << 20
     finally:
         tracemalloc.stop()
     assert found.compute()["auc.micro"] == evaluator.compute()["auc.micro"]

@@ -14,6 +14,7 @@ from tests.conftest import seeds
 from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
 from xmleval.kernels.packing import FEW, check_packed
+from xmleval.pooled import store as pooled
 from xmleval.pooled import values as counted
 from xmleval.pooled.curves import Found, Last, Unlisted, sweep_piles
 from xmleval.pooled.piles import Pile
@@ -122,7 +123,7 @@ def test_all_forms_hold_the_same_scores(kind: str, n: int, monkeypatch: pytest.M
         assert np.concatenate([part for _, part in runs]).tolist() == counts.tolist()
         chunks = [*values.chunks()]
         assert np.array_equal(np.concatenate([np.empty(0), *chunks]), np.sort(scores))
-        assert max(map(len, chunks), default=0) <= 300
+        assert max(map(len, chunks), default=0) <= 700
         assert values.size == n
         values.pack(TWO)
         sizes = [check_packed(part.first, part.starts, part.places) for part in values.packed]
@@ -177,6 +178,7 @@ def test_damaged_counts_are_refused_or_counted(bits: int) -> None:
 @pytest.mark.parametrize("most", [0, 5_000, 40_000, 4_000_000])
 def test_memory_is_bounded(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "CHUNK", 1000)
+    monkeypatch.setattr(pooled, "LEAST_PACKED", 20_000)
     rng = np.random.default_rng(5)
     store = Store(["good", "bad"], [], SpillFile())
     good, bad = scores_of("few", 20_000, rng), scores_of("any", 20_000, rng)
@@ -209,6 +211,7 @@ def test_all_ways_to_count_give_the_same_bits(
     scores = rng.normal(size=truth.shape).astype(np.float32).round(3)
     wanted = as_bits(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
     monkeypatch.setattr(score_runs, "MANY", 400)
+    monkeypatch.setattr(pooled, "LEAST_PACKED", 20_000)
     monkeypatch.setattr(counted, "CHUNK", 4000)
     more: dict[str, Any] = {"memory": memory, "threads": threads, "block_rows": 100}
     assert as_bits(evaluate(truth, scores, metrics=METRICS, **more)) == wanted

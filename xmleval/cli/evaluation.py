@@ -197,7 +197,13 @@ def _width_of_truth(truth: tuple[str, Pieces], budget: Budget) -> int:
     n_labels = count_columns(truth[1], budget.lone_piece)
     if n_labels < 1:
         raise ValueError(f"{truth[0]}: no row has a label, and nothing tells how many labels there are")
+    _expect_few(truth[0], n_labels)
     return n_labels
+
+
+def _expect_few(name: str, n_labels: int) -> None:
+    if n_labels > MOST_LABELS:
+        raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
 
 
 def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
@@ -207,6 +213,7 @@ def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None
         first, n_labels = known[0][0], known[0][1].n_labels
         if pieces.n_labels is not None and pieces.n_labels < 1:
             raise ValueError(f"{name}: {counted(pieces.n_labels, 'labels')}; expected 1 or more")
+        _expect_few(name, pieces.n_labels or 0)
         if pieces.n_labels != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
             told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")

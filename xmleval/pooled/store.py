@@ -12,6 +12,8 @@ from xmleval.pooled.spill import Run, SpillFile
 from xmleval.pooled.values import Values
 from xmleval.threads import Work
 
+LEAST_PACKED = 8 << 20  # memory from which packing pays: the tables for it take some MiB
+
 
 class Store:
     """Scores by kind: float32 scores of all entries are counted by value, others are keys.
@@ -64,7 +66,8 @@ class Store:
             pile.hold_on_disk(spill([*pile.held(), *keys.get(name, [])], self.file))
         if self.value_bytes <= most:
             return
-        self.pack(work)
+        if most >= LEAST_PACKED:
+            self.pack(work)
         if self.value_bytes > most // 2:  # which leaves too little for further scores
             for name, values in self.values.items():
                 self.piles[name].hold_on_disk(self._runs_of(values))
@@ -118,6 +121,8 @@ class Store:
         self.file.trim()
 
     def _runs_of(self, values: Values) -> list[Run]:
+        if not values.ordered and not values.packed:
+            return spill(values.few, self.file)
         size = values.size
         return [self.file.write(values.chunks(), size, np.dtype(np.float32))] if size else []
 

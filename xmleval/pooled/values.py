@@ -25,7 +25,7 @@ CHUNK = 1 << 20  # scores ordered at a time: in arrays of this size the system g
 MANY = 1 << 18  # scores of a block from which they are ordered at once
 WIDE = 1 << 32  # scores of a bucket from which counts may not fit in 32 bits
 TASKS = 8  # tasks per thread, each a range of buckets
-EXPORTED = 1 << 18  # distinct scores exported at a time, unless a bucket has more
+EXPORTED = 1 << 16  # distinct scores exported at a time, unless a bucket has more
 BUCKET_COST = 1 << 11  # of a bucket that is not empty, in scores
 
 
@@ -170,11 +170,11 @@ class Values:
             reached, start = np.cumsum(counts), 0
             while start < scores.size:  # a score may have many
                 done = int(reached[start - 1]) if start else 0
-                stop = max(start + 1, int(np.searchsorted(reached, done + CHUNK)))
+                stop = max(start + 1, int(np.searchsorted(reached, done + EXPORTED)))
                 left = counts[start:stop].copy()
-                while left[0] > CHUNK:
-                    yield np.full(CHUNK, scores[start])
-                    left[0] -= CHUNK
+                while left[0] > EXPORTED:
+                    yield np.full(EXPORTED, scores[start])
+                    left[0] -= EXPORTED
                 yield np.repeat(scores[start:stop], left)
                 start = stop
 
