@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import exact, seeds
-from xmleval.exact import SCALE, as_floats, as_integer, exact_quotient, scaled_sum
-from xmleval.kernels.exact import N_LIMBS, SIZE
+from xmleval.exact import SCALE, as_floats, as_integer, exact_mean, exact_quotient, scaled_sum
+from xmleval.kernels.exact import N_LIMBS, SIZE, SMALL
 from xmleval.kernels.fixed import BITS, LIMBS, ONE
 
 limbs = st.tuples(
@@ -66,3 +66,17 @@ def test_sums_of_values_taken_several_times_are_exact(values: list[float], seed:
 def test_sums_of_infinite_values_are_infinite() -> None:
     assert scaled_sum(np.array([1.0, np.inf, np.nan])) == np.inf
     assert scaled_sum(np.array([1.0, -np.inf]), np.array([1, 3])) == -np.inf
+
+
+edges = st.sampled_from([0.0, -0.0, 1.0, SMALL - 1.0, 1.0 * SMALL, SMALL + 1.0, SMALL - 0.5, 0.1, 2.0**-1074])
+
+
+@given(values=st.lists(edges | edges.map(float.__neg__) | st.integers(-1000, 1000).map(float), min_size=1))
+def test_means_of_integers_and_fractions_are_rounded_once(values: list[float]) -> None:
+    assert exact_mean(np.array(values)) == float(sum(map(Fraction, values)) / len(values))
+
+
+def test_many_integers_are_carried() -> None:
+    values = np.full((1 << 20) + 5, SMALL - 1.0)
+    assert exact_mean(values) == SMALL - 1
+    assert exact_mean(-values) == 1 - SMALL

@@ -93,6 +93,8 @@ def test_curves_are_those_of_sorted_scores(
     wanted = sweep_piles([pile_of(good)], pile_of(bad), unlisted, ONE, strides=strides, last=last)
     assert as_told(found) == as_told(wanted)
     assert found.points.tolist() == wanted.points.tolist()
+    alone = sweep_values([made(good, rng)], made(bad, rng), unlisted, work, pairs_alone=True)
+    assert alone.pairs == wanted.pairs
     found = sweep_values([made(good, rng), made(more, rng)], made(bad, rng), unlisted, work)
     assert as_told(found) == as_told(sweep_piles([pile_of(good, more)], pile_of(bad), unlisted, ONE))
 
@@ -108,6 +110,8 @@ def test_buckets_with_many_scores(kind: str, n_good: int, level: float | None) -
     wanted = sweep_piles([pile_of(good)], pile_of(bad), unlisted, ONE, strides=strides)
     assert as_told(found) == as_told(wanted)
     assert found.points.tolist() == wanted.points.tolist()
+    alone = sweep_values([made(good, rng)], made(bad, rng, TWO), unlisted, TWO, pairs_alone=True)
+    assert alone.pairs == wanted.pairs
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,6 +154,7 @@ def test_scores_that_occur_thousands_of_millions_of_times(times: int) -> None:
     found = sweep_values([good], bad, Unlisted(0, 0, None), TWO)
     assert found.pairs == tuple(n << 2 * times for n in few.pairs)
     assert found.peak.tolist() == few.peak.tolist()
+    assert sweep_values([good], bad, Unlisted(0, 0, None), ONE, pairs_alone=True).pairs == found.pairs
     assert good.size == 3 << times
     assert good.n_bytes < 100_000
 

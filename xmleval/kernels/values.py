@@ -20,6 +20,7 @@ from numba import carray
 from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
+from xmleval.kernels.products import add_product
 from xmleval.kernels.sweeps import count_group
 from xmleval.records import Bools, Floats, Ints, Labels
 
@@ -29,6 +30,7 @@ N_BUCKETS = 1 << HALF
 LAST = N_PLACES - 1
 SIGN = 31
 ALL = (1 << 32) - 1
+SIMPLE = 1 << 31  # scores of a bucket from which its pairs may not fit in 64 bits
 SHORT = 24  # places up to which insertion beats sorting by digits
 
 
@@ -253,14 +255,15 @@ def pack_buckets(
 @kernel
 def sweep_buckets(
     relevant: Ints, irrelevant: Ints, n_relevant: Ints, n_irrelevant: Ints, first: int, stop: int,
-    level: int, unlisted: Ints, above: Ints, totals: Ints, tables: Ints, pairs: Ints, precision: Ints,
-    peak: Floats,
+    level: int, unlisted: Ints, above: Ints, totals: Ints, pairs_alone: bool, tables: Ints, pairs: Ints,
+    precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count pairs, precision and the best F1 of entries ranked together, in a range of buckets.
 
     relevant, irrelevant : parts of the scores; n_relevant, n_irrelevant : sizes of buckets, see `add_sizes`
     level : rank of the score of unlisted entries, -1 if they rank below all
     unlisted : int64 (2,), relevant and irrelevant unlisted entries
+    pairs_alone : whether precision and peak are not needed
     tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
     above, totals, pairs, precision, peak : as in `sweeps.sweep`
     """
@@ -283,6 +286,11 @@ def sweep_buckets(
         n_others = count_bucket(irrelevant, bucket, n_irrelevant[bucket], bad, others, spare)
         end: Any = N_PLACES
         j = n_others - 1
+        most: Any = n_irrelevant[bucket]
+        before: Any = wrong
+        simple = pairs_alone and at_level < 0 and max(n_relevant[bucket], most) < SIMPLE
+        right: Any = np.int64(0)
+        tied_pairs: Any = np.int64(0)
         for i in range(n - 1, -1, -1):
             place = np.int64(listed[i])
             if n_others < 0:
@@ -295,12 +303,18 @@ def sweep_buckets(
             tied: Any = np.int64(bad[place])
             if place == at_level:
                 group, tied, wrong = group + unlisted[0], tied + unlisted[1], wrong + unlisted[1]
+            if simple:
+                right += group * (before + most - wrong)
+                tied_pairs += group * tied
+                continue
             seen += group
             bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
             count_group(group, tied, np.float64(score[0]), seen, wrong, totals, pairs, precision, peak)
-        wrong = wrong + sum_counts(bad[:end]) if n_others < 0 else wrong
-        while j >= 0:
-            wrong += bad[others[j]]
-            j -= 1
+        if simple:
+            add_product(pairs[0], 1, right)
+            add_product(pairs[0], n_relevant[bucket], totals[1] - before - most)
+            add_product(pairs[1], 1, tied_pairs)
+            seen += n_relevant[bucket]
+        wrong = before + most + (unlisted[1] if at_level >= 0 else 0)
         clear_table(good, listed, n if n_listed >= 0 else -1)
         clear_table(bad, others, n_others)

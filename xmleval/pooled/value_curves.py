@@ -24,8 +24,12 @@ def sweep_values(
     *,
     strides: Ints | None = None,
     last: Last | None = None,
+    pairs_alone: bool = False,
 ) -> Found:
-    """Sweep the scores of all entries, best first; see `curves.sweep_piles`."""
+    """Sweep the scores of all entries, best first; see `curves.sweep_piles`.
+
+    With ``pairs_alone``, precision and peak are not what they should be.
+    """
     good, bad = as_buckets(relevant), as_buckets([irrelevant])
     first = good if len(relevant) == 1 else as_buckets(relevant[:1])
     without = np.array([unlisted.relevant, unlisted.irrelevant])
@@ -48,7 +52,7 @@ def sweep_values(
         peak, points, open_pairs = np.array([0.0, np.nan]), np.empty((0, 3)), (0, 0)
         sweep_buckets(
             good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before, totals,
-            np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
+            pairs_alone, np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
         )  # fmt: skip
         if strides is not None:
             within = unlisted if start <= level >> HALF < stop and level >= 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ class ScoreRuns(State):
         if n_points:
             strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
         last = self._last() if self.needs.bounds else None
-        sweep: Any = sweep_values
+        sweep: Any = partial(sweep_values, pairs_alone=self.needs.pairs_alone)
         side: Any = self.store.values.get
         if not self.store.by_value([*self.store.values]):
             sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
