@@ -41,6 +41,17 @@ TASKS = [
         ("1.0",),
     ),
     Task(PANDAS + "xmleval.p_at_k(Y, S.iloc[::-1, ::-1], 1)", ("1.0",), ("pandas",)),
+    Task(
+        GIVEN + "import pandas as pd; xmleval.evaluate(Y, pd.DataFrame(S)[[4, 3, 2, 1, 0]], metrics='p@1')",
+        ("1.0000", "y_score: columns were brought in the order of their numbers"),
+        ("pandas",),
+    ),
+    Task(
+        GIVEN
+        + "import pandas as pd; xmleval.evaluate(Y, pd.DataFrame(S, columns=list('abcde')), metrics='p@1')",
+        ("1.0000", "y_score: columns were read by position, as y_true has no names of labels"),
+        ("pandas",),
+    ),
     Task(PANDAS + "xmleval.p_at_k(Y, S.drop(columns='b'), 1)", ("no column for label 'b'",), ("pandas",)),
     Task(
         "import pandas as pd; df = pd.DataFrame({'id': [1, 2], 'tags': [['a', 'b'], ['c']]}); "

@@ -14,6 +14,38 @@ from xmleval.input.objects.named import NamedRows
 from xmleval.records import Ints
 
 
+def column_numbers(argument: str, columns: list[Any], n_labels: int | None, notes: list[str]) -> Ints | None:
+    """Return the label of each column beside a truth without names, None for the same order; and note it."""
+    if len(columns) != n_labels:
+        return None  # refused later
+    numbers = _numbers(columns)
+    if numbers is None:
+        if columns != [f"column_{number}" for number in range(n_labels)]:  # as polars calls those of an array
+            notes.append(f"{argument}: columns were read by position, as y_true has no names of labels")
+        return None
+    if np.array_equal(numbers, np.arange(n_labels)):
+        return None
+    notes.append(f"{argument}: columns were brought in the order of their numbers")
+    return numbers
+
+
+def row_places(argument: str, keys: list[Any], notes: list[str]) -> Ints | None:
+    """Return the place of each row of a truth without names, None for the same order; and note it."""
+    if keys == [*range(len(keys))] or (numbers := _numbers(keys)) is None:
+        return None
+    if np.array_equal(numbers, np.arange(numbers.size)):
+        return None
+    notes.append(f"{argument}: rows were brought in the order of the numbers in its index")
+    return np.argsort(numbers)
+
+
+def _numbers(names: list[Any]) -> Ints | None:
+    """Return names as numbers, if they are 0, 1, .. in any order; some frames have only texts as names."""
+    known = {str(number): number for number in range(len(names))}
+    numbers = [known.pop(str(name), -1) for name in names]
+    return None if known else np.array(numbers, np.int64)
+
+
 def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
     """Return a matrix with rows and columns in order; a sparse one where it does not have all columns."""
     matrix = rows.matrix

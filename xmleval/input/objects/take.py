@@ -19,7 +19,7 @@ from xmleval.input.objects.named import (
     read_rows,
     without_labels,
 )
-from xmleval.input.objects.numbered import numbered_entries, numbered_matrix
+from xmleval.input.objects.numbered import column_numbers, numbered_entries, numbered_matrix, row_places
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
@@ -327,7 +327,7 @@ class Matching:
         """Return the number of the label of each column; None where columns are in order already."""
         index = self.index
         if index is None:
-            return None
+            return column_numbers(argument, rows.columns, self.n_labels, self.notes)
         if self.closed:
             own = {*rows.columns}
             missing = next((name for name in index if name not in own), None)
@@ -361,8 +361,10 @@ class Matching:
         keys, match = _keys(rows)
         true_keys, true_match = _keys(self.truth)
         if BY_KEY not in (match, true_match):
-            if keys is None or true_keys is None or keys == true_keys:
+            if keys is None or keys == true_keys:
                 return None
+            if true_keys is None:
+                return row_places(argument, keys, self.notes)
             return self._by_index(argument, keys, true_keys)
         if keys is None or true_keys is None:
             named, other = (argument, "y_true") if true_keys is None else ("y_true", argument)
