@@ -22,8 +22,10 @@ from xmleval.pooled.spill import SpillFile
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Packed, Values, as_buckets, distinct, order
-from xmleval.records import Scores
+from xmleval.records import Chunks, Scores
 from xmleval.states import score_runs
+from xmleval.states.contents import Contents
+from xmleval.states.saved_keys import checked_counts
 from xmleval.threads import Work
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro"]
@@ -200,6 +202,39 @@ def test_memory_is_bounded(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert as_told(sweep_piles(piles[:1], piles[1], unlisted, ONE)) == as_told(
         sweep_piles([pile_of(good)], pile_of(bad), unlisted, ONE)
     )
+
+
+def test_few_counts_of_more_scores_than_the_disk_holds_are_refused_at_once() -> None:
+    store = Store(["good"], [], SpillFile())
+    many = doubled([0.5], 58)
+    store.add({"good": many}, many.n_bytes, ONE)
+    with pytest.raises(OSError, match="No space left"):
+        store.as_pile("good")
+    with pytest.raises(OSError, match="No space left"):
+        store.add({"good": doubled([0.25], 10)}, 1, ONE)
+
+
+def test_saved_counts_are_not_more_than_can_be_told() -> None:
+    bucket = np.array([(1 << 8) + 3, 1 << 61, 0, 1 << 61])  # one place, 2^61 times
+
+    def pieces(words: Any, starts: Any) -> list[Packed]:
+        parts = {"first.a": np.array([40_000]), "starts.a": np.array(starts), "a.places": words}
+        return [*checked_counts("a", Contents(parts, 1))]
+
+    assert [part.size for part in pieces(bucket, [0, 32])] == [1 << 61]
+    assert pieces(np.empty(0, np.int64), [0, 0, 0]) == []
+    with pytest.raises(ValueError, match="out of range"):  # their number passes 64 bits
+        pieces(Chunks(np.dtype(np.int64), 32, lambda: iter([bucket] * 8)), np.arange(9) * 32)
+
+
+def test_computing_gives_back_the_disk_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "CHUNK", 100)
+    mixed = Evaluator(METRICS, n_labels=5, threads=1)
+    truth = np.eye(5, dtype=int)[np.arange(200) % 5]
+    mixed.update(truth, np.linspace(0, 1, 1000, dtype=np.float32).reshape(200, 5))
+    mixed.update(truth, np.linspace(0, 1, 1000).reshape(200, 5))
+    assert len({as_bits(mixed.compute())[0] for _ in range(5)}) == 1
+    assert runs_of(mixed).store.file._end == 0
 
 
 def as_bits(found: Any) -> list[str]:

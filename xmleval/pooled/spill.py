@@ -81,6 +81,13 @@ class SpillFile:
         self._writing.discard(writer)
         return run
 
+    def expect_room(self, n_bytes: int) -> None:
+        """Raise OSError if the temporary folder has not so much free space."""
+        with self._lock:
+            disk = os.fstatvfs(self._opened().number)
+        if disk.f_blocks and disk.f_bavail * disk.f_frsize < n_bytes:  # some file systems tell nothing
+            raise _naming_folder(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), n_bytes)
+
     def _opened(self) -> _Temporary:
         """Return the file; a forked process opens its own."""
         if self._file is None or self._owner != os.getpid():

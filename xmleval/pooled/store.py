@@ -104,11 +104,14 @@ class Store:
         return many and not any(self.piles[name].parts() for name in kinds)
 
     def as_pile(self, name: str) -> Pile:
-        """Return all scores of a kind as keys; the store is unchanged."""
+        """Return all scores of a kind as keys; the own pile if no scores are counted by value."""
         pile, values = Pile(), self.values[name]
+        if not values.size:
+            return self.piles[name]
         pile.add(self.piles[name].held())
         pile.runs = [*self.piles[name].runs]
         if values.ordered or values.packed:
+            self.file.trim()  # after what an earlier call wrote, which ending threads may have held
             pile.runs += self._runs_of(values)
         else:
             pile.add(values.few)
@@ -123,8 +126,9 @@ class Store:
     def _runs_of(self, values: Values) -> list[Run]:
         if not values.ordered and not values.packed:
             return spill(values.few, self.file)
-        size = values.size
-        return [self.file.write(values.chunks(), size, np.dtype(np.float32))] if size else []
+        size, dtype = values.size, np.dtype(np.float32)
+        self.file.expect_room(size * dtype.itemsize)  # a few counts may be any number of scores
+        return [self.file.write(values.chunks(), size, dtype)] if size else []
 
     def _own(self, runs: list[Run]) -> list[Run]:
         """Return runs in the own file; copy those of other files, which can then be closed."""

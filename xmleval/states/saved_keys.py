@@ -13,7 +13,7 @@ from xmleval.kernels.values import N_BUCKETS
 from xmleval.pooled.piles import key_dtype, label_of, score_of
 from xmleval.pooled.spill import Keys
 from xmleval.pooled.values import Packed
-from xmleval.records import Chunks, Ints
+from xmleval.records import MOST_ENTRIES, Chunks, Ints
 from xmleval.states.contents import Contents, expect
 
 
@@ -75,13 +75,15 @@ def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:
     fits = places.dtype == np.int64 and 0 < starts.size <= N_BUCKETS + 1 - first
     fits &= bool(starts[:1].sum() == 0 and (starts[1:] >= starts[:-1]).all() and not (starts % 8).any())
     expect(fits and int(starts[-1]) == 8 * places.size, f"{name} counts are not where they should be")
-    waiting, done = np.empty(0, np.int64), 0
+    waiting, done, n_scores = np.empty(0, np.int64), 0, 0
     for piece in places.read():
         waiting = np.concatenate([waiting, piece])
         stop = int(np.searchsorted(starts, starts[done] + waiting.nbytes, "right")) - 1
         if stop > done:
             own = starts[done : stop + 1] - starts[done]
             size = check_packed(first + done, own, waiting)
-            expect(size >= 0, f"{name} counts are out of range")
-            yield Packed(first + done, own, waiting[: own[-1] // 8].copy(), size)
+            n_scores += size
+            expect(size >= 0 and n_scores < MOST_ENTRIES, f"{name} counts are out of range")
+            if size:
+                yield Packed(first + done, own, waiting[: own[-1] // 8].copy(), size)
             waiting, done = waiting[own[-1] // 8 :], stop

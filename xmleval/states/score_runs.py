@@ -168,6 +168,7 @@ class ScoreRuns(State):
         entries, points, columns = None, None, None
         if self.needs.cells:
             entries, points = self.cells(self.work, self.plan.curve_points)
+            self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.work)
         results = curve_values(self.plan, self.specs, entries, columns)
