@@ -37,6 +37,8 @@ def make(folder: Path) -> None:
     (folder / "libmultilabel.txt").write_text("a:0.9 c:0.1\nb:0.5 c:0.4\n")
     (folder / "header.txt").write_text("2 3 4\n1\n0\n4\n")
     (folder / "docs.jsonl").write_text(SCORED)
+    (folder / "names.txt").write_text("a b\nc\n")
+    (folder / "scored.csv").write_text("id,labels,score\n1,c++;sql,0.1;0.9\n2,sql,0.5\n3,sql,0.3\n")
     (folder / "pred.csv").write_text("id,labels\n3,c++\n1,sorting;python\n2,sql\n")
     (folder / "spaces.csv").write_text("tags,predicted\nc++ stl,c++\njava,java\n")
     (folder / "pandas.csv").write_text("true,pred\n\"['a', 'b']\",\"['a']\"\n[],\"['c']\"\n")
@@ -76,5 +78,8 @@ TASKS = [
     Task("xmleval evaluate ft.txt libmultilabel.txt --metrics p@1", ("0.5000", "exit code 0")),
     Task("xmleval stats header.txt", ("header", "--input-format lines", "exit code 2")),
     Task("xmleval stats header.txt --input-format lines", ("4", "exit code 0")),
+    Task("xmleval evaluate names.txt libmultilabel.txt", ("of names on each line, --input-format lines",)),
+    Task("xmleval evaluate names.txt libmultilabel.txt --input-format lines --metrics p@1", ("0.5000",)),
+    Task("xmleval evaluate docs.csv scored.csv --metrics p@1", ("'score' not read (--score-field reads",)),
     Task("xmleval stats docs.csv", ("label_cardinality", "exit code 0")),
 ]

@@ -93,4 +93,11 @@ TASKS = [
         ("look like propensities, not their inverses, which are 1 / p",),
     ),
     Task("xmleval.p_at_k(np.eye(2, 3), np.ones((3, 2)), 1)", ("transpose", "y_score.T")),
+    Task(TORCH + "xmleval.p_at_k(Y, list(torch.topk(t, 2)), 1)", ("1.0",), ("torch",)),
+    Task(
+        "xmleval.p_at_k([['a'], ['b']], ([['a', 'c'], ['b']], [[0.9, 0.1], [0.5]]), 1)",
+        ("y_score: a pair needs rows of one length", "(label, score)"),
+    ),
+    Task("xmleval.p_at_k([[0, 2], [1]], [[0, 1], [1]], 1)", ("lists of label ids need n_labels=",)),
+    Task("xmleval.Evaluator(['p@1'])", ("n_labels: give the number of labels, or labels=",)),
 ]

@@ -16,6 +16,7 @@ def make(folder: Path) -> None:
     sp.save_npz(folder / "Y.npz", sp.csr_array(Y_TEST))
     np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
     np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
+    sp.save_npz(folder / "turned.npz", sp.csr_array(Y_TEST.T))
     np.savez(folder / "part_1.npz", indices=LABELS[:2], scores=SCORES[:2])
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 
@@ -33,6 +34,13 @@ TASKS = [
         "xmleval evaluate Y.npz part_1.npz part_2.npz",
         ("2 rows do not match the 4 of Y.npz", "quote the pattern: 'part_*.npz'", "exit code 2"),
     ),
+    Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
+    Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),
+    Task(
+        "xmleval stats Y.npz --output Y.csv", ("no result is written as .csv", "table, json", "exit code 2")
+    ),
+    Task("xmleval evaluate Y.npz m.npz --metrics R-Precision", ("R-Prec ↑", "exit code 0")),
+    Task("xmleval evaluate Y.npz m.npz --metrics label_ranking_average_precision", ("LRAP ↑", "exit code 0")),
     Task(written("m.npz --metrics p@1,f1.macro@1 --per-label"), ("label,support,tp@1,fp@1,fn@1,f1@1\n",)),
     Task(written("m.npz --metrics p@1,auc.macro --per-label"), ("label,support,tp@1,fp@1,fn@1,auc\n",)),
     Task(written("m.npz n.npz --metrics p@1,lrap --per-row"), ("scores,row,p@1,lrap\nm.npz,", "n.npz,")),

@@ -280,7 +280,7 @@ def test_refusals_name_what_is_wrong_and_what_to_give(case: str) -> None:
 def test_an_evaluator_refuses_names_without_labels() -> None:
     with pytest.raises(ValueError, match=r"^y_true: labels have names; an evaluator needs labels="):
         Evaluator(["p@1"], n_labels=4).update(TAGS, SCORED)
-    with pytest.raises(ValueError, match=r"^n_labels: None is not a positive integer"):
+    with pytest.raises(ValueError, match=r"^n_labels: give the number of labels, or labels="):
         Evaluator(["p@1"])
 
 

@@ -216,6 +216,8 @@ def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None
         _expect_few(name, pieces.n_labels or 0)
         if pieces.n_labels != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            if (pieces.n_rows, pieces.n_labels) == (n_labels, known[0][1].n_rows):
+                hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")
             raise ValueError(f"{name}: {told} the {n_labels} of {first}{hint}")
     return known[0] if known else None

@@ -56,7 +56,8 @@ def read_named(
 def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
     reader = truth.shards[0].format.named
     if len(truth.shards) > 1 or reader is None or reader.truth is None:
-        raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names")
+        hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
+        raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names{hint}")
     return reader.truth(truth.shards[0].path, labels, truth.allowance)
 
 

@@ -37,6 +37,7 @@ class Number(click.types.FloatParamType):
 
 NUMBER, WHOLE, COUNT = Number(), Whole(), Whole(min=1)
 SUFFIXES = {".md": "markdown", ".tex": "latex"}
+OTHER_FORMS = {".csv", ".html", ".jsonl", ".parquet", ".pdf", ".tsv", ".xlsx", ".yaml", ".yml"}
 Decorator = Callable[[Any], Any]
 
 
@@ -51,8 +52,12 @@ def format_option(forms: Sequence[str] = ("table", "json")) -> Decorator:
 
     def by_suffix(context: click.Context, parameter: click.Parameter, form: str | None) -> str:
         output: Path | None = context.params.get("output")  # read first, see `OUTPUT`
-        found = "table" if output is None else suffixes.get(output.suffix.lower(), "table")
-        return form or (found if found in forms else "table")
+        suffix = "" if form or output is None else output.suffix.lower()
+        found = suffixes.get(suffix, "table")
+        if found not in forms or (suffix in OTHER_FORMS and suffix not in suffixes):
+            told = f"--output: no result is written as {suffix}; --format names the form: {', '.join(forms)}"
+            raise click.UsageError(told, context)
+        return form or found
 
     return click.option(
         "--format",

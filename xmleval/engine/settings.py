@@ -114,6 +114,10 @@ class Settings:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
+        if n_labels is None and labels is None:
+            raise InputError(
+                "n_labels", Message("give the number of labels, or ", Keyword("labels"), ", their names")
+            )
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))

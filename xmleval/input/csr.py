@@ -111,9 +111,10 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
         array = np.asarray(as_plain(argument, value))
     except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
         raise InputError(argument, f"cannot be read as an array: {error}") from None
-    except ValueError as error:
+    except ValueError:
         raise InputError(
-            argument, f"not a rectangular array ({error}); ragged lists of label ids need n_labels="
+            argument,
+            "not a rectangular array of numbers; lists of label ids need n_labels=, the number of labels",
         ) from None
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)

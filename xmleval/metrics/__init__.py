@@ -28,7 +28,10 @@ ALIASES: dict[str, str] = {
     "psprecision@": "psp@",
     "psrecall@": "psr@",
     "r_precision": "rprec",
+    "r-precision": "rprec",
     "r-prec": "rprec",
+    "label_ranking_average_precision": "lrap",
+    "label_ranking_loss": "ranking_loss",
 }
 
 GROUPS: dict[str, tuple[str, ...]] = {

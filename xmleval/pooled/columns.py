@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 
 class LabelCurves(NamedTuple):
-    """Curve statistics of every label, float64 (n,) or (n, 2); see `kernels.runs.sweep_labels`."""
+    """Curve statistics of every label, float64 (n,) or (n, 2); see `kernels.sweeps.sweep_labels`."""
 
     pairs: Floats
     precision: Floats

@@ -44,7 +44,7 @@ class Curves(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Contribution of some entries to the curve of all; see `kernels.runs.sweep`.
+    """Contribution of some entries to the curve of all; see `kernels.sweeps.sweep`.
 
     pairs : (relevant, irrelevant) pairs in the right order, and tied
     precision : fixed point, int64 (4,); peak : float64 (2,); points : float64 (p, 3)
@@ -201,6 +201,14 @@ def added_up(found: Sequence[Found]) -> Found:
         np.concatenate([np.empty((0, 3)), *(part.points for part in found)]),
         added(part.open_pairs for part in found),
     )
+
+
+def thinned(points: Floats, n_points: int) -> Floats:
+    """Return the start of a curve and at most ``n_points`` + 1 of its points."""
+    points = np.concatenate([[[np.inf, 0.0, 0.0]], points])
+    if len(points) <= n_points + 2:
+        return points
+    return points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
 
 
 def added(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -93,7 +93,7 @@ def sweep_entries(
 
 
 class LabelCurves(NamedTuple):
-    """Curve statistics of weighted entries of every label, see `kernels.weighted.sweep_labels`."""
+    """Curve statistics of weighted entries of every label, see `kernels.weighted_sweeps.sweep_labels`."""
 
     sums: Floats
     pairs: Floats

@@ -13,7 +13,7 @@ from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.plan import Plan
 from xmleval.pooled.columns import open_columns, sweep_columns
-from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles
+from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.spill import SpillFile
 from xmleval.pooled.store import Store
@@ -199,9 +199,7 @@ class ScoreRuns(State):
 
         peak, threshold = found.peak
         value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
-        points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
-        if len(points) > n_points + 2:  # unlisted entries may add some
-            points = points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
+        points = thinned(found.points, n_points)
         if not self.needs.bounds:
             return Curves(value, None, None), points
         # without the pairs of unlisted entries, which rank below all

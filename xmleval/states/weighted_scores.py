@@ -10,7 +10,7 @@ from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.fixed import MASK
 from xmleval.kernels.weight_sums import LOWEST, SUM, sum_weights
 from xmleval.plan import Plan
-from xmleval.pooled.curves import Curves
+from xmleval.pooled.curves import Curves, thinned
 from xmleval.pooled.weight_sums import ONE, KeySums, added, as_units, score_keys, tabulated
 from xmleval.pooled.weighted_curves import fits, open_columns, same_sums, sweep_columns, sweep_entries
 from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, as_score, as_scores, row_sizes
@@ -176,9 +176,7 @@ class WeightedScores(State):
             return Curve._make([*sums, *(np.array([value]) for value in rest or (np.nan,) * 3)])
 
         value = curve(found.right, found.level, found.precision, *found.peak)
-        points = np.concatenate([[[np.inf, 0.0, 0.0]], found.points])
-        if len(points) > n_points + 2:  # unlisted entries may add some
-            points = points[np.linspace(0, len(points) - 1, n_points + 2).round().astype(np.int64)]
+        points = thinned(found.points, n_points)
         if not self.needs.bounds:
             return Curves(value, None, None), points
         missing, left = self.sums[f"{CELLS}.{MISSING}"], self.sums[f"{CELLS}.{LEFT}"]

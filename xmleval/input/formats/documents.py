@@ -182,6 +182,9 @@ class _Reading:
         chosen = self._distinct([name for name in (instance, labels, score) if name is not None], names)
         if score is not None and self._fields.score is None:
             self._told.append(f"scores in {shown(score)}")
+        if score is None and self._kind == "scores":
+            passed = [name for name in names if "score" in name.lower()]
+            self._told += [f"{shown(name)} not read (--score-field reads scores)" for name in passed]
         if instance is not None and self._fields.id is None:
             self._told.append(f"ids in {shown(instance)}")
         return chosen

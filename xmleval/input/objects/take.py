@@ -46,6 +46,8 @@ def take(
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
     a truth names them first; those that only predictions name come behind.
     """
+    if isinstance(y_score, list) and len(y_score) == 2 and all(map(_shape, y_score)):
+        y_score = tuple(y_score)  # a pair of arrays, and no list of rows
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
     held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
@@ -124,6 +126,10 @@ def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
     if isinstance(pair[0], np.ndarray) and pair[0].dtype.kind not in "OU":
         return None
     named = isinstance(pair[0], np.ndarray) or any(map(has_names, pair[0][:1]))
+    if named and isinstance(pair[0], list) and len({len(row) for row in pair[0]}) > 1:
+        raise InputError(
+            "y_score", "a pair needs rows of one length; give each row as a list of (label, score)"
+        )
     labels = np.asarray(pair[0]) if named else np.empty(0)
     if labels.ndim != 2 or labels.dtype.kind not in "OU":
         return None
