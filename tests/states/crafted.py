@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from xmleval import Evaluator
 from xmleval.files.saved import STATE, Form, Saved, save_state
 from xmleval.records import Chunks
+from xmleval.states import score_runs
 from xmleval.thresholds import fit
 
 M, N = 12, 7
@@ -46,6 +49,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "curves": ({"metrics": CURVES, "curve_points": 5, "keep_labels": True}, {"y_score": LISTS}),
     "spilled curves": ({"metrics": CURVES, "memory": 1, "unlisted": 0.25}, {"y_score": LISTS}),
     "narrow curves": ({"metrics": CURVES, "memory": 1}, {"y_score": DENSE.astype(np.float32)}),
+    "packed curves": ({"metrics": CURVES, "curve_points": 5, "unlisted": 0.25},
+                      {"y_score": DENSE.astype(np.float32)}),
     "pairs": ({"metrics": ["auc.micro"]}, {"y_score": DENSE.astype(np.float32)}),
     "bounds": ({"metrics": ["auc.micro", "auc.macro", "lrap"], "bounds": True}, {"y_score": LISTS}),
     "spilled bounds": ({"metrics": ["auc.weighted", "coverage"], "bounds": True, "memory": 1},
@@ -75,6 +80,13 @@ def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
     """Return an evaluator that has counted rows in two batches, or none for the case without."""
     options, given = CASES[case]
     found = Evaluator(n_labels=N, **options)
+    with contextlib.ExitStack() as stack:
+        if case.startswith("packed"):
+            stack.enter_context(mock.patch.object(score_runs, "MANY", 1))
+        return _updated(found, case, given, first_row)
+
+
+def _updated(found: Evaluator, case: str, given: dict[str, Any], first_row: int) -> Evaluator:
     for rows in [] if case == "nothing" else [slice(0, 8), slice(8, M)]:
         own = {
             name: tuple(part[rows] for part in value) if isinstance(value, tuple) else value[rows]

@@ -17,6 +17,7 @@ from xmleval.files.archive import read_archive, write_archive
 from xmleval.files.input import InputFile
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
+from xmleval.pooled.values import Packed, Values
 from xmleval.records import Block, Chunks, Floats, Given, Ints, Ranking, Truth
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -200,7 +201,14 @@ def in_order(arrays: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     piles: dict[str, list[Any]] = {}
     for name, array in arrays.items():
-        if name.startswith(("cells.", "columns.")):
+        if name.endswith(".places"):
+            own = name.removesuffix(".places")
+            data = np.concatenate([*array.read()]) if isinstance(array, Chunks) else array
+            part = Packed(int(arrays[f"first.{own}"][0]), arrays[f"starts.{own}"], data, -1)
+            piles.setdefault(own, []).extend(Values([part]).chunks())
+        elif name.startswith(("first.", "starts.")):
+            continue
+        elif name.startswith(("cells.", "columns.")):
             pieces = array.read() if isinstance(array, Chunks) else [array]
             piles.setdefault(name.rpartition(".")[0], []).extend(pieces)
         elif name not in ("last", "n_left"):

@@ -36,7 +36,9 @@ from xmleval import states
 from xmleval.discounts import TABULATED, discount_sums
 from xmleval.exact import as_floats, as_integer
 from xmleval.kernels.hit_tables import LARGEST_SUM, MOST_TERMS
+from xmleval.pooled import values
 from xmleval.records import Chunks
+from xmleval.states import score_runs
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import State, state_class
 from xmleval.threads import Work
@@ -102,6 +104,9 @@ KINDS = {
     "leading bits of all": Kind("key_counts", BRACKETS, {"unlisted": 0.25}),
     "scores": Kind("score_runs", CURVES, {"curve_points": 5}),
     "scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25, "keep_labels": True}),
+    "packed scores": Kind("score_runs", CURVES, {"curve_points": 5}),
+    "packed scores of all": Kind("score_runs", CURVES, {"unlisted": 0.25}),
+    "packed bounded scores": Kind("score_runs", ["auc.micro", "auc.macro"], {"bounds": True}),
     "bounded scores": Kind("score_runs", ["auc.micro", "auc.macro"], {"bounds": True}),
     "spilled scores": Kind("score_runs", ["auc.macro"], work=NO_MEMORY),
     "spilled bounds": Kind("score_runs", ["auc.micro", "auc.weighted"], {"bounds": True}, NO_MEMORY),
@@ -118,6 +123,15 @@ KINDS = {
     ),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(autouse=True)
+def ordered_by_value(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count few scores by value, too, where a kind is called packed."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    if str(params.get("kind", "")).startswith("packed"):
+        monkeypatch.setattr(score_runs, "MANY", 1)
+        monkeypatch.setattr(values, "CHUNK", 10)
 
 
 def test_every_state_obeys_the_laws() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.sorting import longest_row, sort_down
+from xmleval.kernels.sorting import copy_to, longest_row, sort_down
 from xmleval.records import Bytes, Ints, Labels
 
 HASHED = 2048  # ids of a row up to which hashing beats sorting
@@ -135,7 +135,7 @@ def find_repeat_by_sorting(row: Labels, scratch: Labels) -> int:
 
     row, scratch : (s,), scratch is overwritten
     """
-    scratch[:] = row
+    copy_to(scratch, row)
     scratch.sort()
     n_same = 0
     for p in range(1, row.size):

@@ -87,15 +87,17 @@ def sum_terms(values: Floats, weight: Floats, total: Ints, weight_total: Ints) -
     for start in range(0, values.size, UNCARRIED):
         stop = min(start + UNCARRIED, values.size)
         some = values[start:stop]
-        n_added += sum_few(some, weight[start:stop], total)
+        n_added += sum_few(some, weight[start:stop], total, False)
         if weight.size:
-            sum_few(np.where(np.isnan(some), np.nan, 1.0), weight[start:stop], weight_total)
+            sum_few(some, weight[start:stop], weight_total, True)
     return n_added
 
 
 @kernel
-def sum_few(values: Floats, weight: Floats, total: Ints) -> int:
+def sum_few(values: Floats, weight: Floats, total: Ints, alone: bool) -> int:
     """Add at most `UNCARRIED` values as `sum_terms` does, with one carry at the end; return how many.
+
+    With ``alone``, the weights of the values are added.
 
     values : float64 (n,); weight : float64 (n,), or (0,) for equal weights; total : int64 (4,), added to
     """
@@ -105,7 +107,7 @@ def sum_few(values: Floats, weight: Floats, total: Ints) -> int:
         term = values[i] * weight[i] if weight.size else values[i]
         defined = term == term
         n_added += defined
-        whole, first, second, third = split_term(term if defined else 0.0)
+        whole, first, second, third = split_term((weight[i] if alone else term) if defined else 0.0)
         limb_0 += whole
         limb_1 += first
         limb_2 += second

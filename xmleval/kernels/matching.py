@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.kernels.checking import contains
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.sorting import longest_row, sort_up
+from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 from xmleval.records import Ints, Labels, Scores
 
 COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
@@ -158,7 +158,7 @@ def rank_unlisted(
         if n_missing == 0:
             continue
         if n_missing > FEW_MISSING:
-            listed[:n] = list_labels[lo : lo + n]
+            copy_to(listed[:n], list_labels[lo : lo + n])
             listed[:n].sort()
         for t in range(first, last):
             if positions[t]:

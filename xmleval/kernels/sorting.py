@@ -51,6 +51,13 @@ def sort_down(
 
 
 @kernel
+def copy_to(target: Scores, values: Scores) -> None:
+    """Copy a vector to one of the same size; assigning slices compiles for seconds."""
+    for i in range(values.size):
+        target[i] = values[i]
+
+
+@kernel
 def sort_up(values: Ints, lo: int, hi: int) -> None:
     """Sort values[lo:hi] upwards in place; values : int64 (s,)."""
     if hi - lo > RUN:

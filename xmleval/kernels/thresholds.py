@@ -6,6 +6,7 @@ import numpy as np
 
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import copy_to
 from xmleval.records import Bools, Floats, Ints, Labels, Scores
 
 
@@ -48,7 +49,7 @@ def sweep_f1(scores: Scores, units: Labels, relevant: Bools, n_true: Ints) -> in
                 add_share(total, 2 * hits[unit], size[unit] + n_true[unit], 1)
             p += 1
         if is_larger(total, most, n_true.size):
-            most[:] = total
+            copy_to(most, total)
             best = p
     return best
 

@@ -21,6 +21,7 @@ from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
+from xmleval.kernels.sorting import copy_to
 from xmleval.kernels.sweeps import count_group
 from xmleval.records import Bools, Floats, Ints, Labels
 
@@ -163,8 +164,7 @@ def sort_places(places: Labels, n: int, spare: Labels) -> None:
             digit = (places[i] >> np.uint16(shift)) & np.uint16(255)
             spare[starts[digit]] = places[i]
             starts[digit] += np.int32(1)
-        for i in range(n):  # assigning slices compiles for seconds
-            places[i] = spare[i]
+        copy_to(places[:n], spare[:n])
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 
 from xmleval.kernels.fixed import ONE, add_term
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.sorting import copy_to
 from xmleval.kernels.weight_sums import (
     HIGHEST,
     LOWEST,
@@ -40,14 +41,14 @@ def count_group(
         return
     add_sum(seen[0], group[0], group[1], group[2], 1)
     all_seen = room[2, :SUM]
-    all_seen[:] = totals[1]
+    copy_to(all_seen, totals[1])
     add_sum(all_seen, seen[1, 0], seen[1, 1], seen[1, 2], -1)
     split_digits(group, room[0])
     split_digits(all_seen, room[1])
     add_products(room[0], room[1], pairs[0])
     split_digits(others, room[1])
     add_products(room[0], room[1], pairs[1])
-    all_seen[:] = seen[0]
+    copy_to(all_seen, seen[0])
     add_sum(all_seen, seen[1, 0], seen[1, 1], seen[1, 2], 1)
     hits = round_sum(seen[0])
     add_term(precision, round_sum(group) * scale * (hits / round_sum(all_seen)))
