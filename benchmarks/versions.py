@@ -43,8 +43,8 @@ class Version:
         command = command_with(checkout, "lines", folder, json.dumps(former_names(checkout)))
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def turn(self, **request: Any) -> tuple[float, dict[str, str]]:
-        """Return the median seconds of a turn, and the values."""
+    def turn(self, **request: Any) -> tuple[Any, dict[str, str]]:
+        """Return the median seconds of a turn, None if the line is refused, and the values."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"seconds": TURN, **request}) + "\n")
@@ -57,7 +57,8 @@ class Version:
 
     def seconds(self) -> float:
         """Return the median seconds of a turn."""
-        return self.turn()[0]
+        seconds: float = self.turn()[0]
+        return seconds
 
     def close(self) -> None:
         """End the process."""
@@ -108,14 +109,17 @@ def time_lines(checkouts: dict[str, Path], lines: dict[str, Line], scale: float)
             generate(workload, depth, scale).save(place)
             for title, line in lines.items():
                 if line.case[2:] == (workload, depth):
-                    records.append({"line": title, **time_line(versions, title)})
+                    found = time_line(versions, title)
+                    records += [{"line": title, **found}] if found else []
             shutil.rmtree(place)
     return records
 
 
-def time_line(versions: dict[str, Version], title: str) -> dict[str, Any]:
-    """Time one line with both versions."""
-    old, new = (versions[name].turn(line=title)[1] for name in VERSIONS)
+def time_line(versions: dict[str, Version], title: str) -> dict[str, Any] | None:
+    """Time one line with both versions; None if one has no such measure."""
+    (old_seconds, old), (new_seconds, new) = (versions[name].turn(line=title) for name in VERSIONS)
+    if old_seconds is None or new_seconds is None:
+        return None
     found = in_turns({name: version.seconds for name, version in versions.items()}, MIN_ROUNDS)
     return {**found, "differ": [name for name in old if old[name] != new[name]]}
 

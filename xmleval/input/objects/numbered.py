@@ -29,14 +29,15 @@ def column_numbers(argument: str, columns: list[Any], n_labels: int | None, note
     return numbers
 
 
-def row_places(argument: str, keys: list[Any], notes: list[str]) -> Ints | None:
-    """Return the place of each row of a truth without names, None for the same order; and note it."""
+def refuse_order(argument: str, keys: list[Any]) -> None:
+    """Refuse an index that numbers the rows in another order: a truth without one may have either."""
     if keys == [*range(len(keys))] or (numbers := _numbers(keys)) is None:
-        return None
-    if np.array_equal(numbers, np.arange(numbers.size)):
-        return None
-    notes.append(f"{argument}: rows were brought in the order of the numbers in its index")
-    return np.argsort(numbers)
+        return
+    if not np.array_equal(numbers, np.arange(numbers.size)):
+        wrong = "its index has the numbers of the rows in another order, and y_true has no index"
+        raise InputError(
+            argument, f"{wrong}; sort_index() or reset_index(drop=True) says which rows are meant"
+        )
 
 
 def _numbers(names: list[Any]) -> Ints | None:

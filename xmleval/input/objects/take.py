@@ -19,7 +19,7 @@ from xmleval.input.objects.named import (
     read_rows,
     without_labels,
 )
-from xmleval.input.objects.numbered import column_numbers, numbered_entries, numbered_matrix, row_places
+from xmleval.input.objects.numbered import column_numbers, numbered_entries, numbered_matrix, refuse_order
 from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
@@ -361,10 +361,10 @@ class Matching:
         keys, match = _keys(rows)
         true_keys, true_match = _keys(self.truth)
         if BY_KEY not in (match, true_match):
-            if keys is None or keys == true_keys:
-                return None
             if true_keys is None:
-                return row_places(argument, keys, self.notes)
+                refuse_order(argument, keys or [])
+            if keys is None or true_keys is None or keys == true_keys:
+                return None
             return self._by_index(argument, keys, true_keys)
         if keys is None or true_keys is None:
             named, other = (argument, "y_true") if true_keys is None else ("y_true", argument)
