@@ -75,7 +75,7 @@ class Store:
 
     def merge(self, other: Store, most: int, work: Work) -> None:
         """Add the scores of another store, as `add` does."""
-        self.add(other.values | {}, most, work)
+        self.add(dict(other.values), most, work)
         self.add({name: pile.held() for name, pile in other.piles.items()}, most, work)
         for name, pile in other.piles.items():
             own = self.piles[name]
@@ -105,9 +105,10 @@ class Store:
 
     def as_pile(self, name: str) -> Pile:
         """Return all scores of a kind as keys; the own pile if no scores are counted by value."""
-        pile, values = Pile(), self.values[name]
+        values = self.values[name]
         if not values.size:
             return self.piles[name]
+        pile = Pile()
         pile.add(self.piles[name].held())
         pile.runs = [*self.piles[name].runs]
         if values.ordered or values.packed:

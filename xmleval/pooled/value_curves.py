@@ -10,7 +10,17 @@ from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
 from xmleval.kernels.values import rank_of_bits, sweep_buckets
-from xmleval.pooled.curves import Found, Last, Unlisted, added, added_up, as_integers, pairs_left, tie_group
+from xmleval.pooled.curves import (
+    LARGE,
+    Found,
+    Last,
+    Unlisted,
+    added,
+    added_up,
+    as_integers,
+    pairs_left,
+    tie_group,
+)
 from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct
 from xmleval.records import Ints, Scores
 from xmleval.threads import Work
@@ -28,10 +38,9 @@ def sweep_values(
 ) -> Found:
     """Sweep the scores of all entries, best first; see `curves.sweep_piles`.
 
-    With ``pairs_alone``, precision and peak are not what they should be.
+    ``last`` is for one multiset of relevant scores. With ``pairs_alone``, there is no precision and no peak.
     """
     good, bad = as_buckets(relevant), as_buckets([irrelevant])
-    first = good if len(relevant) == 1 else as_buckets(relevant[:1])
     without = np.array([unlisted.relevant, unlisted.irrelevant])
     level = -1
     cells = np.stack([good.sizes, bad.sizes])
@@ -40,7 +49,8 @@ def sweep_values(
         cells[:, level >> HALF] += without
     totals: Ints = cells.sum(axis=1) if unlisted.level is not None else cells.sum(axis=1) + without
     above = cells[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each bucket, and in it
-    bounds = cut(good.sizes + bad.sizes, 1 if is_small(good, bad) else TASKS * work.threads)
+    sizes = good.sizes + bad.sizes
+    bounds = cut(sizes, 1 if sizes.sum() <= LARGE else TASKS * work.threads)
     dtype = max(good.table_dtype, bad.table_dtype, key=lambda dtype: dtype.itemsize)
 
     def count(number: int) -> Found:
@@ -61,7 +71,7 @@ def sweep_values(
             points = np.empty((min(int(passed), runs[0][0].size + runs[1][0].size), 3))
             points = points[: trace(*runs[0], *runs[1], before, totals, strides, points)]
         if last is not None:
-            open_pairs = added(pairs_left(*some, last) for some in distinct(first, start, stop))
+            open_pairs = added(pairs_left(*some, last) for some in distinct(good, start, stop))
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
 
     found = work.map(count, range(len(bounds) - 2, -1, -1))
@@ -69,11 +79,6 @@ def sweep_values(
         group, others = without.tolist()
         found.append(tie_group(group, others, -np.inf, totals - without, totals, strides))
     return added_up(found)
-
-
-def is_small(*several: Buckets) -> bool:
-    """Return whether threads would not pay."""
-    return sum(int(buckets.sizes.sum()) for buckets in several) < 1 << 20
 
 
 def _joined(
