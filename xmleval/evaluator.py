@@ -117,6 +117,7 @@ class Evaluator:
         *,
         y_pred: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         exclude: Any = None,
         candidates: Any = None,
         first_row: int | None = None,
@@ -125,7 +126,7 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, exclude, candidates : array-like
+        y_true, y_score, y_pred, sample_weight, groups, exclude, candidates : array-like
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
@@ -136,7 +137,7 @@ class Evaluator:
         ValueError
             If input is invalid, or differs in kind from earlier updates.
         """
-        rows = y_true, y_score, y_pred, sample_weight, first_row
+        rows = y_true, y_score, y_pred, sample_weight, groups, first_row
         others = beside(exclude, candidates)
         self._replace(lambda counted: self._counting.with_rows(counted, *rows, **others))
 
@@ -358,5 +359,6 @@ def make_report(
         keeps_rows=plan.keep_rows,
         larger=settings.larger,
         label_names=settings.labels,
+        confidence_level=settings.confidence,
         notes=[*settings.notes(), *results.notes.values(), *notes],
     )

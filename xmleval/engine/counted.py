@@ -20,6 +20,7 @@ from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Block
+from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import Work
 
@@ -75,6 +76,7 @@ class Counting:
         y_score: Any,
         y_pred: Any,
         sample_weight: Any,
+        groups: Any,
         first_row: int | None,
         **others: Any,
     ) -> Counted:
@@ -87,10 +89,11 @@ class Counting:
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
+        groups = by_name("groups", groups, taken.row_names)
         for note in taken.notes:
             warnings.warn(note, stacklevel=4)
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -117,7 +120,7 @@ class Counting:
             truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
+            plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, reachable=reachable,
         )  # fmt: skip
@@ -173,7 +176,7 @@ class Counting:
             n_rows=counted.n_rows + other.n_rows,
             plan=other.plan,
             given=other.given,
-            states=merged(mine or States(other.plan, self.work), theirs),
+            states=merged(mine or new_states(other.plan, self.work), theirs),
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
             place=counted.place,
