@@ -78,7 +78,10 @@ TASKS = [
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt calibration.npz --metrics p@1", ("P ↑", "exit code 0")),
-    Task("xmleval evaluate tst_labels.txt topk.npz lists.npz --metrics p@1", ("0.5000    0.5000", "exit code 0")),
+    Task(
+        "xmleval evaluate tst_labels.txt topk.npz lists.npz --metrics p@1",
+        ("0.5000    0.5000", "exit code 0"),
+    ),
     Task(
         "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",
         ("rise along every row", "--smaller-is-better"),
