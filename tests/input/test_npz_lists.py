@@ -119,7 +119,8 @@ def test_the_command_line_prints_what_it_does_for_the_pair(folder: Path, run: An
 @pytest.mark.parametrize("values", ["scores", "values", "D"])
 @pytest.mark.parametrize("ids", ["indices", "prediction_ids", "labels", "ids", "I"])
 def test_other_names_of_the_arrays(tmp_path: Path, ids: str, values: str) -> None:
-    path = save(tmp_path / "m.npz", **{values: SCORES, ids: LABELS, "queries": np.array(["a", "b"])})
+    arrays: Any = {values: SCORES, ids: LABELS, "queries": np.array(["a", "b"])}
+    path = save(tmp_path / "m.npz", **arrays)
     for labels, scores in [read_scores(path), *in_pieces(path, 1 << 20)]:
         np.testing.assert_array_equal(labels, LABELS)
         np.testing.assert_array_equal(scores, SCORES)
