@@ -77,6 +77,7 @@ GRAPH = {
         " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
+    "report.saved_results": "version conventions files spec",
     "report": "version records message numerals conventions spellings spec results integrations.library",
     "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
