@@ -32,6 +32,10 @@ def make(folder: Path) -> None:
     np.save(folder / "LightXML-labels.npy", LABELS)
     np.save(folder / "LightXML-scores.npy", SCORES)
     np.savez(folder / "calibration.npz", prediction_ids=LABELS, scores=SCORES, labels=[[0, 0]])
+    np.savez(folder / "faiss.npz", I=LABELS, D=np.sort(SCORES, axis=1))
+    np.savez(folder / "topk.npz", values=SCORES, indices=LABELS)
+    np.savez(folder / "lists.npz", labels=LABELS, scores=SCORES)
+    np.savez(folder / "both.npz", labels=LABELS, ids=LABELS, scores=SCORES)
     (folder / "ft.txt").write_text("__label__a __label__b a text\n__label__c another\n")
     (folder / "ft.pred.txt").write_text("__label__a 0.9 __label__c 0.1\n__label__b 0.5 __label__c 0.4\n")
     (folder / "libmultilabel.txt").write_text("a:0.9 c:0.1\nb:0.5 c:0.4\n")
@@ -74,6 +78,18 @@ TASKS = [
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt calibration.npz --metrics p@1", ("P ↑", "exit code 0")),
+    Task(
+        "xmleval evaluate tst_labels.txt topk.npz lists.npz --metrics p@1",
+        ("0.5000    0.5000", "exit code 0"),
+    ),
+    Task(
+        "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",
+        ("rise along every row", "--smaller-is-better"),
+    ),
+    Task(
+        "xmleval evaluate tst_labels.txt both.npz",
+        ("'labels' and 'ids' can both be the labels", "exit code 2"),
+    ),
     Task("xmleval evaluate ft.txt ft.pred.txt --metrics p@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate ft.txt libmultilabel.txt --metrics p@1", ("0.5000", "exit code 0")),
     Task("xmleval stats header.txt", ("header", "--input-format lines", "exit code 2")),
