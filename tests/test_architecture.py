@@ -80,7 +80,9 @@ GRAPH = {
     "report.saved_results": "version conventions files spec",
     "report": "version records message numerals conventions spellings spec results integrations.library",
     "comparing": "records kernels exact",
-    "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": (
+        "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
+    ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (

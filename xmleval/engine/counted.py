@@ -88,7 +88,7 @@ class Counting:
         y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = row_weights(sample_weight, taken.row_names)
         for note in taken.notes:
-            warnings.warn(note, stacklevel=4)
+            warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
         given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
