@@ -11,7 +11,8 @@ import numpy as np
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import BESIDE, check_labels
+from xmleval.input.objects.matching import BESIDE
+from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
