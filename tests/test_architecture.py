@@ -80,11 +80,15 @@ GRAPH = {
         " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
+    "report.saved_results": "version conventions files spec",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
         " integrations.library"
     ),
-    "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
+    "comparing": "records kernels exact",
+    "evaluator": (
+        "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
+    ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (

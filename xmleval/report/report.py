@@ -23,7 +23,7 @@ from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
-from xmleval.version import __version__
+from xmleval.version import SCHEMA, __version__
 
 ESTIMATED = ["standard_error", "confidence_lower", "confidence_upper"]
 RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
@@ -317,6 +317,7 @@ class Report(Printed, Mapping[str, float]):
         dict
         """
         return {
+            "schema": SCHEMA,
             "values": {name: as_json_value(value) for name, value in self.items()},
             "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
             **confidence_as_json(self.confidence_level, self.estimates),
