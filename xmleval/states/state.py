@@ -38,6 +38,7 @@ class State:
         Memory and threads to use.
     """
 
+    by_fold = False  # whether it gives replicates itself where rows are in folds
     shared = False  # whether workers fill the same state
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
@@ -144,7 +145,10 @@ class States:
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        view = View(block, self.plan.n_labels, self.plan.unlisted)
+        self.add(View(block, self.plan.n_labels, self.plan.unlisted))
+
+    def add(self, view: View) -> None:
+        """Add the rows of a view."""
         for state in self._states.values():
             state.update(view)
 
