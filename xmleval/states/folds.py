@@ -42,6 +42,7 @@ class Folds(States):
         self.folds = [States(plan, share, _states_of(plan, of_folds, share)) for _ in range(N_FOLDS)]
         self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
         n_bytes = N_FOLDS * self.folds[0].table_bytes
+        n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > work.memory:
             needs = f"the tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}; give as much "
             raise InputError("confidence", Message(needs, Keyword("memory")))

@@ -52,6 +52,11 @@ class State:
         """Size of the tables in bytes, independent of the number of rows."""
         return 0
 
+    @property
+    def fold_bytes(self) -> int:
+        """Size of what is counted for each fold in bytes, where it gives replicates itself."""
+        return 0
+
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         raise NotImplementedError
