@@ -97,7 +97,7 @@ class LabelTable:
         self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
     def at(self, labels: Ints) -> Ints:
-        """Return the totals of some labels, as in `totals`, after `join`."""
+        """Return the totals of some labels, ascending, as in `totals`; after `join`."""
         (places, times), held = self._joined, self._held[:, labels]
         if self.weighted:
             totals = np.zeros((3, labels.size, LIMBS), np.int64)
@@ -108,11 +108,11 @@ class LabelTable:
             totals = whole = held.astype(np.int64)
             unit = 1 << BYTE
         for kind in range(3):
-            wanted = kind * self.n_labels + labels
-            found = np.searchsorted(places, wanted)
-            found[found == places.size] = 0
-            if places.size:
-                whole[kind] += np.where(places[found] == wanted, times[found] * unit, 0)
+            own = places - kind * self.n_labels  # overflows are fewer than labels
+            start, stop = np.searchsorted(own, [labels[0], labels[-1] + 1]) if labels.size else (0, 0)
+            found = np.searchsorted(labels, own[start:stop])
+            known = np.flatnonzero(labels[found] == own[start:stop])
+            whole[kind, found[known]] += times[start + known] * unit
         return totals
 
     def _add_carries(self, totals: Ints, unit: int) -> None:
