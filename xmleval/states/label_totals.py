@@ -161,7 +161,7 @@ def label_values(
 def _value_of(spec: Spec, sums: Sequence[Any], setting: Setting) -> float:
     """Return the value from sums over all labels."""
     if spec.average != "micro":
-        return _mean_of(sums)
+        return mean_of_sums(sums)
     counts = Counts(*(np.atleast_1d(column / SCALE) for column in sums))
     return float(spec.metric.value(counts, setting)[0])
 
@@ -172,19 +172,19 @@ def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting
         return tuple(scaled_sum(column, times) for column in counts)
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
-        return _mean_sums(values, support, times)
+        return mean_sums(values, support, times)
     rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
     if rule != "all":
         values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return _mean_sums(values, times=times)
+    return mean_sums(values, times=times)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
     """Average the defined values weighted by support; unweighted if all support is 0, as in scikit-learn."""
-    return _mean_of(_mean_sums(values, support))
+    return mean_of_sums(mean_sums(values, support))
 
 
-def _mean_sums(
+def mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
 ) -> tuple[Any, Any, Any, int]:
     """Return sums over the defined values: value * support, support and value, scaled, and their number.
@@ -204,7 +204,8 @@ def _mean_sums(
     )
 
 
-def _mean_of(sums: Sequence[Any]) -> float:
+def mean_of_sums(sums: Sequence[Any]) -> float:
+    """Return the average from the sums of `mean_sums`; NaN without any value."""
     by_support, support, plain, n = sums
     if support:
         return float(by_support / support)
