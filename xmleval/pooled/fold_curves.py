@@ -73,21 +73,9 @@ def sweep_value_folds(
         above: Ints = sizes[:, :, stop:].sum(axis=2) + (unlisted if rank >> HALF >= stop else 0)
         pairs, precision = np.zeros((n_folds, 2, 2), np.int64), np.zeros((n_folds, LIMBS), np.int64)
         sweep_fold_buckets(
-            parts[0],
-            parts[1],
-            folds[0],
-            folds[1],
-            sizes,
-            start,
-            stop,
-            rank,
-            unlisted,
-            above,
-            totals,
-            pairs_alone,
-            pairs,
-            precision,
-        )
+            parts[0], parts[1], folds[0], folds[1], sizes, start, stop, rank, unlisted, above, totals,
+            pairs_alone, pairs, precision,
+        )  # fmt: skip
         return pairs, precision
 
     found = work.map(count, range(len(bounds) - 1))
