@@ -30,6 +30,7 @@ from xmleval.kernels.values import (
 )
 from xmleval.records import Floats, Ints, Labels, Scores
 
+SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores of a label at a time, which bounds the tables
 
 
@@ -47,6 +48,8 @@ def walk_folds(
     """
     n_folds = good.shape[1]
     n_bad = totals[1].sum()
+    simple = pairs_alone and float(good.sum()) * float(n_bad) < SIMPLE
+    right, level = np.zeros(n_folds, np.int64), np.zeros(n_folds, np.int64)
     above[1] += bad[bad.shape[0] - 1]
     for i in range(good.shape[0] - 2, 0, -2):
         group, tied, seen, wrong = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -57,6 +60,13 @@ def walk_folds(
             tied += bad[i, fold]
             seen += above[0, fold]
             wrong += above[1, fold]
+        if simple:
+            for fold in range(n_folds):
+                others = group - good[i, fold]
+                right[fold] += others * (n_bad - totals[1, fold] - wrong + above[1, fold])
+                level[fold] += others * (tied - bad[i, fold])
+            above[1] += bad[i - 1]
+            continue
         for fold in range(n_folds):
             others = group - good[i, fold]
             if others == 0:
@@ -68,13 +78,16 @@ def walk_folds(
                 hits = seen - above[0, fold]
                 add_term(precision[fold], others * (hits / (hits + further)))
         above[1] += bad[i - 1]
+    for fold in range(n_folds):
+        add_product(pairs[fold, 0], 1, right[fold])
+        add_product(pairs[fold, 1], 1, level[fold])
 
 
 @kernel
 def count_fold(part: Ints, bucket: int, rows: Ints, counted: Ints, table: Ints, listed: Labels) -> None:
     """Add the scores of a part in a bucket to the counts of a fold.
 
-    part : int64 (FIELDS,), see `kernels.values`; rows : int64 (N_PLACES,), row of the table of each place
+    part : int64 (FIELDS,), see `kernels.values`; rows : int32 (N_PLACES,), row of the table of each place
     counted : int64 (2 n + 1,), added to
     table : int64 (N_PLACES,), zeros, and again at the end; listed : uint16 (N_PLACES + 1,), overwritten
     """
@@ -107,20 +120,19 @@ def sweep_fold_buckets(
     """Do as `walk_folds` for scores counted by value, in a range of buckets.
 
     relevant, irrelevant : parts of the scores, see `kernels.values`; good_folds, bad_folds : their folds
-    sizes : int64 (2, folds, N_BUCKETS), relevant and irrelevant scores of each bucket
+    sizes : int64 (2, N_BUCKETS, folds), relevant and irrelevant scores of each bucket
     level : rank of the score of unlisted entries, -1 if they rank below all
     unlisted : int64 (2, folds), relevant and irrelevant unlisted entries
     above, totals, pairs_alone, pairs, precision : as in `walk_folds`
     """
-    n_folds = sizes.shape[1]
+    n_folds = sizes.shape[2]
     listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
-    table, rows = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int64)
+    table, rows = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int32)
     for bucket in range(stop - 1, first - 1, -1):
         at_level = level & LAST if level >> HALF == bucket else -1
-        n_relevant = sizes[0, :, bucket].sum()
+        n_relevant = sizes[0, bucket].sum()
         if n_relevant == 0 and at_level < 0:
-            for fold in range(n_folds):
-                above[1, fold] += sizes[1, fold, bucket]
+            above[1] += sizes[1, bucket]
             continue
         n_listed, n = list_bucket(relevant, bucket, n_relevant, table, listed, spare)
         new = at_level >= 0 and table[at_level] == 0  # a tie group of its own
@@ -161,13 +173,19 @@ def row_among(scores: Scores, score: float) -> Any:
 
 
 @kernel
-def count_around(some: Scores, start: int, stop: int, scores: Scores, fold: int, counted: Ints) -> None:
+def count_around(
+    some: Scores, start: int, stop: int, scores: Scores, in_order: bool, fold: int, counted: Ints
+) -> None:
     """Count scores around some[start:stop], but for those from a neighbour on, which others count.
 
-    some, scores : (n,), increasing, and (s,), in any order; counted : int64 (2 (stop - start) + 1, folds)
+    some : (n,), increasing; scores : (s,), increasing if ``in_order``
+    counted : int64 (2 (stop - start) + 1, folds), added to
     """
-    piece = some[start:stop]
-    for score in scores:
+    piece, first, end = some[start:stop], 0, scores.size
+    if in_order:
+        first = np.searchsorted(scores, some[start]) if start > 0 else 0
+        end = np.searchsorted(scores, some[stop]) if stop < some.size else scores.size
+    for score in scores[first:end]:
         if stop < some.size and score >= some[stop]:
             continue
         if start > 0 and score < some[start]:
@@ -189,13 +207,14 @@ def distinct_scores(scores: Scores) -> int:
 
 @kernel
 def sweep_around_pieces(
-    some: Scores, good_ptr: Ints, good: Scores, bad_ptr: Ints, bad: Scores, label: int, unlisted: Ints,
-    level: float, tables: Ints, above: Ints, totals: Ints, pairs_alone: bool, pairs: Ints, precision: Ints,
+    some: Scores, good_ptr: Ints, good: Scores, bad_ptr: Ints, bad: Scores, in_order: bool, label: int,
+    unlisted: Ints, level: float, tables: Ints, above: Ints, totals: Ints, pairs_alone: bool, pairs: Ints,
+    precision: Ints,
 ) -> None:  # fmt: skip
     """Do as `walk_folds` for one label, pieces of its distinct relevant scores at a time.
 
     some : (n,), increasing: the distinct relevant scores, and that of unlisted entries
-    good_ptr, good, bad_ptr, bad : see `sweep_fold_labels`
+    good_ptr, good, bad_ptr, bad : see `sweep_fold_labels`; in_order : whether scores of a fold increase
     unlisted : int64 (2, folds), unlisted entries; level : their score, or NaN if they rank below everything
     tables : int64 (2, 2 PIECE + 1, folds), overwritten; the others as in `walk_folds`
     """
@@ -206,9 +225,9 @@ def sweep_around_pieces(
         counted[:] = 0
         for fold in range(n_folds):
             own = good[good_ptr[fold, label] : good_ptr[fold, label + 1]]
-            count_around(some, start, stop, own, fold, counted[0])
+            count_around(some, start, stop, own, in_order, fold, counted[0])
             own = bad[bad_ptr[fold, label] : bad_ptr[fold, label + 1]]
-            count_around(some, start, stop, own, fold, counted[1])
+            count_around(some, start, stop, own, in_order, fold, counted[1])
         if not np.isnan(level):
             row = row_among(some, level)
             if 2 * start < row < 2 * stop:
@@ -259,7 +278,7 @@ def sweep_fold_labels(
                     place += 1
             some = some[: distinct_scores(some)]
             sweep_around_pieces(
-                some, good_ptr, good, bad_ptr, bad, label, missing, unlisted, tables, above, totals,
+                some, good_ptr, good, bad_ptr, bad, False, label, missing, unlisted, tables, above, totals,
                 pairs_alone, limbs, total,
             )  # fmt: skip
         for fold in range(n_folds):

@@ -63,14 +63,14 @@ def sweep_value_folds(
     sides = [[as_buckets([values]) for values in side] for side in (relevant, irrelevant)]
     parts = [np.concatenate([one.parts for one in side]) for side in sides]
     folds = [np.repeat(np.arange(n_folds), [len(one.parts) for one in side]) for side in sides]
-    sizes = np.stack([np.stack([one.sizes for one in side]) for side in sides])
-    totals: Ints = sizes.sum(axis=2) + unlisted
+    sizes = np.stack([np.stack([one.sizes for one in side], axis=1) for side in sides])
+    totals: Ints = sizes.sum(axis=1) + unlisted
     rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
-    bounds = cut(sizes.sum(axis=(0, 1)), TASKS * work.threads if work.threads > 1 else 1)
+    bounds = cut(sizes.sum(axis=(0, 2)), TASKS * work.threads if work.threads > 1 else 1)
 
     def count(number: int) -> tuple[Ints, Ints]:
         start, stop = bounds[number], bounds[number + 1]
-        above: Ints = sizes[:, :, stop:].sum(axis=2) + (unlisted if rank >> HALF >= stop else 0)
+        above: Ints = sizes[:, stop:].sum(axis=1) + (unlisted if rank >> HALF >= stop else 0)
         pairs, precision = np.zeros((n_folds, 2, 2), np.int64), np.zeros((n_folds, LIMBS), np.int64)
         sweep_fold_buckets(
             parts[0], parts[1], folds[0], folds[1], sizes, start, stop, rank, unlisted, above, totals,
@@ -102,7 +102,7 @@ def sweep_pile_folds(
         above: Ints = sizes[:, :, number + 1 :].sum(axis=2)
         above += unlisted if level_at is not None and level_at > number else 0
         pairs, precision = np.zeros((n_folds, 2, 2), np.int64), np.zeros((n_folds, LIMBS), np.int64)
-        loaded = [ranges.load(pile, number, in_order=False) for pile in range(2 * n_folds)]
+        loaded = [ranges.load(pile, number) for pile in range(2 * n_folds)]
         good, bad = (np.concatenate(loaded[side * n_folds : (side + 1) * n_folds]) for side in range(2))
         ptrs = np.zeros((2, n_folds, 2), np.int64)
         ends = np.cumsum(sizes[:, :, number], axis=1)
@@ -115,7 +115,7 @@ def sweep_pile_folds(
         tables = np.empty((2, 2 * PIECE + 1, n_folds), np.int64)
         at = float(good.dtype.type(level)) if here else np.inf
         sweep_around_pieces(
-            some, ptrs[0], good, ptrs[1], bad, 0, unlisted if here else none, at, tables, above, totals,
+            some, ptrs[0], good, ptrs[1], bad, True, 0, unlisted if here else none, at, tables, above, totals,
             pairs_alone, pairs, precision,
         )  # fmt: skip
         return pairs, precision

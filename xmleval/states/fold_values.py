@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.exact import as_floats
 from xmleval.plan import Plan
+from xmleval.pooled.curves import LARGE
 from xmleval.pooled.fold_curves import sweep_label_folds, sweep_pile_folds, sweep_value_folds
 from xmleval.pooled.piles import Pile
 from xmleval.pooled.store import Store
@@ -43,9 +44,11 @@ def entries_without(
     work : Work
         Memory and threads to use.
     """
-    unlisted = n_cells - np.array([[store.size(name) for store in stores] for name in names])
+    listed = np.array([[store.size(name) for store in stores] for name in names])
+    unlisted = n_cells - listed
     alone = all(spec.metric.pairs_alone for spec in specs)
-    if all(store.by_value(names) for store in stores):
+    keyed = any(store.piles[name].parts() for store in stores for name in names)
+    if not keyed and listed.sum() > LARGE:
         good, bad = ([store.values[name] for store in stores] for name in names)
         swept = sweep_value_folds(good, bad, unlisted, level, work, alone)
     else:
