@@ -17,6 +17,11 @@ FRAME = (
 )
 TASKS = [
     Task(
+        "xmleval.evaluate([['a', 'b']], [['a', 'b']], metrics='r@2', exclude=[['a']], "
+        "exclude_from='predictions')['r@2']",
+        ("0.5",),
+    ),
+    Task(
         "e = xmleval.Evaluator('p@1'); e.update(np.eye(4, 5), np.eye(4, 5) + np.arange(5) / 10); e",
         ("<Evaluator: p@1; 4 rows x 5 labels>",),
     ),

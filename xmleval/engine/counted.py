@@ -76,6 +76,7 @@ class Counting:
         y_pred: Any,
         sample_weight: Any,
         first_row: int | None,
+        exclude_from: str,
         **others: Any,
     ) -> Counted:
         """Return the counts after adding rows; ``others`` take labels out of them."""
@@ -90,7 +91,7 @@ class Counting:
         for note in taken.notes:
             warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, exclude_from)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -114,7 +115,9 @@ class Counting:
         reachable = None
         if others:
             own = dict(zip(others, pairs, strict=True))
-            truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
+            truth, y_score, y_pred, reachable = restrict(
+                plan, truth, y_score, y_pred, n_labels, exclude_from, **own
+            )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,

@@ -25,7 +25,8 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-GIVEN = frozenset([*INPUTS, SCORED, *BESIDE])
+FROM_PREDICTIONS = "exclude_from='predictions'"
+GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
 FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
 KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
 GIVEN_AS = {
@@ -63,11 +64,17 @@ def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
 
 
 def given_inputs(
-    y_score: Any, y_pred: Any, sample_weight: Any, n_labels: int | None, beside: Iterable[str] = ()
+    y_score: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    n_labels: int | None,
+    beside: Iterable[str] = (),
+    exclude_from: str = "both",
 ) -> frozenset[str]:
     """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
     kinds = zip(INPUTS, (y_score, y_pred, sample_weight), strict=True)
     given = frozenset(name for name, value in kinds if value is not None).union(beside)
+    given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
