@@ -17,6 +17,10 @@ FRAME = (
 )
 TASKS = [
     Task(
+        "e = xmleval.Evaluator('p@1'); e.update(np.eye(4, 5), np.eye(4, 5) + np.arange(5) / 10); e",
+        ("<Evaluator: p@1; 4 rows x 5 labels>",),
+    ),
+    Task(
         FRAME + "xmleval.evaluate(Y[order], S, metrics='p@1')",
         ("1.0000", "note: y_true: columns were brought in the order of their numbers"),
         ("pandas",),

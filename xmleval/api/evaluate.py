@@ -14,7 +14,7 @@ from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import row_weights
+from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
@@ -46,6 +46,8 @@ def evaluate(
     keep_rows: bool = False,
     keep_labels: bool = False,
     curve_points: int | None = None,
+    confidence: float | None = None,
+    groups: Any = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     block_rows: int | None = None,
@@ -107,6 +109,12 @@ def evaluate(
         Keep label values for ``report.per_label()``.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+    confidence : float, optional
+        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind:
+        gives ``report.confidence``. Values do not depend on it.
+    groups : array of shape (m,), or values by name, optional
+        Group of each instance, integers or strings, where rows belong together, such as the sentences of a
+        document; intervals then cover other groups.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
         files. Values do not depend on it.
@@ -140,7 +148,8 @@ def evaluate(
     others = beside(exclude, candidates)
     taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
-    sample_weight = row_weights(sample_weight, taken.row_names)
+    sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
+    groups = of_rows("groups", groups, taken.row_names)
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
@@ -157,17 +166,18 @@ def evaluate(
         keep_rows=keep_rows,
         keep_labels=keep_labels,
         curve_points=curve_points,
+        confidence=confidence,
     )
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others))
+    plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups))
     reachable = None
     if others:
         own = dict(zip(others, pairs, strict=True))
         truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
     rows = join_arguments(
-        plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
+        plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
     )  # fmt: skip
     states = count(plan, work, None, rows)

@@ -73,7 +73,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k unlisted larger conventions bounds confidence inverse_propensity dataset a b",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
     "Resources": "memory threads checkpoint resume help",
@@ -162,6 +162,12 @@ EXAMPLES = """Examples:
     "--bounds",
     is_flag=True,
     help="Also print the least and the largest value that any scores of unlisted labels could give.",
+)
+@click.option(
+    "--confidence",
+    type=NUMBER,
+    metavar="LEVEL",
+    help="Also print confidence intervals, such as 0.95: what to expect of other rows of the same kind.",
 )
 @PER_LABEL
 @PER_ROW

@@ -11,7 +11,15 @@ from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.matching import Held, Matching, Taken, refuse_other_count
 from xmleval.input.objects.named import NamedRows, as_list, has_names, read_rows, without_labels
-from xmleval.input.objects.numbered import are_ids, dense_lists, shape_of, shapes_of
+from xmleval.input.objects.numbered import (
+    are_ids,
+    as_numbers,
+    dense_lists,
+    name_nothing,
+    shape_of,
+    shapes_of,
+)
+from xmleval.message import Keyword, Message
 
 
 def take(
@@ -49,6 +57,20 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
     except InputError as error:
         named = argument if error.argument == "y_true" else error.argument
         raise InputError(named, error.reason, row=error.row, value=error.value) from None
+
+
+def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
+    """Return the number of labels that the columns of a truth tell, and their names if they have any."""
+    held = None if isinstance(truth, list | tuple | dict) else _read("y_true", truth, None)
+    if isinstance(held, Wide):
+        columns = held.columns
+        named = as_numbers(columns) is None and not name_nothing(columns)
+        return len(columns), check_labels(columns, None) if named else None
+    shape = None if held is not None or isinstance(truth, list | tuple | dict) else shape_of(truth)
+    if shape is None:
+        which = "give the number of labels, or ", Keyword("labels"), ", their names"
+        raise InputError("n_labels", Message(*which))
+    return shape[1], None
 
 
 def has_label_names(argument: str, value: Any) -> bool:
