@@ -83,17 +83,17 @@ GRAPH = {
     "report.saved_results": "version conventions files spec",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
-        " integrations.library"
+        " comparing integrations.library"
     ),
-    "comparing": "records kernels exact",
+    "comparing": "records kernels exact spec results jackknife",
     "evaluator": (
         "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
     ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "conventions input.errors input.sets input.objects propensity spec engine thresholds thresholds.rule"
-        " report evaluator"
+        "records message conventions input.errors input.csr input.sets input.tensors input.objects"
+        " propensity spec engine thresholds thresholds.rule comparing report evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",

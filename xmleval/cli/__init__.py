@@ -21,6 +21,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
+    "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",
     "demo": "Evaluate two models on generated data.",
     "evaluate": "Compute measures of predictions.",

@@ -73,8 +73,18 @@ class Run(NamedTuple):
     states: list[Path]  # files for the states, if they are to be saved
 
 
+NONE_OF_THESE = {
+    "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
+    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False,
+}  # fmt: skip
+
+
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
-    """Open the files, and settle what is to be counted."""
+    """Open the files, and settle what is to be counted.
+
+    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for.
+    """
+    options = NONE_OF_THESE | options
     with naming_files({"memory": "--memory"}):
         memory = memory_bytes("memory", options["memory"])
         if memory < LEAST_MEMORY:
@@ -121,8 +131,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     propensities = _propensities(options, train, rows, widths, budget, allowance)
     budget = budget.rest(allowance)
-    arguments["keep_labels"] = options["per_label"] is not None
-    arguments["keep_rows"] = options["per_row"] is not None
+    arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
+    arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
     evaluators = []
     own_settings = zip(widths, cycle(decisions), cycle(propensities), strict=False)
     for n_labels, decision, propensity in own_settings:
@@ -384,10 +394,15 @@ def count(run: Run) -> list[Report]:
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
 
 
-def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
-    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
+def written(
+    reports: dict[str, Report],
+    form: str,
+    output: Path | None = None,
+    together: Callable[[dict[str, Report]], Any] = Comparison,
+) -> str:
+    """Return one report, or several together, in a form; tables fit the terminal that they go to."""
     reports = {name: _in_options(report, form) for name, report in reports.items()}
-    whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
     if form == "table" and output is None:
         return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
