@@ -15,7 +15,7 @@ from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import refuse_expanded
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS
 from xmleval.message import did_you_mean
 from xmleval.report.compared import Compared
@@ -25,13 +25,13 @@ from xmleval.spec import expand_metrics
 
 SECTIONS = {
     "Comparison": "baseline test confidence seeds",
-    "Inputs": "train exclude exclude_from candidates labels input_format",
+    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
+    " id_field separator",
     "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
     "Output": "output_format output",
     "Resources": "memory threads help",
 }
-FIELDS = ("true_field", "pred_field", "score_field", "id_field", "separator")
-OF_EVALUATE = {name for names in SECTIONS.values() for name in names.split()} | {*FIELDS}
+OF_EVALUATE = {name for names in SECTIONS.values() for name in names.split()}
 EXAMPLES = """Examples:
 
 \b
@@ -87,7 +87,8 @@ def compare(
     if len(scores) < 2:
         said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
         raise click.UsageError(said, click.get_current_context())
-    refuse_expanded([str(path) for path in (truth, *scores)])
+    given = [str(path) for path in (truth, *scores)]
+    refuse_expanded(given)
     asked = expand_metrics(options["metrics"], options["k"])
     if not any(spec.needs for spec, _ in asked):
         raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
@@ -95,12 +96,14 @@ def compare(
     if seeds and max(map(len, files)) == 1:
         said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
         raise ValueError(f"{said}, for those of several seeds")
-    run = prepare(truth, [path for own in files for path in own], options | {"keep_rows": True})
+    with hinting_shards(given):
+        run = prepare(truth, [path for own in files for path in own], options | {"keep_rows": True})
+        reports = dict(zip(run.names, count(run), strict=True))
+    tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
     if seeds and len({Path(name).name for name in names}) == len(names):
         names = [Path(name).name for name in names]
     own_baseline = None if baseline is None else _found(baseline, names, scores)
-    reports = dict(zip(run.names, count(run), strict=True))
 
     def together(found: dict[str, Report]) -> Compared:
         several = iter(found.values())

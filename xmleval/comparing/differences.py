@@ -29,7 +29,7 @@ OF_ROWS: dict[str, Callable[[Floats], float]] = {
 }
 TESTS = {
     JACKKNIFE: "paired t-test by the jackknife",
-    "randomisation": "randomisation test of paired rows",
+    "randomisation": "randomisation test of paired rows (sign flips)",
     "paired_t": "paired t-test of rows",
     "wilcoxon": "Wilcoxon signed-rank test of rows",
 }

@@ -68,6 +68,7 @@ class Compared(Comparison):
     """
 
     unfair = "models whose lists differ are not tested for"
+    _legend = ""
 
     def __init__(
         self,

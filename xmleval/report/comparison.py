@@ -41,6 +41,11 @@ class Comparison(Printed):
 
     unfair = "no value is marked as best for"  # where lists differ
 
+    @property
+    def _legend(self) -> str:
+        """What the title tells of marks."""
+        return f"; * {'best' if self.level is None else 'better'}"
+
     def __init__(self, reports: Mapping[str, Report]) -> None:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
@@ -134,7 +139,7 @@ class Comparison(Printed):
         several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
         labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
         n_rows = next(iter(self.reports.values())).n_rows
-        return f"{counted(n_rows, 'rows')} x {labels}; * {'best' if self.level is None else 'better'}"
+        return f"{counted(n_rows, 'rows')} x {labels}{self._legend}"
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
