@@ -78,6 +78,8 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.saved_results": "version conventions files spec",
+    "report.saved_rows": "records numerals files report.saved_results report",
+    "report.gates": "spellings report.saved_results report.saved_rows",
     "report": "version records message numerals conventions spellings spec results integrations.library",
     "comparing": "records kernels exact",
     "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
@@ -93,7 +95,8 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report evaluator statistics demo"
+        " thresholds report report.saved_results report.saved_rows report.gates evaluator statistics demo"
+        " spellings"
     ),
     "": (
         "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"

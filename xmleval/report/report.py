@@ -215,9 +215,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        fields = {
-            name for spec in self.specs for name in spec.metric.conventions if self._matters(spec, name)
-        }
+        fields = {name for spec in self.specs for name in spec.conventions(self.decision)}
         parts = [self.conventions.signature(sorted(fields))]
         if any("sets" in spec.needs for spec in self.specs) and self.decision:
             parts.append(f"decision={self.decision}")
@@ -230,13 +228,6 @@ class Report(Mapping[str, float]):
         if self.weighted:
             parts.append("sample_weight=given")
         return " ".join(part for part in parts if part)
-
-    def _matters(self, spec: Spec, name: str) -> bool:
-        if name == "labels":
-            return spec.average in ("macro", "of_macros")
-        if name == "unlisted":
-            return self.decision != "pred" or "sets" not in spec.needs
-        return True
 
     def __str__(self) -> str:
         """Return a table for a terminal."""
