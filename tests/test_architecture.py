@@ -41,7 +41,7 @@ GRAPH = {
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
-    "input.objects": "records message input.errors input.csr",
+    "input.objects": "records message input.errors input.tensors input.csr",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
