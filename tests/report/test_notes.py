@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.examples import S, T
 from xmleval import evaluate
-from xmleval.cli.evaluation import written
+from xmleval.cli.forms import written
 from xmleval.message import Keyword, Message
 from xmleval.report.comparison import Comparison
 

@@ -9,8 +9,9 @@ import click
 
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
-from xmleval.cli.evaluation import count, prepare, written
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.files import find_input
+from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
-from xmleval.cli.evaluation import WRITERS, count, prepare, written
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.files import FORMAT_HELP
+from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import (
     COUNT,

@@ -18,7 +18,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
-from xmleval.cli.messages import naming_files, spelled, tell
+from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
     count_named_training,
@@ -27,7 +27,7 @@ from xmleval.cli.named_inputs import (
     rules_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, screen, state_files
+from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -38,19 +38,11 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
-from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
 
-WRITERS: dict[str, Callable[[Any], str]] = {
-    "table": str,
-    "json": lambda report: str(report.to_json()),
-    "csv": lambda report: str(report.to_csv()),
-    "markdown": lambda report: str(report.to_markdown()),
-    "latex": lambda report: str(report.to_latex()),
-}
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
     "hamming_loss", "subset_accuracy",
@@ -392,25 +384,3 @@ def count(run: Run) -> list[Report]:
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
-
-
-def written(
-    reports: dict[str, Report],
-    form: str,
-    output: Path | None = None,
-    together: Callable[[dict[str, Report]], Any] = Comparison,
-) -> str:
-    """Return one report, or several together, in a form; tables fit the terminal that they go to."""
-    reports = {name: _in_options(report, form) for name, report in reports.items()}
-    whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
-    if form == "table" and output is None:
-        return whole_result.to_text(*screen())
-    return WRITERS[form](whole_result)
-
-
-def _in_options(report: Report, form: str) -> Report:
-    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
-    missing = report.left_out
-    if form == "table":
-        missing = {name: spelled(text) for name, text in missing.items()}
-    return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])
