@@ -102,7 +102,7 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
+        " datasets propensity comparing kernels input view metrics spec thresholds.linear thresholds.rule engine"
         " thresholds report report.saved_results report.saved_rows report.gates evaluator statistics demo"
         " spellings"
     ),

@@ -75,7 +75,7 @@ def test_several_reports_follow_the_schema() -> None:
 
 @pytest.mark.parametrize("seeds", [False, True])
 def test_comparisons_follow_the_schema(seeds: bool) -> None:
-    scores = {"a": (LABELS, SCORES), "b": (LABELS[:, ::-1], SCORES)}
+    scores = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
     models = {name: [own, own] for name, own in scores.items()} if seeds else scores
     found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds).to_json())
     described = VALIDATOR.schema["$defs"]
