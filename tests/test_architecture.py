@@ -78,7 +78,7 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "comparing": "records kernels exact",
+    "comparing": ("version records message kernels exact input.errors input.objects spec spellings report"),
     "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
@@ -92,11 +92,11 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report evaluator statistics demo"
+        " thresholds report comparing evaluator statistics demo"
     ),
     "": (
-        "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"
-        " api"
+        "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"
+        " statistics io api"
     ),
     "__main__": "cli",
 }
