@@ -77,9 +77,15 @@ GRAPH = {
         " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
+    "report.saved_results": "version conventions files spec",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "comparing": ("version records message kernels exact input.errors input.objects spec spellings report"),
-    "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
+    "comparing": (
+        "records message kernels exact input.errors input.objects version spec spellings report"
+        " report.saved_results"
+    ),
+    "evaluator": (
+        "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
+    ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
@@ -92,7 +98,7 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report comparing evaluator statistics demo"
+        " thresholds report report.saved_results comparing evaluator statistics demo"
     ),
     "": (
         "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"

@@ -11,7 +11,35 @@ def make(folder: Path) -> None:
     """Write nothing: all is in memory."""
 
 
+FRAME = (
+    "import pandas as pd; Y = pd.DataFrame(np.eye(4, dtype=int)); S = np.eye(4) + np.arange(4) / 10; "
+    "order = [2, 0, 3, 1]; "
+)
 TASKS = [
+    Task(
+        "e = xmleval.Evaluator('p@1'); e.update(np.eye(4, 5), np.eye(4, 5) + np.arange(5) / 10); e",
+        ("<Evaluator: p@1; 4 rows x 5 labels>",),
+    ),
+    Task(
+        FRAME + "xmleval.evaluate(Y[order], S, metrics='p@1')",
+        ("1.0000", "note: y_true: columns were brought in the order of their numbers"),
+        ("pandas",),
+    ),
+    Task(
+        FRAME + "xmleval.evaluate(Y.set_axis(list('abcd'), axis=1), S, metrics='p@1')",
+        ("1.0000", "note: y_score: labels were read by position, as it has no names of them"),
+        ("pandas",),
+    ),
+    Task(
+        FRAME + "xmleval.evaluate(Y.iloc[order], S, metrics='p@1')",
+        ("y_true: its index has the numbers of the rows in another order", "reset_index(drop=True)"),
+        ("pandas",),
+    ),
+    Task(
+        FRAME + "xmleval.evaluate(Y.to_numpy(), S, sample_weight=pd.Series([1., 2., 3., 4.])[order])",
+        ("sample_weight: its index has the numbers of the rows in another order, and y_true has no index",),
+        ("pandas",),
+    ),
     Task(
         "xmleval.p_at_k(np.eye(3), np.eye(3), 1)",
         ("warning: every score is 0 or 1", "give predicted sets as y_pred=", "1.0"),

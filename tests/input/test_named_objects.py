@@ -191,8 +191,9 @@ def test_an_evaluator_takes_names() -> None:
     ev.update({"a": TAGS[2], "b": TAGS[3]}, {"b": SCORED[3], "a": SCORED[2]})
     assert dict(ev.compute()) == values(Y, S)
     assert ev.compute().per_label()["name"].tolist() == NAMES
-    with pytest.warns(UserWarning, match=r"^y_score: rows of y_true that have no prediction"):
+    with pytest.warns(UserWarning, match=r"^y_score: rows of y_true that have no prediction") as caught:
         ev.update({"a": TAGS[2], "b": TAGS[3]}, {"b": SCORED[3]})
+    assert [one.filename for one in caught] == [__file__]
 
 
 def test_states_know_their_labels(tmp_path: Path) -> None:
@@ -281,7 +282,7 @@ def test_an_evaluator_refuses_names_without_labels() -> None:
     with pytest.raises(ValueError, match=r"^y_true: labels have names; an evaluator needs labels="):
         Evaluator(["p@1"], n_labels=4).update(TAGS, SCORED)
     with pytest.raises(ValueError, match=r"^n_labels: give the number of labels, or labels="):
-        Evaluator(["p@1"])
+        Evaluator(["p@1"]).update(TAGS, SCORED)
 
 
 def test_objects_of_the_caller_stay_as_they_were() -> None:

@@ -14,7 +14,7 @@ from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import row_weights
 from xmleval.input.sets import set_rows
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
@@ -140,7 +140,7 @@ def evaluate(
     others = beside(exclude, candidates)
     taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
-    sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
+    sample_weight = row_weights(sample_weight, taken.row_names)
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,

@@ -306,7 +306,8 @@ def _propensities(
         path = options["inverse_propensity"]
         return [None if path is None else load_inverse_propensity(path, allowance)]
     if rows.label_names is not None:
-        counts, n_rows = count_named_training(train, rows.label_names)
+        listed = None if options["labels"] is None else rows.label_names[0]
+        counts, n_rows = count_named_training(train, rows.label_names, listed)
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:

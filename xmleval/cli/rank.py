@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from xmleval.budget import machine_allowance
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER, OUTPUT, format_option, split_names
@@ -19,12 +18,10 @@ from xmleval.cli.output import check_outputs, screen, write_result
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
 from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
-from xmleval.files.input import InputFile
-from xmleval.files.saved import Form, naming_damage, parse_json
+from xmleval.report.saved_results import load_results
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
 
-RESULT = Form("", 0, "result of `xmleval evaluate --format json`")
 SEVERAL = "`xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
 NAMES = {"results": "RESULTS", "metric": "--metric", "control": "--control", "alpha": "--alpha"}
 EXAMPLES = """Examples:
@@ -132,14 +129,10 @@ def _is_same(file: Path, others: list[Path]) -> bool:
 
 def _models(path: Path) -> Models:
     """Return the reports of a file by model."""
-    with naming_damage(path, RESULT), InputFile(path).open() as file:
-        held = parse_json(file.read(), machine_allowance())
-    if isinstance(held, dict) and isinstance(held.get("values"), dict):
+    found = load_results(path)
+    if len(found) < 2:
         raise ValueError(f"{path}: has one model; expected {SEVERAL}")
-    if not isinstance(held, dict) or not isinstance(held.get("reports"), dict):
-        raise ValueError(f"{path}: holds no reports; expected {SEVERAL}")
-    models: Models = held["reports"]
-    return models
+    return dict(found)
 
 
 def _matched(results: dict[str, Models]) -> dict[str, Models]:

@@ -33,7 +33,8 @@ def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTe
     """Return Friedman's test of ranks, (n, k), and that of Iman and Davenport, which is less conservative.
 
     Demsar's formula does not correct for ties; the corrected one is that of `scipy.stats.friedmanchisquare`.
-    Where all rows are ranked alike, F is infinite and p is 1 / k!^(n - 1), as in Conover (1999).
+    Where all rows are ranked alike, F is infinite and p is the chance of that: without ties 1 / k!^(n - 1),
+    as in Conover (1999).
     """
     from scipy.special import chdtrc, fdtrc
 
@@ -52,7 +53,8 @@ def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTe
         ratio = (n - 1) * above / left
         by_f = OmnibusTest(ratio, free, float(fdtrc(*free, ratio)))
     elif below:
-        by_f = OmnibusTest(math.inf, free, 1 / math.factorial(k) ** (n - 1))
+        alike = math.prod(math.factorial(t) for t in np.unique(ranks[0], return_counts=True)[1].tolist())
+        by_f = OmnibusTest(math.inf, free, 1 / (math.factorial(k) // alike) ** (n - 1))
     else:  # all are tied
         by_f = OmnibusTest(math.nan, free, math.nan)
     return {"friedman": OmnibusTest(chi_square, free[:1], p_value), "iman_davenport": by_f}

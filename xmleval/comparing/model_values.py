@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,11 @@ from xmleval.input.objects.frames import Frame, open_frame
 from xmleval.message import Keyword, Message, counted
 from xmleval.records import Floats
 from xmleval.report.report import Report
+from xmleval.report.saved_results import SavedReport
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
 
 LEAVE_OUT = ("data_sets", "models")
-INFINITE = {"inf": math.inf, "-inf": -math.inf}  # as JSON has them
 MOST_NAMED = 3  # of many missing values
 Models = dict[str, Any]
 ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
@@ -44,10 +44,18 @@ def by_data_set(results: Any) -> dict[str, Models]:
     """Return what is known of each model on each data set: a report, values by measure, or a number."""
     frame = None if isinstance(results, Mapping) else open_frame("results", results)
     if frame is not None:
-        return _models_of_frame(frame)
-    if not isinstance(results, Mapping):
+        found = _models_of_frame(frame)
+    elif isinstance(results, Mapping):
+        found = {str(name): _models_of(str(name), given) for name, given in results.items()}
+    else:
         raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
-    return {str(name): _models_of(str(name), given) for name, given in results.items()}
+    _refuse_few(found, "data sets")
+    return found
+
+
+def _refuse_few(names: Collection[str], what: str, left: str = "") -> None:
+    if len(names) < 2:
+        raise InputError("results", f"{counted(len(names), what)}{left}; average ranks need 2 or more")
 
 
 def _models_of_frame(frame: Frame) -> dict[str, Models]:
@@ -72,22 +80,14 @@ def _models_of_frame(frame: Frame) -> dict[str, Models]:
 
 
 def _models_of(data_set: str, given: Any) -> Models:
-    given = getattr(given, "reports", given)
-    if isinstance(given, Mapping) and isinstance(given.get("reports"), Mapping):  # JSON of `evaluate`
-        given = given["reports"]
-    if isinstance(given, Report) or (isinstance(given, Mapping) and _is_json_report(given)):
-        raise InputError("results", f"{data_set!r} is one report; {ONE_LEVEL}")
-    if not isinstance(given, Mapping):
-        raise InputError("results", f"{data_set!r} is {type(given).__name__}; {ONE_LEVEL}")
+    given = getattr(given, "reports", given)  # of a `Comparison`
+    if isinstance(given, Report) or not isinstance(given, Mapping):
+        raise InputError("results", f"{data_set!r} is one {type(given).__name__}; {ONE_LEVEL}")
     models = {str(name): model for name, model in given.items()}
     if models and all(map(_parsed, models)):
         first = next(iter(models))
         raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
     return models
-
-
-def _is_json_report(given: Mapping[Any, Any]) -> bool:
-    return isinstance(given.get("values"), Mapping)
 
 
 def _parsed(name: Any) -> Spec | None:
@@ -99,10 +99,9 @@ def _parsed(name: Any) -> Spec | None:
 
 def _values_of(model: Any) -> Mapping[str, Any] | None:
     """Return the values of a model by measure, None for a number alone."""
-    if not isinstance(model, Mapping):
-        return None
-    values: Mapping[str, Any] = model["values"] if _is_json_report(model) else model
-    return values
+    if isinstance(model, SavedReport):
+        return model.values
+    return model if isinstance(model, Mapping) else None
 
 
 def shared_measures(results: Mapping[str, Models]) -> list[str]:
@@ -178,9 +177,7 @@ def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | N
         values = values.compress(whole, axis)
         notes = [f"left out, as a model has no value on a data set: {', '.join(out)}"]
     for several, what in zip(names, ("data sets", "models"), strict=True):
-        if len(several) < 2:
-            left = " left" if missing else ""
-            raise InputError("results", f"{counted(len(several), what)}{left}; average ranks need 2 or more")
+        _refuse_few(several, what, " left" if missing else "")
     return Table(names[0], names[1], values, notes)
 
 
@@ -198,7 +195,7 @@ def _value(model: Any, measure: Measure, where: str) -> float:
     if model is None:
         raise LookupError(f"no value of {where}")
     try:
-        value = INFINITE[model] if isinstance(model, str) and model in INFINITE else real_number("", model)
+        value = real_number("results", model)
     except InputError as error:
         raise InputError("results", f"{where}: {error.reason}") from None
     if math.isnan(value):
@@ -208,7 +205,8 @@ def _value(model: Any, measure: Measure, where: str) -> float:
 
 def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    for fact in ("n_rows", *(spec.metric.conventions if spec else ())):
+    of_measure = (*spec.metric.conventions, *({"propensity"} & {*spec.needs})) if spec else ()
+    for fact in ("n_rows", "sample_weight", *of_measure):
         known = {name: own[fact] for name, model in models.items() if fact in (own := _facts(model))}
         first = next(iter(known), "")
         for name, value in known.items():
@@ -218,9 +216,6 @@ def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    given = model.to_dict() if isinstance(model, Report) else model
-    if not isinstance(given, Mapping) or not _is_json_report(given):
-        return {}
-    conventions = given.get("conventions")
-    shown = dict(conventions) if isinstance(conventions, Mapping) else {}
-    return shown | ({"n_rows": given["n_rows"]} if "n_rows" in given else {})
+    if isinstance(model, SavedReport):
+        return model.settings | {"n_rows": model.n_rows}
+    return model.to_dict() | model.conventions.as_dict() if isinstance(model, Report) else {}

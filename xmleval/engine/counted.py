@@ -14,7 +14,7 @@ from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import row_weights
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
@@ -86,9 +86,9 @@ class Counting:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
-        sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
+        sample_weight = row_weights(sample_weight, taken.row_names)
         for note in taken.notes:
-            warnings.warn(note, stacklevel=4)
+            warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
         given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import BESIDE, check_labels
+from xmleval.input.objects.matching import BESIDE
+from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
@@ -114,10 +115,6 @@ class Settings:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
-        if n_labels is None and labels is None:
-            raise InputError(
-                "n_labels", Message("give the number of labels, or ", Keyword("labels"), ", their names")
-            )
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
@@ -162,6 +159,15 @@ class Settings:
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
             **{name: bool(value) for name, value in flags.items()},
         )
+
+    @classmethod
+    def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
+        """Check what can be checked before the number of labels is known; it is 0 until then."""
+        needing = ("inverse_propensity", "y_train", "dataset")
+        given: Any = {name: value for name, value in options.items() if name not in needing}
+        if isinstance(given.get("decision"), Rule):
+            del given["decision"]
+        return replace(cls.checked(metrics, MOST_LABELS, **given), n_labels=0)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""

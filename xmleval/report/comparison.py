@@ -12,6 +12,7 @@ from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
 from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short, short_names
 from xmleval.spec import Spec
+from xmleval.version import SCHEMA
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 
@@ -102,7 +103,9 @@ class Comparison:
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
         reports = {name: report.to_dict() for name, report in self.reports.items()}
-        return json.dumps({"reports": reports, "notes": self.notes}, indent=2, allow_nan=False)
+        return json.dumps(
+            {"schema": SCHEMA, "reports": reports, "notes": self.notes}, indent=2, allow_nan=False
+        )
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""

@@ -18,7 +18,7 @@ from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
-from xmleval.version import __version__
+from xmleval.version import SCHEMA, __version__
 
 RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
@@ -314,6 +314,7 @@ class Report(Mapping[str, float]):
         dict
         """
         return {
+            "schema": SCHEMA,
             "values": {name: as_json_value(value) for name, value in self.items()},
             "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
             "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
