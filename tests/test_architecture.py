@@ -40,7 +40,8 @@ GRAPH = {
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
-    "input.objects": "records message input.errors input.csr",
+    "input.groups": "records message kernels input.errors input.tensors",
+    "input.objects": "records message input.errors input.tensors input.csr",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
@@ -56,10 +57,12 @@ GRAPH = {
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
+    "jackknife": "records",
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact threads input.weights view metrics spec plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
+        " plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -69,8 +72,8 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights propensity view spec plan states"
-        " thresholds.rule"
+        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity view spec"
+        " plan states thresholds.rule"
     ),
     "thresholds": (
         "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
@@ -78,7 +81,10 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.saved_results": "version conventions files spec",
-    "report": "version records message numerals conventions spellings spec results integrations.library",
+    "report": (
+        "version records message numerals conventions cached spellings spec results jackknife"
+        " integrations.library"
+    ),
     "comparing": (
         "records message kernels exact input.errors input.objects version spec spellings report"
         " report.saved_results"

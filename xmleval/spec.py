@@ -72,6 +72,11 @@ class Spec:
         """Return the name of the values by label that it averages, e.g. ``f1@5`` for ``f1.macro@5``."""
         return self.name.replace(f".{self.average}", "", 1)
 
+    @property
+    def smooth(self) -> bool:
+        """Whether the jackknife gives a valid standard error."""
+        return (self.average or "") not in self.metric.unsmooth
+
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         tied = self.metric.tied if conventions.ndcg_ties == "average" else None

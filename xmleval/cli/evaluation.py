@@ -130,6 +130,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             {
                 "inverse_propensity": options["inverse_propensity"],
                 "bounds": "--bounds",
+                "confidence": "--confidence",
                 "threads": "--threads",
             }
         ):

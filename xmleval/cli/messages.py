@@ -24,6 +24,7 @@ OPTIONS = {
     "conventions": "--conventions",
     "threads": "--threads",
     "bounds": "--bounds",
+    "confidence": "--confidence",
     "keep_labels": "--per-label",
     "keep_rows": "--per-row",
     "memory": "--memory",

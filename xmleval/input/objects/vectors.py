@@ -12,14 +12,14 @@ from xmleval.input.objects.numbered import SAME_ORDER, as_numbers, refuse_order
 from xmleval.message import Keyword, Message
 
 
-def row_weights(sample_weight: Any, names: list[Any] | None) -> Any:
-    """Return weights of rows in the order of the names of rows, if both have any."""
-    index = _keys(sample_weight)
-    if sample_weight is not None and index is None:
-        refuse_order("y_true", names, "sample_weight")
-    if names is None and not isinstance(sample_weight, dict):
-        refuse_order("sample_weight", index, "y_true")
-    return by_name("sample_weight", sample_weight, names)
+def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
+    """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
+    index = _keys(value)
+    if value is not None and index is None:
+        refuse_order("y_true", names, argument)
+    if names is None and not isinstance(value, dict):
+        refuse_order(argument, index, "y_true")
+    return by_name(argument, value, names)
 
 
 def _keys(value: Any) -> list[Any] | None:
