@@ -81,6 +81,8 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.saved_results": "version conventions files spec",
+    "report.saved_rows": "records numerals files report.saved_results report",
+    "report.gates": "spellings report.saved_results report.saved_rows",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
         " integrations.library"
@@ -104,7 +106,8 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report report.saved_results comparing evaluator statistics demo"
+        " thresholds report report.saved_results report.saved_rows report.gates comparing evaluator"
+        " statistics demo spellings"
     ),
     "": (
         "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"
