@@ -81,11 +81,16 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.saved_results": "version conventions files spec",
+    "report.saved_rows": "records numerals files report.saved_results report",
+    "report.gates": "spellings report.saved_results report.saved_rows",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
         " integrations.library"
     ),
-    "comparing": "records kernels exact",
+    "comparing": (
+        "records message kernels exact input.errors input.objects version spec spellings report"
+        " report.saved_results"
+    ),
     "evaluator": (
         "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
     ),
@@ -101,11 +106,12 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report evaluator statistics demo"
+        " thresholds report report.saved_results report.saved_rows report.gates comparing evaluator"
+        " statistics demo spellings"
     ),
     "": (
-        "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"
-        " api"
+        "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"
+        " statistics io api"
     ),
     "__main__": "cli",
 }

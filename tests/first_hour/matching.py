@@ -27,6 +27,10 @@ TASKS = [
         "xmleval.p_at_k((row for row in [['a'], ['b']]), [['a'], ['b']], 1)",
         ("y_true: a generator is no list; list(...) makes one of it",),
     ),
+    Task(
+        "xmleval.evaluate([['a']], [['x', 'a']], labels=['a', 'b'], metrics='p@1')",
+        ("y_score: row 0: label 'x' is not one of the 2 given ones; labels= must name 1 label more",),
+    ),
     Task("xmleval.p_at_k('Y.npz', 'model.npz', 1)", ("y_true: a str is no data; xmleval.io reads files",)),
     Task(
         "xmleval.evaluate([['a', 'b']], [['a', 'b']], metrics='r@2', exclude=[['a']], "
