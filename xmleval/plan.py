@@ -42,6 +42,7 @@ class Plan:
     bounds: bool = False
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
+    confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
     left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
 

@@ -80,7 +80,8 @@ class Block(NamedTuple):
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
-    int64 (n,), number of relevant labels among the candidates of each row, None without candidates.
+    int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
+    uint8 (n,), where rows belong to groups, None where the number of a row decides.
     """
 
     truth: Truth
@@ -90,6 +91,7 @@ class Block(NamedTuple):
     first_row: int
     by_id: bool = False
     n_reachable: Ints | None = None
+    fold: Bytes | None = None
 
 
 class Counts(NamedTuple):

@@ -36,6 +36,8 @@ class Results:
         What was seen in the rows, and what it does to the values, by kind.
     short : dict of str to float
         Specs that read more labels than the lists hold, and the mean number of labels that a row lists.
+    replicates : dict of str to array
+        Values without each of the folds of the rows, float64 (n_folds,), for standard errors.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -49,6 +51,7 @@ class Results:
     left_open: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     short: dict[str, float] = field(default_factory=dict)
+    replicates: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""

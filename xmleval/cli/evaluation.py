@@ -130,6 +130,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             {
                 "inverse_propensity": options["inverse_propensity"],
                 "bounds": "--bounds",
+                "confidence": "--confidence",
                 "threads": "--threads",
             }
         ):
@@ -306,7 +307,8 @@ def _propensities(
         path = options["inverse_propensity"]
         return [None if path is None else load_inverse_propensity(path, allowance)]
     if rows.label_names is not None:
-        counts, n_rows = count_named_training(train, rows.label_names)
+        listed = None if options["labels"] is None else rows.label_names[0]
+        counts, n_rows = count_named_training(train, rows.label_names, listed)
     elif train.named:
         raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
     else:
@@ -383,17 +385,22 @@ def count(run: Run) -> list[Report]:
 
 
 def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
-    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
-    reports = {name: _in_options(report, form) for name, report in reports.items()}
+    """Return one report, or several side by side, in a form; tables fit the terminal that they go to.
+
+    CSV is a table alone: notes and what was not computed go to standard error.
+    """
+    reports = {name: _in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    if form == "csv":
+        for line in whole_result.footnotes():
+            if "note: " in line or line.startswith("not computed"):
+                tell(*line.split(": ", 1))
     if form == "table" and output is None:
         return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
 
 
-def _in_options(report: Report, form: str) -> Report:
-    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
-    missing = report.left_out
-    if form == "table":
-        missing = {name: spelled(text) for name, text in missing.items()}
+def _in_options(report: Report) -> Report:
+    """Say what was seen, and what is missing, in options, as people at a terminal give them."""
+    missing = {name: spelled(text) for name, text in report.left_out.items()}
     return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

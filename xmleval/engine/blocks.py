@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
+from xmleval.input.groups import folds_of_groups
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
@@ -44,6 +45,7 @@ def join_arguments(
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
+    groups: Any = None,
     *,
     n_labels: int | None,
     n_before: int,
@@ -75,6 +77,7 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+    fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
@@ -104,6 +107,7 @@ def join_arguments(
             weight=None if weight is None else weight[start:stop],
             first_row=first_row + start,
             by_id=by_id,
+            fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
         )
 
