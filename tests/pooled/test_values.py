@@ -291,7 +291,7 @@ def test_a_state_holds_each_value_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_parted_scores_keep_their_bits_except_minus_zero(dtype: type) -> None:
     tiny = np.finfo(dtype).smallest_subnormal
-    scores = np.array([0.0, -0.0, tiny, -tiny, 1.0, -1.0, np.inf, -np.inf] * 2, dtype)
+    scores: Scores = np.array([0.0, -0.0, tiny, -tiny, 1.0, -1.0, np.inf, -np.inf] * 2, dtype)
     flags = np.arange(scores.size) % 3 == 0
     wanted = np.where(scores == 0, dtype(0), scores)
     for found, own in zip(_parted(flags, scores), (wanted[flags], wanted[~flags]), strict=True):
