@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
+    from xmleval.comparing.ranking import rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.input.objects.frames import from_df
@@ -92,6 +93,7 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "r_at_k",
+    "rank",
     "ranking_loss",
     "recall_at_k",
     "subset_accuracy",
@@ -108,6 +110,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
     "label_statistics": "statistics",
+    "rank": "comparing.ranking",
 }
 
 

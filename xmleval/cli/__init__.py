@@ -28,6 +28,7 @@ COMMANDS = {
     "evaluate": "Compute measures of predictions.",
     "merge": "Combine saved states of shards.",
     "metrics": "List the measures, or explain one.",
+    "rank": "Rank models over data sets, with tests.",
     "stats": "Describe a data set by its labels.",
     "threshold": "Tune a rule that turns scores into sets, or apply it.",
     "warmup": "Compile and keep what other commands would wait for.",

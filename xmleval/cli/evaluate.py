@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from xmleval.cli.options import (
     field_options,
     file_option,
     format_option,
+    split_names,
 )
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
@@ -45,14 +45,6 @@ EXCLUDE = (
     ("dataset", "a"),
     ("dataset", "b"),
 )
-
-
-def split_names(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Cut lists of names at their commas, those in parentheses aside."""
-    names = [name.strip() for text in texts for name in re.split(r",(?![^()]*\))", text)]
-    if not all(names):
-        raise click.BadParameter(f"{','.join(texts)!r} has an empty name.", context, parameter)
-    return names
 
 
 def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[int]:
