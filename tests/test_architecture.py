@@ -105,10 +105,10 @@ GRAPH = {
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call
     "cli": (
-        "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report report.saved_results report.saved_rows report.gates comparing comparing.differences"
-        " evaluator statistics demo spellings"
+        "version records message numerals conventions files input.errors budget threads input.csr"
+        " input.sets datasets propensity kernels input view metrics spec thresholds.linear"
+        " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
+        " comparing comparing.differences evaluator statistics demo spellings"
     ),
     "": (
         "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"
