@@ -43,6 +43,7 @@ GRAPH = {
     "input.objects": "records message input.errors input.csr",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
+    "groups": "records message propensity input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -69,7 +70,7 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights propensity view spec plan states"
+        " input.pairs input.scores input.sets input.objects input.weights propensity groups view spec plan states"
         " thresholds.rule"
     ),
     "thresholds": (
@@ -78,11 +79,11 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report": "version records message numerals conventions spellings spec results integrations.library",
-    "evaluator": "message budget files input.errors spec plan states thresholds.rule engine report",
+    "evaluator": "message budget files input.errors groups spec plan states thresholds.rule engine report",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "conventions input.errors input.sets input.objects propensity spec engine thresholds thresholds.rule"
+        "conventions input.errors input.sets input.objects propensity groups spec engine thresholds thresholds.rule"
         " report evaluator"
     ),
     "demo": "records files propensity report api",
@@ -94,7 +95,7 @@ GRAPH = {
         " thresholds report evaluator statistics demo"
     ),
     "": (
-        "version conventions input.objects propensity effectiveness thresholds report evaluator statistics io"
+        "version conventions input.objects propensity groups effectiveness thresholds report evaluator statistics io"
         " api"
     ),
     "__main__": "cli",

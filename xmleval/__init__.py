@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
+    from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.report.report import Report
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conventions",
     "Evaluator",
+    "LabelGroups",
     "Report",
     "__version__",
     "auc_macro",
@@ -74,6 +76,7 @@ __all__ = [
     "instance_f1",
     "inverse_propensity",
     "io",
+    "label_groups",
     "label_ranking_average_precision",
     "label_statistics",
     "lrap",
@@ -100,10 +103,12 @@ _MODULES = ("effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Conventions": "conventions",
     "Evaluator": "evaluator",
+    "LabelGroups": "groups",
     "Report": "report.report",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
+    "label_groups": "groups",
     "label_statistics": "statistics",
 }
 

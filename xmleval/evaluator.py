@@ -18,6 +18,7 @@ from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.groups import checked_groups
 from xmleval.input.errors import positive_integer
 from xmleval.message import counted
 from xmleval.plan import Plan
@@ -117,6 +118,7 @@ class Evaluator:
         *,
         y_pred: Any = None,
         sample_weight: Any = None,
+        row_groups: Any = None,
         exclude: Any = None,
         candidates: Any = None,
         first_row: int | None = None,
@@ -125,7 +127,7 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, exclude, candidates : array-like
+        y_true, y_score, y_pred, sample_weight, row_groups, exclude, candidates : array-like
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
@@ -136,7 +138,7 @@ class Evaluator:
         ValueError
             If input is invalid, or differs in kind from earlier updates.
         """
-        rows = y_true, y_score, y_pred, sample_weight, first_row
+        rows = y_true, y_score, y_pred, sample_weight, first_row, row_groups
         others = beside(exclude, candidates)
         self._replace(lambda counted: self._counting.with_rows(counted, *rows, **others))
 
@@ -173,6 +175,8 @@ class Evaluator:
         mine, others = self._counting.settings.propensities, other._counting.settings.propensities
         if mine.shape != others.shape or (mine != others).any():  # np.array_equal hides what a handler raises
             raise ValueError("merge: propensity differs")
+        if (self._counting.settings.group_of != other._counting.settings.group_of).any():
+            raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
         self._replace(lambda counted: self._counting.with_counted(counted, theirs))
         return self
@@ -233,6 +237,8 @@ class Evaluator:
                 arrays = counted.states.arrays()
         if settings.propensity is not None:
             arrays["propensity"] = settings.propensities
+        if settings.label_groups is not None:
+            arrays["label_groups"] = settings.group_of
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -285,6 +291,9 @@ class Evaluator:
         q = arrays.pop("propensity", None)
         if q is not None and q.dtype != np.float64:
             raise ValueError(f"propensity is {q.dtype}")
+        groups = None
+        if settings["label_groups"] is not None:
+            groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
@@ -292,6 +301,7 @@ class Evaluator:
             inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
+            label_groups=groups,
             **{name: settings[name] for name in KEPT},
             **more,
         )
@@ -358,5 +368,6 @@ def make_report(
         keeps_rows=plan.keep_rows,
         larger=settings.larger,
         label_names=settings.labels,
+        group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         notes=[*settings.notes(), *results.notes.values(), *notes],
     )

@@ -75,12 +75,28 @@ class Propensity(NamedTuple):
     highest: float
 
 
+class Groups(NamedTuple):
+    """Groups of labels: names, the group of each label, uint16 (n_labels,), and any ranges such as "1-10"."""
+
+    names: list[str]
+    of: NDArray[np.uint16]
+    ranges: list[str]
+
+
+class RowGroups(NamedTuple):
+    """Groups of rows: their names, and the group of each row, int64 (n,)."""
+
+    names: list[str]
+    of: Ints
+
+
 class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates.
+    ``groups``: the groups of the rows, None without any.
     """
 
     truth: Truth
@@ -90,6 +106,7 @@ class Block(NamedTuple):
     first_row: int
     by_id: bool = False
     n_reachable: Ints | None = None
+    groups: RowGroups | None = None
 
 
 class Counts(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.groups import check_row_groups
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.scores import ranking_rows
@@ -52,6 +53,7 @@ def join_arguments(
     threads: int,
     block_rows: int | None,
     reachable: Source[Truth] | None = None,
+    row_groups: Any = None,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
@@ -75,6 +77,7 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
+    groups = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
@@ -105,6 +108,7 @@ def join_arguments(
             first_row=first_row + start,
             by_id=by_id,
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
+            groups=None if groups is None else groups._replace(of=groups.of[start:stop]),
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -76,6 +76,7 @@ class Counting:
         y_pred: Any,
         sample_weight: Any,
         first_row: int | None,
+        row_groups: Any = None,
         **others: Any,
     ) -> Counted:
         """Return the counts after adding rows; ``others`` take labels out of them."""
@@ -87,10 +88,11 @@ class Counting:
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
+        row_groups = by_name("row_groups", row_groups, taken.row_names)
         for note in taken.notes:
             warnings.warn(note, stacklevel=4)
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others)
+        given = given_inputs(y_score, y_pred, sample_weight, row_groups, n_labels, others)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -119,7 +121,7 @@ class Counting:
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
-            block_rows=self.block_rows, reachable=reachable,
+            block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
         )  # fmt: skip
         states, waiting = self._count(counted, plan, rows)
         return Counted(

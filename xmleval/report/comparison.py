@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xmleval.message import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
-from xmleval.report.tables import Cell, as_csv, as_html, as_latex, as_markdown, as_text, short, short_names
+from xmleval.report.tables import (
+    Cell,
+    Table,
+    as_csv,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    short,
+    short_names,
+)
 from xmleval.spec import Spec
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
@@ -76,6 +86,20 @@ class Comparison:
             rows.append(row)
         return rows
 
+    def part_tables(self, names: Sequence[str]) -> list[Table]:
+        """Return a table for each group that all reports have, under names of the reports."""
+        found = []
+        for kind, of in (("groups", "labels"), ("row_groups", "rows")):
+            several = [getattr(report, kind) for report in self.reports.values()]
+            for group in (group for group in several[0] if all(group in other for other in several)):
+                own = Comparison({n: other[group] for n, other in zip(self.reports, several, strict=True)})
+                one = several[0][group]
+                sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
+                header, *rows = own.grid()
+                header = [header[0], *(Cell(name, "other") for name in names)]
+                found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
+        return found
+
     def _title(self, names: Iterable[str]) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""
         widths = [report.n_labels for report in self.reports.values()]
@@ -93,11 +117,13 @@ class Comparison:
         header, *rows = self.grid()
         names = short_names([*self.reports])
         header = [header[0], *(Cell(name, "other") for name in names)]
-        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour)
+        tables = self.part_tables(names)
+        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour, tables)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return as_html(self._title(self.reports), self.grid(), self.footnotes())
+        tables = self.part_tables([*self.reports])
+        return as_html(self._title(self.reports), self.grid(), self.footnotes(), tables)
 
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
@@ -112,25 +138,33 @@ class Comparison:
         """Return a pandas DataFrame: a row for each measure, with a column of values for each report."""
         header, rows = self._records()
         bounded = any(report.intervals for report in self.reports.values())
-        return as_frame(header, rows, [1, 2, *range(3, len(header), 1 if bounded else 3)])
+        ends = tuple(f"{name} {end}" for name in self.reports for end in ("lower", "upper"))
+        shown = [n for n, head in enumerate(header) if bounded or head not in ends]
+        return as_frame(header, rows, shown[1:])
 
     def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
+        columns = {name: report.part_columns() for name, report in self.reports.items()}
+        heads = [
+            head
+            for name, own in columns.items()
+            for head in (name, f"{name} lower", f"{name} upper", *(f"{name} {part}" for part in own))
+        ]
         rows: list[list[str | float]] = []
         for spec in self.specs:
             row: list[str | float] = [spec.name, spec.symbol, spec.metric.direction]
             for report in self.reports.values():
                 row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
+                row += report.part_values(spec)
             rows.append(row)
         return ["name", "symbol", "direction", *heads], rows
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the footnotes below."""
-        return as_markdown(self.grid(), self.footnotes())
+        return as_markdown(self.grid(), self.footnotes(), self.part_tables([*self.reports]))
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments."""
-        return as_latex(self.grid(), self.footnotes())
+        return as_latex(self.grid(), self.footnotes(), self.part_tables([*self.reports]))
 
 
 def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:

@@ -14,6 +14,7 @@ from xmleval.conventions import Conventions
 from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.report.frames import as_frame, flat_name, name_column
+from xmleval.report.parts import WithParts
 from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
@@ -24,7 +25,7 @@ RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Mapping[str, float]):
+class Report(WithParts, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -55,6 +56,8 @@ class Report(Mapping[str, float]):
         Whether larger scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
+    group_ranges : list of str
+        Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -81,6 +84,7 @@ class Report(Mapping[str, float]):
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
+    group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -244,14 +248,14 @@ class Report(Mapping[str, float]):
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, with colours or without."""
-        return as_text(self._title(), self._grid(), self.footnotes(), width, colour)
+        return as_text(self._title(), self._grid(), self.footnotes(), width, colour, self.part_tables())
 
     def _title(self) -> str:
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return as_html(self._title(), self._grid(), self.footnotes())
+        return as_html(self._title(), self._grid(), self.footnotes(), self.part_tables())
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
@@ -327,6 +331,7 @@ class Report(Mapping[str, float]):
             "rows_left_out": self.rows_left_out,
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
+            **self.parts_as_dict(),
             "notes": [*self.notes],
             "version": __version__,
         }
@@ -367,8 +372,9 @@ class Report(Mapping[str, float]):
         ImportError
             If pandas is not installed.
         """
-        n_columns = len(RECORD) - (0 if self.intervals else 2)
-        return as_frame(RECORD, [self._record(spec) for spec in self.specs], range(1, n_columns))
+        heads, rows = self._records()
+        bounds = () if self.intervals else RECORD[-2:]
+        return as_frame(heads, rows, [n for n, head in enumerate(heads) if n and head not in bounds])
 
     def to_json(self) -> str:
         """Return the report as JSON.
@@ -376,22 +382,21 @@ class Report(Mapping[str, float]):
         Returns
         -------
         str
-            Values by canonical name under ``values``; null where a value is undefined.
+            Values by canonical name under ``values``; null where one is undefined.
         """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
+        """Return CSV: name, symbol, direction, value, bounds and values of groups, in full precision."""
+        return as_csv(*self._records())
 
-        Returns
-        -------
-        str
-        """
-        return as_csv(RECORD, [self._record(spec) for spec in self.specs])
-
-    def _record(self, spec: Spec) -> list[str | float]:
-        ends = self.intervals.get(spec.name, (math.nan, math.nan))
-        return [spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name], *ends]
+    def _records(self) -> tuple[list[str], list[list[str | float]]]:
+        rows: list[list[str | float]] = []
+        for spec in self.specs:
+            own = spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name]
+            ends = self.intervals.get(spec.name, (math.nan, math.nan))
+            rows.append([*own, *ends, *self.part_values(spec)])
+        return [*RECORD, *self.part_columns()], rows
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the footnotes below.
@@ -400,7 +405,7 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        return as_markdown(self._grid(), self.footnotes())
+        return as_markdown(self._grid(), self.footnotes(), self.part_tables())
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
@@ -409,4 +414,4 @@ class Report(Mapping[str, float]):
         -------
         str
         """
-        return as_latex(self._grid(), self.footnotes())
+        return as_latex(self._grid(), self.footnotes(), self.part_tables())

@@ -37,6 +37,7 @@ class State:
     """
 
     shared = False  # whether workers fill the same state
+    of_labels = False  # whether it counts labels, or entries, over all rows
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -48,6 +49,11 @@ class State:
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
         return 0
+
+    @property
+    def worker_bytes(self) -> int:
+        """Size of the tables of each worker in bytes, independent of the number of rows."""
+        return 0 if self.shared else self.table_bytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -115,11 +121,14 @@ class States:
     @property
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return sum(state.table_bytes for state in self._states.values() if not state.shared)
+        return sum(state.worker_bytes for state in self._states.values())
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        view = View(block, self.plan.n_labels, self.plan.unlisted)
+        self.add(View(block, self.plan.n_labels, self.plan.unlisted))
+
+    def add(self, view: View) -> None:
+        """Add the rows of a view."""
         for state in self._states.values():
             state.update(view)
 

@@ -1,0 +1,85 @@
+"""RowGroups: all measures of each group of rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from xmleval.message import counted
+from xmleval.plan import Plan
+from xmleval.results import Part, Results
+from xmleval.spec import Spec
+from xmleval.states.contents import Contents, expect
+from xmleval.states.parts import Parts
+from xmleval.states.state import Arrays, States
+from xmleval.threads import Work
+from xmleval.view.parts import take_rows
+from xmleval.view.view import View
+
+MOST_GROUPS = 1000
+SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
+
+
+class RowGroups(Parts):
+    """States of each group of rows, as far as groups have been seen."""
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.own_work = work._replace(memory=max(1, work.memory // SHARES))
+
+    def part(self, name: str) -> States:
+        """Return the states of a group, empty ones where it is new."""
+        if name not in self.parts:
+            if len(self.parts) == MOST_GROUPS:
+                raise ValueError(too_many(f"{name!r} is one more"))
+            self.parts = {**self.parts, name: States(self.plan.part(), self.own_work)}
+        return self.parts[name]
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        groups = view.block.groups
+        assert groups is not None
+        n_rows = dict(self.n_rows)
+        for number in np.unique(groups.of).tolist():
+            rows, name = np.flatnonzero(groups.of == number), groups.names[number]
+            self.part(name).add(View(take_rows(view.block, rows), view.n_labels, view.unlisted))
+            n_rows[name] = n_rows.get(name, 0) + rows.size
+        self.n_rows = n_rows
+
+    def finish(self) -> Results:
+        """Return the results of each group, by name; numbers in their order."""
+        numbers = all(name.lstrip("-").isdecimal() for name in self.parts)
+        found = Results()
+        for name in sorted(self.parts, key=(lambda name: (int(name), name)) if numbers else None):
+            found.row_groups[name] = Part(self.parts[name].finish(), self.n_rows[name], self.plan.n_labels)
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        names = np.frombuffer(json.dumps([*self.parts]).encode(), np.uint8)
+        return {
+            **super().arrays(),
+            "names": names,
+            "n_rows": np.array([self.n_rows[n] for n in self.parts], np.int64),
+        }
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        names = json.loads(contents.take("names", None, dtype=np.uint8, most=255).tobytes())
+        fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
+        n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
+        expect(int(n_rows.sum()) == contents.n_rows, f"n_rows does not add up to {contents.n_rows}")
+        for name in names:
+            self.part(name)
+        self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
+        self.restore(contents)
+
+
+def too_many(told: str) -> str:
+    """Return what to do about too many groups."""
+    return f"row_groups: {told}; expected at most {counted(MOST_GROUPS, 'groups')}"
+
+
+STATE = RowGroups
