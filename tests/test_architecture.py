@@ -70,8 +70,8 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights propensity groups view spec plan states"
-        " thresholds.rule"
+        " input.pairs input.scores input.sets input.objects input.weights propensity groups view spec plan"
+        " states thresholds.rule"
     ),
     "thresholds": (
         "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
@@ -83,20 +83,20 @@ GRAPH = {
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "conventions input.errors input.sets input.objects propensity groups spec engine thresholds thresholds.rule"
-        " report evaluator"
+        "conventions input.errors input.sets input.objects propensity groups spec engine thresholds"
+        " thresholds.rule report evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity kernels input view metrics spec thresholds.linear thresholds.rule engine"
+        " datasets propensity groups kernels input view metrics spec thresholds.linear thresholds.rule engine"
         " thresholds report evaluator statistics demo"
     ),
     "": (
-        "version conventions input.objects propensity groups effectiveness thresholds report evaluator statistics io"
-        " api"
+        "version conventions input.objects propensity groups effectiveness thresholds report evaluator"
+        " statistics io api"
     ),
     "__main__": "cli",
 }

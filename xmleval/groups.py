@@ -15,9 +15,8 @@ from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
-from xmleval.records import Groups, Ints, RowGroups
+from xmleval.records import MOST_GROUPS, Groups, Ints, RowGroups
 
-MOST_GROUPS = 1000
 N_DECILES = 10
 DECILES = "deciles"
 UNSEEN, OTHER = "zero-shot", "other"
@@ -181,8 +180,9 @@ def label_groups(
                 raise InputError(told, f"{given} does not match the {counted(counts.size, 'label counts')}")
         counts = counts.astype(np.int64)
     if limits is None:
-        of, group_names = _decile(counts), [UNSEEN, *(f"decile {n + 1}" for n in range(N_DECILES))]
-        return LabelGroups(group_names, of, group_names, names, numbered)
+        of, every = _decile(counts), range(1, N_DECILES + 1)
+        spans = ["0", *(_span(counts[of == n]) for n in every)]
+        return LabelGroups([UNSEEN, *(f"decile {n}" for n in every)], of, spans, names, numbered)
     ranges = [_range(low, high) for low, high in pairwise([-1, *limits])] + [f">{limits[-1]}"]
     seen = USUAL.get(len(limits), ranges[1:])
     return LabelGroups([UNSEEN, *seen], np.searchsorted(limits, counts), ranges, names, numbered)
@@ -206,6 +206,10 @@ def _checked(edges: Any) -> list[int] | None:
 
 def _range(low: int, high: int) -> str:
     return f"{high}" if high == low + 1 else f"{low + 1}-{high}"
+
+
+def _span(counts: Ints) -> str:
+    return _range(int(counts.min()) - 1, int(counts.max())) if counts.size else ""
 
 
 def _decile(counts: Ints) -> Ints:
@@ -257,8 +261,7 @@ def _named(argument: str, value: Any) -> LabelGroups:
     every = [*dict.fromkeys(texts)]
     last = [name for name in every if name == OTHER]
     every = in_number_order([name for name in every if name != OTHER]) + last
-    if len(every) > MOST_GROUPS:
-        raise InputError(argument, f"{len(every)} groups; expected at most {MOST_GROUPS}")
+    refuse_many_groups(argument, len(every))
     places = {name: place for place, name in enumerate(every)}
     return LabelGroups(every, [places[text] for text in texts])
 
@@ -289,14 +292,19 @@ def group_names(argument: str, value: Any, of: str) -> list[str]:
     return found
 
 
+def refuse_many_groups(argument: str, n_groups: int) -> None:
+    """Refuse more groups than results can show."""
+    if n_groups > MOST_GROUPS:
+        raise InputError(argument, f"{n_groups} groups; expected at most {MOST_GROUPS}")
+
+
 def check_row_groups(value: Any, n_rows: int) -> RowGroups:
     """Return the group of each row, or refuse what names none."""
     names = group_names("row_groups", value, "row")
     if len(names) != n_rows:
         raise InputError("row_groups", f"{counted(len(names), *NO_MATCH)} the {n_rows} of y_true")
     every = [*dict.fromkeys(names)]
-    if len(every) > MOST_GROUPS:
-        raise InputError("row_groups", f"{len(every)} groups; expected at most {MOST_GROUPS}")
+    refuse_many_groups("row_groups", len(every))
     places = {name: place for place, name in enumerate(every)}
     return RowGroups(every, np.array([places[name] for name in names], np.int64))
 

@@ -27,6 +27,7 @@ class Blocks(NamedTuple):
     n_rows: int
     size: int
     make: Callable[[int, int], Block]
+    row_groups: frozenset[str] = frozenset()  # their names
 
     @property
     def n_blocks(self) -> int:
@@ -113,7 +114,7 @@ def join_arguments(
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
-    return Blocks(truth.n_rows, size, make)
+    return Blocks(truth.n_rows, size, make, frozenset(groups.names if groups else ()))
 
 
 def check_rows(argument: str, plan: Plan, n_rows: int) -> None:

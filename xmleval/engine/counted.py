@@ -12,6 +12,7 @@ from xmleval.engine.restrict import restrict
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
+from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import by_name
@@ -48,6 +49,8 @@ class Counted:
         The counted rows, by source.
     place : tuple of (str, int)
         The source of the next row and its index there; no source before it is known.
+    row_groups : frozenset of str
+        Names of the groups of rows.
     """
 
     n_rows: int = 0
@@ -58,6 +61,7 @@ class Counted:
     score_dtype: str | None = None
     spans: Spans = field(default_factory=dict)
     place: tuple[str, int] = (COMMON, 0)
+    row_groups: frozenset[str] = frozenset()
 
 
 class Counting:
@@ -123,6 +127,8 @@ class Counting:
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
         )  # fmt: skip
+        row_groups = counted.row_groups | rows.row_groups
+        refuse_many_groups("row_groups", len(row_groups))
         states, waiting = self._count(counted, plan, rows)
         return Counted(
             n_rows=counted.n_rows + rows.n_rows,
@@ -133,6 +139,7 @@ class Counting:
             score_dtype=next(iter(dtypes), None),
             spans=spans,
             place=place,
+            row_groups=row_groups,
         )
 
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
@@ -164,6 +171,8 @@ class Counting:
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
+        row_groups = counted.row_groups | other.row_groups
+        refuse_many_groups("merge: row_groups", len(row_groups))
         spans = self._refusing(united, counted.spans, other.spans)
         mine, theirs = self.settled(counted).states if counted.n_rows else None, other.states
         if self.settings.keep_rows and COMMON not in other.spans:  # rows of files, which follow one another
@@ -179,6 +188,7 @@ class Counting:
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
             place=counted.place,
+            row_groups=row_groups,
         )
 
     def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:

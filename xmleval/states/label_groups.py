@@ -112,6 +112,8 @@ class LabelGroups(Parts):
             found.groups[name] = Part(values, n_rows, labels.size)
             if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
                 few.append(f"{printable(name)} {n_listed / n_rows:.3g}")
+                at_k = [spec.name for spec in self.plan.specs if n_rows * (spec.k or 0) > n_listed]
+                values.short |= dict.fromkeys(at_k, n_listed / n_rows)
             if f"{SHARE}/{name}" in self.parts:
                 share = self.parts[f"{SHARE}/{name}"].finish()
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
@@ -123,7 +125,7 @@ class LabelGroups(Parts):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         n_rows = np.array([self.n_rows[f"{ROWS}/{name}"] for name in self.own.groups.names])
-        return {**super().arrays(), "n_rows": n_rows, "n_listed": self.n_listed}
+        return {**self.arrays_of(self.parts), "n_rows": n_rows, "n_listed": self.n_listed}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

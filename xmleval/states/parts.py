@@ -68,10 +68,10 @@ class Parts(State):
         for states in self.parts.values():
             states.spill()
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
-        parts = enumerate(self.parts.values())
-        return {f"{number}/{key}": a for number, states in parts for key, a in states.arrays().items()}
+    def arrays_of(self, parts: dict[str, States]) -> Arrays:
+        """Return the arrays of parts to save, by their numbers."""
+        numbered = enumerate(parts.values())
+        return {f"{number}/{key}": a for number, states in numbered for key, a in states.arrays().items()}
 
     def restore(self, contents: Contents) -> None:
         """Restore the states of the parts, whose names and numbers of rows are known."""

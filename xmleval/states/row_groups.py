@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 
-from xmleval.message import counted
 from xmleval.plan import Plan
+from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
@@ -17,7 +17,6 @@ from xmleval.threads import Work
 from xmleval.view.parts import take_rows
 from xmleval.view.view import View
 
-MOST_GROUPS = 1000
 SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
 
 
@@ -31,8 +30,6 @@ class RowGroups(Parts):
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            if len(self.parts) == MOST_GROUPS:
-                raise ValueError(too_many(f"{name!r} is one more"))
             self.parts = {**self.parts, name: States(self.plan.part(), self.own_work)}
         return self.parts[name]
 
@@ -47,22 +44,29 @@ class RowGroups(Parts):
             n_rows[name] = n_rows.get(name, 0) + rows.size
         self.n_rows = n_rows
 
+    @property
+    def counted(self) -> dict[str, States]:
+        """The groups that have rows, by name: numbers in their order, others in that of texts."""
+        names = sorted(name for name, n_rows in self.n_rows.items() if n_rows)
+        if all(name.lstrip("-").isdecimal() for name in names):
+            names = sorted(names, key=int)
+        return {name: self.parts[name] for name in names}
+
     def finish(self) -> Results:
-        """Return the results of each group, by name; numbers in their order."""
-        numbers = all(name.lstrip("-").isdecimal() for name in self.parts)
+        """Return the results of each group, by name."""
         found = Results()
-        for name in sorted(self.parts, key=(lambda name: (int(name), name)) if numbers else None):
-            found.row_groups[name] = Part(self.parts[name].finish(), self.n_rows[name], self.plan.n_labels)
+        for name, states in self.counted.items():
+            results = states.finish()
+            results.notes.clear()
+            found.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
         return found
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        names = np.frombuffer(json.dumps([*self.parts]).encode(), np.uint8)
-        return {
-            **super().arrays(),
-            "names": names,
-            "n_rows": np.array([self.n_rows[n] for n in self.parts], np.int64),
-        }
+        names = [*self.counted]
+        texts = np.frombuffer(json.dumps(names).encode(), np.uint8)
+        n_rows = np.array([self.n_rows[name] for name in names], np.int64)
+        return {**self.arrays_of(self.counted), "names": texts, "n_rows": n_rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -75,11 +79,6 @@ class RowGroups(Parts):
             self.part(name)
         self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
         self.restore(contents)
-
-
-def too_many(told: str) -> str:
-    """Return what to do about too many groups."""
-    return f"row_groups: {told}; expected at most {counted(MOST_GROUPS, 'groups')}"
 
 
 STATE = RowGroups

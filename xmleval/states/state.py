@@ -8,7 +8,7 @@ from copy import copy
 from functools import cache
 from typing import Any, Self
 
-from xmleval.plan import Plan
+from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -110,7 +110,9 @@ class States:
         self.plan = plan
         self.work = work
         if states is None:
-            states = {name: state_class(name)(plan, specs, work) for name, specs in plan.states.items()}
+            n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
+            own = work._replace(memory=max(1, work.memory // n_kinds))
+            states = {name: state_class(name)(plan, specs, own) for name, specs in plan.states.items()}
         self._states = states
 
     @property
@@ -122,6 +124,11 @@ class States:
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
         return sum(state.worker_bytes for state in self._states.values())
+
+    @property
+    def row_groups(self) -> frozenset[str]:
+        """Names of the groups of rows."""
+        return frozenset(getattr(self._states.get(ROW_GROUPS), "parts", ()))
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""

@@ -27,13 +27,15 @@ from xmleval.view.view import View
 
 
 def take_rows(block: Block, rows: Ints) -> Block:
-    """Return some rows of a block, in their order."""
-    if rows.size == block.truth.ptr.size - 1:
-        return block
-    ranking = block.ranking
+    """Return some rows of a block, in their order; how their scores run is not known."""
+    ranking, whole = block.ranking, rows.size == block.truth.ptr.size - 1
+    if ranking is not None and whole:
+        ranking = ranking._replace(given=Given(ranking.labels.size, False))
+    if whole:
+        return block._replace(ranking=ranking, groups=None)
     if ranking is not None:
         ptr, at = _entries_of(ranking.ptr, rows)
-        given = ranking.given and ranking.given._replace(n_listed=at.size)
+        given = Given(at.size, False)
         scores = None if ranking.scores is None else ranking.scores[at]
         n_above = ranking.n_above[rows]
         ranking = Ranking(ptr, ranking.labels[at], scores, n_above, ranking.ordered, given)
