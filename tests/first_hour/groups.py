@@ -62,7 +62,8 @@ TASKS = [
         ("group of labels sport: 2 labels", "code 0"),
     ),
     Task(
-        "xmleval evaluate truth.csv --pred model.csv --metrics f1.macro --groups tags.csv --row-groups sources.csv",
+        "xmleval evaluate truth.csv --pred model.csv --metrics f1.macro "
+        "--groups tags.csv --row-groups sources.csv",
         ("tags.csv: labels that are in no other input and do not count: 1", "languages", "blog", "code 0"),
     ),
     Task(f"{LINE} --groups 0,10", ("--groups 0,10 needs --train, the training labels", "code 2")),

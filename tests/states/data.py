@@ -36,6 +36,18 @@ PRED, TOP = Decision("pred"), Decision("top", 3.0)
 WORK = Work(1 << 20, 2)
 LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0, 3.0]
 KEYS = ["short", "wide", "empty"]
+GROUPED = [
+    "p@5",
+    "psp@3",
+    "lrap",
+    "f1.macro@3",
+    "label_diversity",
+    "auc.micro",
+    "auc.micro(bits=8)",
+    "auc.macro",
+]
+BY_LABEL: dict[str, Any] = {"label_groups": np.array(["tail", "head", "other"])[np.arange(N_LABELS) % 7 % 3]}
+BY_ROW: dict[str, Any] = {"row_groups": True}
 
 
 class DataView(View):
