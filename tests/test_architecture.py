@@ -40,7 +40,8 @@ GRAPH = {
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
     "input.sets": "records input.errors input.tensors input.csr",
     "input.weights": "records input.errors input.csr",
-    "input.objects": "records message input.errors input.csr",
+    "input.groups": "records message kernels input.errors input.tensors",
+    "input.objects": "records message input.errors input.tensors input.csr",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
@@ -57,10 +58,12 @@ GRAPH = {
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
     "results": "records",
+    "jackknife": "records",
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact threads input.weights view metrics spec plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
+        " plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -70,16 +73,29 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights propensity groups view spec plan"
-        " states thresholds.rule"
+        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity groups view"
+        " spec plan states thresholds.rule"
     ),
     "thresholds": (
         "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
         " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
-    "report": "version records message numerals conventions spellings spec results integrations.library",
-    "evaluator": "message budget files input.errors groups spec plan states thresholds.rule engine report",
+    "report.saved_results": "version conventions files spec",
+    "report.saved_rows": "records numerals files report.saved_results report",
+    "report.gates": "spellings report.saved_results report.saved_rows",
+    "report": (
+        "version records message numerals conventions cached spellings spec results jackknife"
+        " integrations.library"
+    ),
+    "comparing": (
+        "records message kernels exact input.errors input.objects version spec spellings report"
+        " report.saved_results"
+    ),
+    "evaluator": (
+        "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
+        " report"
+    ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
@@ -92,10 +108,12 @@ GRAPH = {
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr input.sets"
         " datasets propensity groups kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report evaluator statistics demo"
+        " thresholds report report.saved_results report.saved_rows report.gates comparing evaluator"
+        " statistics demo spellings"
     ),
     "": (
-        "version conventions input.objects propensity groups effectiveness thresholds report evaluator"
+        "version conventions input.objects propensity groups effectiveness thresholds report comparing"
+        " evaluator"
         " statistics io api"
     ),
     "__main__": "cli",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
+    from xmleval.comparing.ranking import rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
@@ -93,6 +94,7 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "r_at_k",
+    "rank",
     "ranking_loss",
     "recall_at_k",
     "subset_accuracy",
@@ -110,6 +112,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "inverse_propensity": "propensity",
     "label_groups": "groups",
     "label_statistics": "statistics",
+    "rank": "comparing.ranking",
 }
 
 

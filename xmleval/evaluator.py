@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,7 +20,8 @@ from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.groups import checked_groups
-from xmleval.input.errors import positive_integer
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
 from xmleval.plan import Plan
 from xmleval.report.report import Report
@@ -39,8 +41,9 @@ class Evaluator:
     ----------
     metrics : str or iterable of str, optional
         See `evaluate`.
-    n_labels : int
-        Number of labels, unless ``labels`` names them. Nested lists in `update` are lists of label ids.
+    n_labels : int, optional
+        Number of labels, by default that of ``labels`` or of the columns of the first truth, where it has
+        columns. Nested lists in `update` are lists of label ids.
     memory, threads, block_rows : optional
         See `evaluate`.
     options : dict
@@ -74,7 +77,13 @@ class Evaluator:
         block_rows: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        settings = Settings.checked(metrics, n_labels, **options)
+        self._settle: Callable[..., Settings] | None = None  # takes the number of labels that rows will tell
+        if n_labels is None and options.get("labels") is None:
+            metrics = metrics if metrics is None or isinstance(metrics, str) else [*metrics]
+            self._settle = partial(Settings.checked, metrics, **options)
+            settings = Settings.unsettled(metrics, **options)
+        else:
+            settings = Settings.checked(metrics, n_labels, **options)
         if block_rows is not None:
             block_rows = positive_integer("block_rows", block_rows)
         self._counting = Counting(settings, make_work(memory, threads), block_rows)
@@ -83,7 +92,7 @@ class Evaluator:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels."""
+        """Number of labels, 0 while it is not known."""
         return self._counting.settings.n_labels
 
     @property
@@ -118,8 +127,10 @@ class Evaluator:
         *,
         y_pred: Any = None,
         sample_weight: Any = None,
+        groups: Any = None,
         row_groups: Any = None,
         exclude: Any = None,
+        exclude_from: str = "both",
         candidates: Any = None,
         first_row: int | None = None,
     ) -> None:
@@ -127,7 +138,8 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, row_groups, exclude, candidates : array-like
+        y_true, y_score, y_pred, sample_weight, groups, row_groups : optional
+        exclude, exclude_from, candidates : optional
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
@@ -138,9 +150,17 @@ class Evaluator:
         ValueError
             If input is invalid, or differs in kind from earlier updates.
         """
-        rows = y_true, y_score, y_pred, sample_weight, first_row, row_groups
-        others = beside(exclude, candidates)
-        self._replace(lambda counted: self._counting.with_rows(counted, *rows, **others))
+        rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from, row_groups
+        others = beside(exclude, candidates, exclude_from)
+        told = None if self._settle is None else labels_of(y_true)
+
+        def change(counted: Counted) -> Counted:
+            counting = self._counting if told is None else self._settled(*told)
+            after = counting.with_rows(counted, *rows, **others)
+            self._counting, self._settle = counting, None
+            return after
+
+        self._replace(change)
 
     def read_from(self, source: str, row: int) -> None:
         """Tell that the next rows are those of a source from ``row`` on, to refuse them a second time."""
@@ -169,17 +189,35 @@ class Evaluator:
         """
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
-        differs = first_difference(self._counting.settings.as_dict(), other._counting.settings.as_dict())
+        with self._lock:
+            known = next((one._counting.settings for one in (self, other) if one._settle is None), None)
+            told = (0, None) if known is None else (known.n_labels, known.labels)
+            here, there = self._settled(*told), other._settled(*told)
+        differs = first_difference(here.settings.as_dict(), there.settings.as_dict())
         if differs:
             raise ValueError(f"merge: {differs}")
-        mine, others = self._counting.settings.propensities, other._counting.settings.propensities
+        mine, others = here.settings.propensities, there.settings.propensities
         if mine.shape != others.shape or (mine != others).any():  # np.array_equal hides what a handler raises
             raise ValueError("merge: propensity differs")
-        if (self._counting.settings.group_of != other._counting.settings.group_of).any():
+        if (here.settings.group_of != there.settings.group_of).any():
             raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
-        self._replace(lambda counted: self._counting.with_counted(counted, theirs))
+
+        def change(counted: Counted) -> Counted:
+            after = here.with_counted(counted, theirs)
+            if known is not None:
+                self._counting, self._settle = here, None
+            return after
+
+        self._replace(change)
         return self
+
+    def _settled(self, n_labels: int, labels: list[Any] | None) -> Counting:
+        """Return what counts rows of so many labels, if their number was not known; 0 leaves it unknown."""
+        settle, before = self._settle, self._counting
+        if settle is None or not n_labels:
+            return before
+        return Counting(settle(n_labels, labels=labels), before.work, before.block_rows)
 
     def compute(self) -> Report:
         """Compute the values of all rows counted so far.
@@ -208,7 +246,8 @@ class Evaluator:
         """Return the measures, and how many rows were counted."""
         names = [str(spec) for spec in self.asked]
         few = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        return f"<Evaluator: {few}; {counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}>"
+        labels = f" x {counted(self.n_labels, 'labels')}" if self.n_labels else ", labels not known yet"
+        return f"<Evaluator: {few}; {counted(self.n_rows, 'rows')}{labels}>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the evaluator to a file atomically, without pickle.
@@ -228,6 +267,8 @@ class Evaluator:
 
     def as_saved(self, *, spill: bool = False) -> Saved:
         """Return the contents of a saved file; ``spill`` pooled scores first to speed up repeated saves."""
+        if self._settle is not None:
+            raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         counted, settings = self._replace(self._counting.settled), self._counting.settings
         arrays: dict[str, Any] = {}
         if counted.states is not None:
@@ -369,5 +410,6 @@ def make_report(
         larger=settings.larger,
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],
+        confidence_level=settings.confidence,
         notes=[*settings.notes(), *results.notes.values(), *notes],
     )

@@ -46,6 +46,7 @@ class Plan:
     curve_points: int = 0
     label_groups: Groups | None = None
     row_groups: bool = False
+    confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
     left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
 
@@ -95,7 +96,12 @@ class Plan:
     def part(self, **changed: Any) -> Plan:
         """Return the plan for a part of the data, of which nothing is kept but values."""
         flags = ("keep_rows", "keep_labels", "keep_curves", "bounds", "candidates", "row_groups")
-        nothing: dict[str, Any] = {**dict.fromkeys(flags, False), "curve_points": 0, "label_groups": None}
+        nothing: dict[str, Any] = {
+            **dict.fromkeys(flags, False),
+            "curve_points": 0,
+            "label_groups": None,
+            "confidence": None,
+        }
         return replace(self, **nothing | changed)
 
     def state_of(self, spec: Spec) -> str:

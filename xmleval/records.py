@@ -96,8 +96,9 @@ class Block(NamedTuple):
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
-    int64 (n,), number of relevant labels among the candidates of each row, None without candidates.
-    ``groups``: the groups of the rows, None without any.
+    int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
+    uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
+    of the rows that have results of their own, None without any.
     """
 
     truth: Truth
@@ -108,6 +109,7 @@ class Block(NamedTuple):
     by_id: bool = False
     n_reachable: Ints | None = None
     groups: RowGroups | None = None
+    fold: Bytes | None = None
 
 
 class Counts(NamedTuple):

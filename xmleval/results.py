@@ -39,6 +39,8 @@ class Results:
     groups, shares, row_groups : dict of str to Part
         Results within groups of labels, their parts of the values of all labels, and results of groups of
         rows, by the name of the group.
+    replicates : dict of str to array
+        Values without each of the folds of the rows, float64 (n_folds,), for standard errors.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Results:
     groups: dict[str, Part] = field(default_factory=dict)
     shares: dict[str, Part] = field(default_factory=dict)
     row_groups: dict[str, Part] = field(default_factory=dict)
+    replicates: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""

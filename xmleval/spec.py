@@ -72,10 +72,23 @@ class Spec:
         """Return the name of the values by label that it averages, e.g. ``f1@5`` for ``f1.macro@5``."""
         return self.name.replace(f".{self.average}", "", 1)
 
+    @property
+    def smooth(self) -> bool:
+        """Whether the jackknife gives a valid standard error."""
+        return (self.average or "") not in self.metric.unsmooth
+
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
         tied = self.metric.tied if conventions.ndcg_ties == "average" else None
         return replace(self, metric=tied) if tied else self
+
+    def conventions(self, decision: str | None) -> list[str]:
+        """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""
+        left_out = {
+            "labels": self.average not in ("macro", "of_macros"),
+            "unlisted": decision == "pred" and "sets" in self.needs,
+        }
+        return [name for name in self.metric.conventions if not left_out.get(name)]
 
     @property
     def symbol(self) -> str:

@@ -1,3 +1,4 @@
-"""The version, written once."""
+"""The versions, written once."""
 
 __version__ = "0.1.0"
+SCHEMA = 1  # of results in JSON, see `report/schema.json`; it grows only where older readers would go wrong

@@ -61,6 +61,7 @@ def test_every_one_liner_is_checked_here_and_public() -> None:
     assert all(getattr(xmleval, name) is getattr(measures, name) for name in public)
 
 
+@pytest.mark.filterwarnings("ignore:lists hold at most")
 @pytest.mark.parametrize("name", AT_K)
 def test_measure_at_k_equals_evaluate(name: str) -> None:
     function, measure = getattr(xmleval, name), AT_K[name]
@@ -110,7 +111,31 @@ def test_refused_input_is_named() -> None:
         xmleval.psp_at_k(T, S, 5, Q)  # type: ignore[call-arg]
 
 
+RISING = LISTED[1:2], np.array([[0.1, 0.2, 0.3]])
+WARNS: dict[str, Callable[[], float]] = {
+    "every score is 0 or 1": lambda: xmleval.p_at_k(T, H, 1),
+    "scores rise along every row": lambda: xmleval.lrap(T[:1], RISING),
+    "lists hold at most 3 labels: measures @5": lambda: xmleval.r_at_k(T, (LISTED, None)),
+    "no row of the truth has a relevant label": lambda: xmleval.f1_macro(0 * T, H),
+    "y_score: labels that are not in y_true": lambda: xmleval.hit_at_k([["a"]], [["b"]], 1),
+    "inverse_propensity= has values below 1": lambda: xmleval.psp_at_k(T, S, 1, inverse_propensity=Q / 5),
+}
+
+
+@pytest.mark.parametrize("note", WARNS)
+def test_what_evaluate_notes_is_a_warning_at_the_line_of_the_caller(note: str) -> None:
+    with pytest.warns(UserWarning, match=f"^{note}") as caught:
+        WARNS[note]()
+    assert [one.filename for one in caught] == [__file__]
+
+
 PUBLIC = [name for name in xmleval.__all__ if name not in ("__version__", "io")]
+
+
+ORDER = [
+    "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes", "References",
+    "Examples",
+]  # fmt: skip
 
 
 def sections(text: str) -> list[str]:
@@ -140,8 +165,7 @@ def test_docstring_says_what_goes_in_and_out(name: str) -> None:
     summary = text.split("\n")[0]
     assert summary.endswith(".")
     assert len(summary) <= 110
-    assert found == sorted(found, key=["Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also",
-                                       "Notes", "References", "Examples"].index)  # fmt: skip
+    assert found == sorted(found, key=ORDER.index)
     parameters = [p for p in inspect.signature(thing).parameters if p not in ("self", "cls")]
     listed = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", text, re.MULTILINE | re.DOTALL)
     described = re.findall(r"^(\w[\w, ]*) :", listed[1] if listed else "", re.MULTILINE)

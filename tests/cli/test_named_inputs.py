@@ -160,3 +160,66 @@ def test_results_of_labels_have_their_names(folder: Path, says: Any) -> None:
     npz(folder / "Y", make_truth())
     says("evaluate Y.npz m_indices.npy --metrics f1.macro --decision top1 --per-label out.csv")
     assert "name" not in Path("out.csv").read_text().splitlines()[0].split(",")
+
+
+NUMBERED = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
+SCORED = sp.csr_array(([0.9, 0.25, 0.5, 0.75], [2, 0, 1, 2], [0, 2, 3, 4, 4]), shape=(4, 3))
+
+
+@pytest.fixture
+def numbered(folder: Path) -> Path:
+    """Truths whose labels are numbers, and predictions with names."""
+    npz(folder / "Y", sp.csr_array(NUMBERED))
+    np.save(folder / "D.npy", NUMBERED)
+    Path("ids.txt").write_text("0 2\n1\n0 1\n\n")
+    Path("names.txt").write_text("cat\ndog\ncow\n")
+    rows = '{"pred": {"cow": 0.9, "cat": 0.25}}', '{"pred": {"dog": 0.5}}', '{"pred": {"cow": 0.75}}'
+    Path("m.jsonl").write_text("\n".join([*rows, '{"pred": {}}\n']))
+    ordered = [f'{{"id": {row}, {text[1:]}' for row, text in enumerate(rows)]
+    Path("by_id.jsonl").write_text("\n".join([*ordered[::-1], '{"id": 3, "pred": {}}\n']))
+    Path("m.run").write_text("0 Q0 cow 1 0.9 m\n0 Q0 cat 2 0.25 m\n1 Q0 dog 1 0.5 m\n2 Q0 cow 1 0.75 m\n")
+    return folder
+
+
+@pytest.mark.parametrize("scores", ["m.jsonl", "by_id.jsonl", "m.run"])
+@pytest.mark.parametrize("truth", ["Y.npz", "D.npy", "ids.txt"])
+def test_a_list_names_the_columns_of_a_numbered_truth(
+    numbered: Path, says: Any, truth: str, scores: str
+) -> None:
+    weights = inverse_propensity(label_counts=NUMBERED.sum(axis=0), n_instances=4)
+    metrics = ["p@1", "psp@1", "f1.macro", "auc.micro"]
+    out, _ = says(
+        f"evaluate {truth} {scores} --labels names.txt --train Y.npz --decision top1 --format json "
+        f"--metrics {','.join(metrics)}"
+    )
+    given: Any = {"metrics": metrics, "inverse_propensity": weights, "decision": "top1"}
+    assert json.loads(out)["values"] == dict(evaluate(NUMBERED, SCORED, **given))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "Y.npz m.jsonl",
+            "expected one file of relevant labels with names, or --labels with the names of its",
+        ),
+        ("Y.npz m.jsonl --labels two.txt", "Y.npz: 3 labels; --labels names 2"),
+        ("ids.txt m.jsonl --labels two.txt", "ids.txt: shape (4, 3) has 3 labels; 2 were expected"),
+        ("Y.npz m.jsonl --labels other.txt", "label 'cow' is not one of the 3 of other.txt"),
+        ("Y.npz from_1.jsonl --labels names.txt", "from_1.jsonl: ids in it that are not the numbers 0 to 3"),
+        ("Y.npz from_1.run --labels names.txt", "rows of other names than 0 to 3, as the rows of Y.npz are"),
+        ("Y.npz full.jsonl --labels names.txt --train t.npz", "t.npz: 2 labels; --labels names 3"),
+    ],
+)
+def test_names_and_rows_that_do_not_fit_a_numbered_truth(
+    numbered: Path, refused: Any, line: str, said: str
+) -> None:
+    Path("two.txt").write_text("cat\ndog\n")
+    Path("other.txt").write_text("cat\ndog\nbee\n")
+    npz(numbered / "t", sp.csr_array(NUMBERED[:, :2]))
+    Path("full.jsonl").write_text('{"pred": {"cow": 1}}\n' * 4)
+    Path("from_1.jsonl").write_text(
+        "".join(f'{{"id": {row}, "pred": {{"cow": 1}}}}\n' for row in range(1, 5))
+    )
+    Path("from_1.run").write_text("".join(f"{row} Q0 cow 1 0.9 m\n" for row in range(1, 5)))
+    assert said in refused(f"evaluate {line} --metrics p@1")

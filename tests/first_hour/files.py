@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from tests.examples import LABELS, SCORES, Y_TEST
 from tests.first_hour.task import Task
@@ -32,6 +33,13 @@ def make(folder: Path) -> None:
     np.save(folder / "LightXML-labels.npy", LABELS)
     np.save(folder / "LightXML-scores.npy", SCORES)
     np.savez(folder / "calibration.npz", prediction_ids=LABELS, scores=SCORES, labels=[[0, 0]])
+    sp.save_npz(folder / "Y_docs.npz", sp.csr_array(np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]])))
+    (folder / "classes.txt").write_text("python\nsorting\nsql\njoins\n")
+    (folder / "model.csv").write_text("pred\npython;sorting\nsql\njoins\n")
+    np.savez(folder / "faiss.npz", I=LABELS, D=np.sort(SCORES, axis=1))
+    np.savez(folder / "topk.npz", values=SCORES, indices=LABELS)
+    np.savez(folder / "lists.npz", labels=LABELS, scores=SCORES)
+    np.savez(folder / "both.npz", labels=LABELS, ids=LABELS, scores=SCORES)
     (folder / "ft.txt").write_text("__label__a __label__b a text\n__label__c another\n")
     (folder / "ft.pred.txt").write_text("__label__a 0.9 __label__c 0.1\n__label__b 0.5 __label__c 0.4\n")
     (folder / "libmultilabel.txt").write_text("a:0.9 c:0.1\nb:0.5 c:0.4\n")
@@ -44,6 +52,7 @@ def make(folder: Path) -> None:
     (folder / "pandas.csv").write_text("true,pred\n\"['a', 'b']\",\"['a']\"\n[],\"['c']\"\n")
     (folder / "mixed.csv").write_text('labels,predicted\n"Paris, France;London",London\n')
     (folder / "tuples.csv").write_text("true,pred\n\"('a', 'b')\",\"{'a'}\"\n(),set()\n")
+    (folder / "slashes.csv").write_text("tags,predicted\na/b,b/a\nc,c/a\n")
     (folder / "topics.csv").write_text("key,topics,model\n1,a|b,a\n")
 
 
@@ -63,17 +72,36 @@ TASKS = [
     Task("xmleval evaluate tuples.csv", ("2 rows x 2 labels", "exit code 0")),
     Task("xmleval evaluate mixed.csv", ("';' and ','", "--separator", "exit code 2")),
     Task("xmleval evaluate mixed.csv --separator ';'", ("exit code 0",)),
+    Task("xmleval evaluate docs.csv --separator ,", ("--separator ';' cuts 'python;sorting'", "exit code 0")),
+    Task("xmleval evaluate slashes.csv", ("no label of it is in the truth", "--separator '/' cuts both")),
+    Task("xmleval evaluate slashes.csv --separator /", ("0.8571", "exit code 0")),
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics", ("--pred-field names it", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),
     Task("xmleval stats topics.csv --true-field topics", ("label_cardinality", "exit code 0")),
     Task("xmleval convert pred.csv p.npz --kind scores --like docs.csv", ("taken best first", "exit code 0")),
+    Task("xmleval evaluate Y_docs.npz model.csv", ("--labels with the names of its columns", "exit code 2")),
+    Task(
+        "xmleval evaluate Y_docs.npz model.csv --labels classes.txt --metrics p@1", ("1.0000", "best first")
+    ),
     Task("xmleval evaluate docs --metrics p@1", ("did you mean docs.csv?", "exit code 2")),
     Task("xmleval evaluate test.tsv bm25.run --metrics p@1,ndcg@1", ("2 rows", "P ↑", "exit code 0")),
     Task("xmleval evaluate qrels.json run.json --metrics p@1,ndcg@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt calibration.npz --metrics p@1", ("P ↑", "exit code 0")),
+    Task(
+        "xmleval evaluate tst_labels.txt topk.npz lists.npz --metrics p@1",
+        ("0.5000    0.5000", "exit code 0"),
+    ),
+    Task(
+        "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",
+        ("rise along every row", "--smaller-is-better"),
+    ),
+    Task(
+        "xmleval evaluate tst_labels.txt both.npz",
+        ("'labels' and 'ids' can both be the labels", "exit code 2"),
+    ),
     Task("xmleval evaluate ft.txt ft.pred.txt --metrics p@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate ft.txt libmultilabel.txt --metrics p@1", ("0.5000", "exit code 0")),
     Task("xmleval stats header.txt", ("header", "--input-format lines", "exit code 2")),

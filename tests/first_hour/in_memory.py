@@ -110,5 +110,8 @@ TASKS = [
         ("y_score: a pair needs rows of one length", "(label, score)"),
     ),
     Task("xmleval.p_at_k([[0, 2], [1]], [[0, 1], [1]], 1)", ("lists of label ids need n_labels=",)),
-    Task("xmleval.Evaluator(['p@1'])", ("n_labels: give the number of labels, or labels=",)),
+    Task(
+        "xmleval.Evaluator(['p@1']).update([[0], [2]], np.eye(2, 3))",
+        ("n_labels: give the number of labels, or labels=",),
+    ),
 ]

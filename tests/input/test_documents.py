@@ -156,7 +156,12 @@ def test_files_without_ids_are_joined_by_order(folder: Path, found: Any, refused
     Path("p.csv").write_text("pred,id\nb,1\na,1\nc;a,1\n")
     assert "id '1' a second time, first in line 2" in refused("evaluate t.csv --pred p.csv")
     Path("p.csv").write_text("pred,id\nb,1\na,2\nc;a,3\n")
-    assert "ids in it, and none in TRUTH" in refused("evaluate t.csv --pred p.csv")
+    assert "not the numbers 0 to 2 of all rows, and none in TRUTH" in refused("evaluate t.csv --pred p.csv")
+    Path("p.csv").write_text("pred,id\na,1\nc;a,2\nb,0\n")
+    assert found(f"t.csv --pred p.csv --metrics {','.join(SETS)}")[0] == values
+    Path("p.csv").write_text("instance,label,score\n2,c,3\n0,b,1\n2,a,2\n1,a,1\n")
+    listed = np.array([[1, -1], [0, -1], [2, 0]]), None
+    assert found("t.csv p.csv --metrics p@1,p@2")[0] == dict(evaluate(TRUTH, listed, metrics=["p@1", "p@2"]))
 
 
 def test_lists_of_very_different_lengths(folder: Path, found: Any) -> None:

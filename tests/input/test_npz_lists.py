@@ -114,3 +114,53 @@ def test_the_command_line_prints_what_it_does_for_the_pair(folder: Path, run: An
     save(folder / "list.npz", compressed, indices=np.load("m_indices.npy"), scores=np.load("m_scores.npy"))
     words = "--train Y_train.npz --metrics xmc,auc.micro,lrap --format json"
     assert run(f"evaluate Y_test.npz list.npz {words}") == run(f"evaluate Y_test.npz m {words}")
+
+
+@pytest.mark.parametrize("values", ["scores", "values", "D"])
+@pytest.mark.parametrize("ids", ["indices", "prediction_ids", "labels", "ids", "I"])
+def test_other_names_of_the_arrays(tmp_path: Path, ids: str, values: str) -> None:
+    arrays: Any = {values: SCORES, ids: LABELS, "queries": np.array(["a", "b"])}
+    path = save(tmp_path / "m.npz", **arrays)
+    for labels, scores in [read_scores(path), *in_pieces(path, 1 << 20)]:
+        np.testing.assert_array_equal(labels, LABELS)
+        np.testing.assert_array_equal(scores, SCORES)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"labels": DENSE.astype(int)},
+        {"labels": DENSE.astype(float)},
+        {"ids": np.arange(len(DENSE))},
+        {"ids": np.array([["a"]], object)},
+        {"labels": np.array(list("abcd"), object)},
+    ],
+)
+def test_scores_of_all_labels_stay_so_beside_a_truth_or_names(tmp_path: Path, beside: Any) -> None:
+    path = save(tmp_path / "m.npz", scores=DENSE + 0.5, **beside)
+    np.testing.assert_array_equal(read_scores(path), DENSE + 0.5)
+    np.testing.assert_array_equal(np.concatenate(in_pieces(path, 1)), DENSE + 0.5)
+
+
+PAIR = {"labels": np.array([[1, 0], [1, 1]]), "scores": np.array([[0.5, 0.25], [0.5, 0.25]])}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"labels": LABELS, "ids": LABELS, "scores": SCORES}, "'labels' and 'ids' can both be the labels"),
+        ({"indices": LABELS, "I": LABELS}, "'indices' and 'I' can both be the labels"),
+        ({"indices": LABELS, "labels": LABELS, "scores": SCORES}, "'indices' and 'labels' can both be"),
+        ({"I": LABELS, "D": SCORES, "scores": SCORES}, "'scores' and 'D' can both be the scores"),
+        (PAIR, "'labels' may be ids of labels, or zeros and ones of all labels"),
+        ({"I": LABELS, "D": SCORES[1:]}, "D is float32 of shape (3, 2), for I of shape (4, 2)"),
+        ({"indices": LABELS, "scores": SCORES.astype(object)}, "scores.npy: Python objects"),
+    ],
+)
+def test_what_may_be_two_things_is_refused(tmp_path: Path, arrays: Any, message: str) -> None:
+    path = save(tmp_path / "m.npz", **arrays)
+    for read in (read_scores, lambda path: in_pieces(path, 1)):
+        with pytest.raises(ValueError) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+        assert message in str(caught.value)

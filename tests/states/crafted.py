@@ -97,7 +97,7 @@ def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
 
 def _updated(found: Evaluator, case: str, given: dict[str, Any], first_row: int) -> Evaluator:
     for rows in [] if case == "nothing" else [slice(0, 8), slice(8, M)]:
-        own = {
+        own: dict[str, Any] = {
             name: tuple(part[rows] for part in value) if isinstance(value, tuple) else value[rows]
             for name, value in given.items()
         }

@@ -18,7 +18,7 @@ ARGUMENTS = {
     "y_score": (
         "sparse or dense scores (m, l), or (labels, scores) arrays of shape (m, depth)",
         "Scores, or top-k lists.",
-        "np.eye(3)",
+        "np.eye(3) + [0.3, 0.1, 0.2]",
     ),
     "y_pred": (
         "sparse matrix or array, or dense 0/1 array, of shape (m, l)",
@@ -52,6 +52,7 @@ def documented(measure: str) -> Callable[[Function], Function]:
             "Parameters": parameters,
             "Returns": ["float", f"    Within {low}..{high}{better}; NaN if undefined."],
             "Raises": ["ValueError", "    If input is invalid; the message names argument, row and value."],
+            "Warns": ["UserWarning", "    For each note of `evaluate` on what was seen in the data."],
             "References": [f"{metric.reference}."],
             "Examples": [
                 ">>> import numpy as np",

@@ -15,7 +15,7 @@ from xmleval.evaluator import MEMORY, make_report
 from xmleval.groups import given_groups
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
@@ -43,12 +43,15 @@ def evaluate(
     label_groups: Any = None,
     row_groups: Any = None,
     exclude: Any = None,
+    exclude_from: str = "both",
     candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
     keep_rows: bool = False,
     keep_labels: bool = False,
     curve_points: int | None = None,
+    confidence: float | None = None,
+    groups: Any = None,
     memory: int | str = MEMORY,
     threads: int | None = None,
     block_rows: int | None = None,
@@ -102,6 +105,8 @@ def evaluate(
         See ``report.row_groups``.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
+    exclude_from : {"both", "predictions"}, default "both"
+        With "predictions", the truth keeps what is excluded, as NGAME and DEXML do.
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
         what they allow.
@@ -116,6 +121,12 @@ def evaluate(
         Keep label values for ``report.per_label()``.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
+    confidence : float, optional
+        Probability, such as 0.95, that an interval covers what is expected of other rows of the same kind:
+        gives ``report.confidence``. Values do not depend on it.
+    groups : array of shape (m,), or values by name, optional
+        Group of each instance, integers or strings, where rows belong together, such as the sentences of a
+        document; intervals then cover other groups.
     memory : int or str, default "1GiB"
         Bytes, or an amount such as "512MB", above which pooled scores (family ``curves``) go to temporary
         files. Values do not depend on it.
@@ -146,11 +157,14 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    others = beside(exclude, candidates)
+    others = beside(exclude, candidates, exclude_from)
     taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
-    sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
-    row_groups = by_name("row_groups", row_groups, taken.row_names)
+    sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
+    groups, row_groups = (
+        of_rows(name, value, taken.row_names)
+        for name, value in (("groups", groups), ("row_groups", row_groups))
+    )
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
@@ -168,17 +182,21 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
         label_groups=given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed),
+        confidence=confidence,
     )
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, row_groups, n_labels, others))
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups)
+    plan = settings.plan(given)
     reachable = None
     if others:
         own = dict(zip(others, pairs, strict=True))
-        truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
+        truth, y_score, y_pred, reachable = restrict(
+            plan, truth, y_score, y_pred, n_labels, exclude_from, **own
+        )
     rows = join_arguments(
-        plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels, n_before=0, first_row=0,
+        plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
         row_groups=row_groups,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from xmleval.api.docstrings import documented
@@ -14,7 +15,10 @@ def _at(name: str, k: int) -> str:
 
 
 def _value(name: str, *rows: Any, **more: Any) -> float:
-    return evaluate(*rows, metrics=[name], **more)[name]
+    report = evaluate(*rows, metrics=[name], **more)
+    for note in report.notes:
+        warnings.warn(note, UserWarning, stacklevel=3)  # the line that calls the function
+    return report[name]
 
 
 @documented("p@5")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from xmleval.cli.counting import refuse_expanded
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.evaluation import WRITERS, count, prepare, written
 from xmleval.cli.files import FORMAT_HELP
@@ -24,8 +22,10 @@ from xmleval.cli.options import (
     field_options,
     file_option,
     format_option,
+    split_names,
 )
 from xmleval.cli.output import write_result
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.conventions import PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.evaluator import MEMORY
@@ -44,14 +44,6 @@ EXCLUDE = (
     ("dataset", "a"),
     ("dataset", "b"),
 )
-
-
-def split_names(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Cut lists of names at their commas, those in parentheses aside."""
-    names = [name.strip() for text in texts for name in re.split(r",(?![^()]*\))", text)]
-    if not all(names):
-        raise click.BadParameter(f"{','.join(texts)!r} has an empty name.", context, parameter)
-    return names
 
 
 def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[int]:
@@ -73,7 +65,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k unlisted larger conventions bounds confidence inverse_propensity dataset a b",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -174,6 +166,12 @@ EXAMPLES = """Examples:
     is_flag=True,
     help="Also print the least and the largest value that any scores of unlisted labels could give.",
 )
+@click.option(
+    "--confidence",
+    type=NUMBER,
+    metavar="LEVEL",
+    help="Also print confidence intervals, such as 0.95: what to expect of other rows of the same kind.",
+)
 @PER_LABEL
 @PER_ROW
 @click.option(
@@ -233,12 +231,15 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
-    refuse_expanded([str(path) for path in (truth, *scores)])
+    names = [str(path) for path in (truth, *scores)]
+    refuse_expanded(names)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
-    run = prepare(truth, scores, options)
-    if options["per_row"] is not None:
-        refuse_no_rows(run.evaluators[0].asked)
-    reports = dict(zip(run.names, count(run), strict=True))
+    with hinting_shards(names):
+        run = prepare(truth, scores, options)
+        if options["per_row"] is not None:
+            refuse_no_rows(run.evaluators[0].asked)
+        reports = dict(zip(run.names, count(run), strict=True))
+    tell_other_shards(names)
     if options["per_label"] is not None:
         of_all = run.rows.truth[1].label_names
         write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))

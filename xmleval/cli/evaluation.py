@@ -15,17 +15,17 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, count_training, progress
+from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
 from xmleval.cli.grouping import group_file, groups_of_labels, with_row_groups
 from xmleval.cli.messages import naming_files, spelled, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
-    count_named_training,
     holds_both,
     named_rows,
     rules_for,
+    training_counts,
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, screen, state_files
@@ -129,7 +129,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if name in options and name not in ("labels", "dataset")  # which are settled before
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
-    counts, n_train = _training_counts(train, rows, widths, budget, allowance)
+    counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
     propensities = _propensities(options, train, counts, n_train, allowance)
     groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
@@ -142,6 +142,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             {
                 "inverse_propensity": options["inverse_propensity"],
                 "bounds": "--bounds",
+                "confidence": "--confidence",
                 "threads": "--threads",
                 "label_groups": group_file(options),
             }
@@ -307,21 +308,6 @@ def _is_given(option: str) -> bool:
     return source is not ParameterSource.DEFAULT
 
 
-def _training_counts(
-    train: Input | None, rows: Inputs, widths: list[int], budget: Budget, allowance: Allowance
-) -> tuple[list[Any] | None, int]:
-    """Return how many training rows have each label, for each report, and how many rows there are."""
-    if train is None:
-        return None, 0
-    if rows.label_names is not None:
-        return count_named_training(train, rows.label_names)
-    if train.named:
-        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
-    pieces, n_bytes = train.pieces(), budget.lone_piece
-    by_width = {width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}}
-    return [by_width[width][0] for width in widths], by_width[widths[0]][1]
-
-
 def _propensities(
     options: dict[str, Any], train: Input | None, counts: Any, n_rows: int, allowance: Allowance
 ) -> list[Any]:
@@ -398,17 +384,22 @@ def count(run: Run) -> list[Report]:
 
 
 def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
-    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
-    reports = {name: _in_options(report, form) for name, report in reports.items()}
+    """Return one report, or several side by side, in a form; tables fit the terminal that they go to.
+
+    CSV is a table alone: notes and what was not computed go to standard error.
+    """
+    reports = {name: _in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
+    if form == "csv":
+        for line in whole_result.footnotes():
+            if "note: " in line or line.startswith("not computed"):
+                tell(*line.split(": ", 1))
     if form == "table" and output is None:
         return whole_result.to_text(*screen())
     return WRITERS[form](whole_result)
 
 
-def _in_options(report: Report, form: str) -> Report:
-    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
-    missing = report.left_out
-    if form == "table":
-        missing = {name: spelled(text) for name, text in missing.items()}
+def _in_options(report: Report) -> Report:
+    """Say what was seen, and what is missing, in options, as people at a terminal give them."""
+    missing = {name: spelled(text) for name, text in report.left_out.items()}
     return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

@@ -26,11 +26,13 @@ OPTIONS = {
     "conventions": "--conventions",
     "threads": "--threads",
     "bounds": "--bounds",
+    "confidence": "--confidence",
     "keep_labels": "--per-label",
     "keep_rows": "--per-row",
     "memory": "--memory",
     "format": "--input-format",
     "larger=False": "--smaller-is-better",
+    "leave_out": "--leave-out",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 

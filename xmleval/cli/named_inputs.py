@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.cli.counting import Inputs
+from xmleval.budget import PIECE_BYTES, Allowance, Budget
+from xmleval.cli.counting import Inputs, count_training, read_sets
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
+from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
+from xmleval.input.csr import Source
 from xmleval.input.lines import shown
-from xmleval.input.names import Gathering, Named, load_names
+from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
-from xmleval.input.stack import filled_lists
-from xmleval.records import Ints
+from xmleval.input.stack import filled_lists, make_csr, stack
+from xmleval.message import counted
+from xmleval.numerals import whole_number
+from xmleval.records import Ints, Truth
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 
@@ -44,6 +49,11 @@ def read_named(
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
         named = own.scores(given.shards[0].path, found, given.allowance)
         _refuse_other_rows(given.name, truth.name, named, found)
+        if not truth.named and found.by_order and named.n_ignored:
+            raise ValueError(
+                f"{given.name}: rows of other names than 0 to {len(found.row_names) - 1}, as the rows of "
+                f"{truth.name} are numbered: {named.n_ignored}"
+            )
         new = np.unique(named.matrix.indices[named.matrix.indices >= n_own])
         return replace(named, n_new_labels=new.size)
 
@@ -54,11 +64,43 @@ def read_named(
 
 
 def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
+    if labels is not None and _is_numbered(truth, labels):
+        return _numbered_alone(truth, labels)
     reader = truth.shards[0].format.named
-    if len(truth.shards) > 1 or reader is None or reader.truth is None:
-        hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
-        raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names{hint}")
-    return reader.truth(truth.shards[0].path, labels, truth.allowance)
+    if len(truth.shards) == 1 and reader is not None and reader.truth is not None:
+        return reader.truth(truth.shards[0].path, labels, truth.allowance)
+    hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
+    if not truth.named:
+        hint += ", or --labels with the names of its columns"
+    raise ValueError(f"{truth.name}: {why}; expected one file of relevant labels with names{hint}")
+
+
+def _is_numbered(truth: Input, labels: list[str]) -> bool:
+    """Tell whether the labels of a truth are numbers of listed names, and not names themselves."""
+    return not truth.named and (
+        truth.shards[0].format.named is None or all(whole_number(name) is None for name in labels)
+    )
+
+
+def _numbered_alone(truth: Input, labels: list[str]) -> Named:
+    """Read a numbered truth whose columns have these names; its rows are called by their numbers."""
+    pieces, n_labels = truth.pieces(), len(labels)
+    if pieces.n_labels not in (None, n_labels):
+        raise ValueError(
+            f"{truth.name}: {counted(pieces.n_labels or 0, 'labels')}; --labels names {n_labels}"
+        )
+    blocks: list[Truth] = []
+
+    def take(rows: Source[Truth]) -> None:
+        for block in rows.blocks():
+            truth.allowance.take(block.ptr.nbytes + block.labels.nbytes + block.labels.size)
+            blocks.append(block)
+
+    n_rows = read_sets("y_true", truth.name, pieces, n_labels, PIECE_BYTES, take)
+    truth.allowance.take(INDEX_BYTES * n_rows)
+    ones = (make_csr(one.ptr, one.labels, np.ones(one.labels.size, np.uint8), n_labels) for one in blocks)
+    matrix = stack(ones, n_labels, np.uint8)
+    return Named(matrix, [*map(str, range(n_rows))], labels, closed=True, by_order=True)
 
 
 def read_candidates(given: Input, truth: str, found: Named) -> Named:
@@ -143,6 +185,8 @@ def named_rows(
     predictions = [*zip(several, read, strict=True)]
     if other is not None and read_other is not None:
         predictions.append((other, read_other))
+    n_others = 0 if read_other is None else read_other.n_new_labels
+    names = found.label_names[: len(found.label_names) - n_others]
     for given, named in predictions:
         is_other = named is read_other
         if is_other:
@@ -152,13 +196,20 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
-        notes.append(_notes(given.name, [*named.told, *taken]))
+        unknown = (
+            unknown_labels(named, names, options.get("separator"), is_cut=found.is_cut)
+            if given.shards[0].format.for_fields
+            else unknown_names(named, names)
+        )
+        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
         say_unmatched(given.name, named)
         if is_set:
             pred = given.name, sets_of(named)
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
+    every = [found, *(named for _, named in predictions)]
+    shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred
@@ -213,9 +264,17 @@ def read_numbered_truth(given: Input) -> Named:
     return found
 
 
-def count_named_training(train: Input, label_names: LabelNames) -> tuple[list[Ints], int]:
-    """Return how many training rows have each label of each list of names, and how many rows there are."""
-    found = _truth_alone(train, None, "has no names, which TRUTH has")
+def count_named_training(
+    train: Input, label_names: LabelNames, labels: list[str] | None
+) -> tuple[list[Ints], int]:
+    """Return how many training rows have each label of each list of names, and how many rows there are.
+
+    ``labels`` are the names of the columns of training labels without names, if they are known.
+    """
+    if labels is not None and _is_numbered(train, labels):
+        found = _numbered_alone(train, labels)
+    else:
+        found = _truth_alone(train, None, "has no names, which TRUTH has")
     if found.told:
         tell(train.name, ", ".join(found.told))
     own = np.bincount(found.matrix.indices, minlength=len(found.label_names))
@@ -224,6 +283,27 @@ def count_named_training(train: Input, label_names: LabelNames) -> tuple[list[In
         tell(train.name, f"labels that are in no other input and do not count: {n_other}")
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
+
+
+def training_counts(
+    options: dict[str, Any],
+    train: Input | None,
+    rows: Inputs,
+    widths: list[int],
+    budget: Budget,
+    allowance: Allowance,
+) -> tuple[list[Any] | None, int]:
+    """Return how many training rows have each label, for each report, and how many rows there are."""
+    if train is None:
+        return None, 0
+    if rows.label_names is not None:
+        listed = None if options["labels"] is None else rows.label_names[0]
+        return count_named_training(train, rows.label_names, listed)
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    pieces, n_bytes = train.pieces(), budget.lone_piece
+    by_width = {width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}}
+    return [by_width[width][0] for width in widths], by_width[widths[0]][1]
 
 
 def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:

@@ -65,7 +65,8 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     truth = read_numbered_truth(given)
     found = LabelStatistics(len(truth.label_names))
     found.update(set_rows("y_true", truth.matrix, None))
-    return found.values(None if train is None else count_named_training(train, [truth.label_names])[0][0])
+    counts = None if train is None else count_named_training(train, [truth.label_names], None)[0][0]
+    return found.values(counts)
 
 
 def _values(given: Input, train: Input | None) -> dict[str, float]:

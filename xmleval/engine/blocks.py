@@ -10,6 +10,7 @@ import numpy as np
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
+from xmleval.input.groups import folds_of_groups
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
@@ -46,6 +47,7 @@ def join_arguments(
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
+    groups: Any = None,
     *,
     n_labels: int | None,
     n_before: int,
@@ -78,7 +80,8 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
-    groups = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
+    fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
+    of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
@@ -108,13 +111,14 @@ def join_arguments(
             weight=None if weight is None else weight[start:stop],
             first_row=first_row + start,
             by_id=by_id,
+            fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
-            groups=None if groups is None else groups._replace(of=groups.of[start:stop]),
+            groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
-    return Blocks(truth.n_rows, size, make, frozenset(groups.names if groups else ()))
+    return Blocks(truth.n_rows, size, make, frozenset(of_rows.names if of_rows else ()))
 
 
 def check_rows(argument: str, plan: Plan, n_rows: int) -> None:

@@ -15,12 +15,13 @@ from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, u
 from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import of_rows
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Block
+from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import Work
 
@@ -79,7 +80,9 @@ class Counting:
         y_score: Any,
         y_pred: Any,
         sample_weight: Any,
+        groups: Any,
         first_row: int | None,
+        exclude_from: str,
         row_groups: Any = None,
         **others: Any,
     ) -> Counted:
@@ -91,12 +94,15 @@ class Counting:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
-        sample_weight = by_name("sample_weight", sample_weight, taken.row_names)
-        row_groups = by_name("row_groups", row_groups, taken.row_names)
+        sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
+        groups = of_rows("groups", groups, taken.row_names)
+        row_groups = of_rows("row_groups", row_groups, taken.row_names)
         for note in taken.notes:
-            warnings.warn(note, stacklevel=4)
+            warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, row_groups, n_labels, others)
+        given = given_inputs(
+            y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
+        )
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -120,10 +126,12 @@ class Counting:
         reachable = None
         if others:
             own = dict(zip(others, pairs, strict=True))
-            truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
+            truth, y_score, y_pred, reachable = restrict(
+                plan, truth, y_score, y_pred, n_labels, exclude_from, **own
+            )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
-            plan, truth, y_score, y_pred, sample_weight, n_labels=n_labels,
+            plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
         )  # fmt: skip
@@ -184,7 +192,7 @@ class Counting:
             n_rows=counted.n_rows + other.n_rows,
             plan=other.plan,
             given=other.given,
-            states=merged(mine or States(other.plan, self.work), theirs),
+            states=merged(mine or new_states(other.plan, self.work), theirs),
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
             place=counted.place,

@@ -12,7 +12,7 @@ from xmleval.engine.settings import GIVEN, Settings
 from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import whole
 from xmleval.states.contents import Contents
-from xmleval.states.state import States
+from xmleval.states.folds import new_states
 from xmleval.threads import Work
 
 
@@ -37,7 +37,7 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
         plan = settings.plan(given)
         check_rows("n_rows", plan, n_rows)
         try:
-            states = States(plan, work)
+            states = new_states(plan, work)
         except MemoryError:
             raise ValueError(f"tables of {plan.n_labels} labels do not fit in memory") from None
         states.from_contents(contents)

@@ -13,6 +13,7 @@ from xmleval.engine.blocks import Blocks
 from xmleval.input.errors import positive_integer
 from xmleval.plan import Plan
 from xmleval.records import Block
+from xmleval.states.folds import new_states
 from xmleval.states.state import States
 from xmleval.threads import MOST_THREADS, Work, available_processors, in_turns
 
@@ -34,7 +35,7 @@ def count(
 
     The arguments are never changed, even if a signal handler raises.
     """
-    states = States(plan, work) if earlier is None else earlier.empty()
+    states = new_states(plan, work) if earlier is None else earlier.empty()
     parts = [states]
     try:
         blocks: list[Callable[[], Block]] = []

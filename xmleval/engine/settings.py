@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -13,7 +14,8 @@ from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.groups import given_groups
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import BESIDE, check_labels
+from xmleval.input.objects.matching import BESIDE
+from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
@@ -24,11 +26,13 @@ from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
-INPUTS = ("y_score", "y_pred", "sample_weight", "row_groups")  # beside y_true
+INPUTS = ("y_score", "y_pred", "sample_weight", "groups", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-GIVEN = frozenset([*INPUTS, SCORED, *BESIDE])
+FROM_PREDICTIONS = "exclude_from='predictions'"
+GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
 FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
-KEPT = (*FLAGS, "curve_points")  # settings copied to the plan
+KEPT = (*FLAGS, "curve_points", "confidence")  # settings copied to the plan
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
@@ -54,6 +58,18 @@ class Options(TypedDict, total=False):
     larger: bool
     curve_points: int | None
     label_groups: Any
+    confidence: float | None
+
+
+def check_confidence(value: Any) -> float | None:
+    """Return the probability that an interval covers, None for no intervals, or refuse it."""
+    if value is None:
+        return None
+    number = value if isinstance(value, (float, np.floating)) else math.nan
+    if not LEAST_CONFIDENCE <= number <= MOST_CONFIDENCE:
+        said = f"{value!r} is not a probability within {LEAST_CONFIDENCE}..{MOST_CONFIDENCE}, such as 0.95"
+        raise InputError("confidence", said)
+    return float(number)
 
 
 def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
@@ -68,13 +84,16 @@ def given_inputs(
     y_score: Any,
     y_pred: Any,
     sample_weight: Any,
-    row_groups: Any,
     n_labels: int | None,
     beside: Iterable[str] = (),
+    groups: Any = None,
+    exclude_from: str = "both",
+    row_groups: Any = None,
 ) -> frozenset[str]:
     """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
-    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, row_groups), strict=True)
+    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, groups, row_groups), strict=True)
     given = frozenset(name for name, value in kinds if value is not None).union(beside)
+    given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 
@@ -114,6 +133,7 @@ class Settings:
     larger: bool
     curve_points: int
     label_groups: Groups | None
+    confidence: float | None
 
     @classmethod
     def checked(
@@ -125,10 +145,6 @@ class Settings:
             known = ", ".join(Options.__annotations__)
             raise TypeError(f"there is no option {unknown!r}; options are {known}")
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
-        if n_labels is None and labels is None:
-            raise InputError(
-                "n_labels", Message("give the number of labels, or ", Keyword("labels"), ", their names")
-            )
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
@@ -170,10 +186,20 @@ class Settings:
             propensity=q,
             constants=dict(getattr(inverse_propensity, "constants", {})),
             decision=rule,
+            confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
             label_groups=given_groups(options.get("label_groups"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
         )
+
+    @classmethod
+    def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
+        """Check what can be checked before the number of labels is known; it is 0 until then."""
+        needing = ("inverse_propensity", "y_train", "dataset")
+        given: Any = {name: value for name, value in options.items() if name not in needing}
+        if isinstance(given.get("decision"), Rule):
+            del given["decision"]
+        return replace(cls.checked(metrics, MOST_LABELS, **given), n_labels=0)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings except the propensities as JSON values."""
@@ -248,6 +274,9 @@ class Settings:
         if "y_pred" in given and self.decision is not None:
             other = Keyword("decision", str(self.decision))
             raise InputError("y_pred", Message("given together with ", other, "; choose one"))
+        if "groups" in given and self.confidence is None:
+            needs = " are for intervals; give ", Keyword("confidence"), ", such as 0.95"
+            raise InputError("groups", Message("groups", *needs))
         inputs = self._inputs(given)
         fewer = self._fewer_labels(given)
         left_out: dict[str, Message] = {}

@@ -28,6 +28,10 @@ MOST_NESTED = 500  # brackets or signs in a header
 PARSING = threading.RLock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
 
 
+class HoldsObjectsError(ValueError):
+    """An array is of Python objects, which are not read."""
+
+
 @contextlib.contextmanager
 def open_archive(file: InputFile) -> Iterator[zipfile.ZipFile]:
     """Open an .npz archive after checking that its member sizes are plausible for the file."""
@@ -101,7 +105,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError, tokenize.TokenError) as error:
         raise ValueError(f"not a NumPy array ({error})") from None
     if dtype.hasobject:
-        raise ValueError("Python objects are not supported")
+        raise HoldsObjectsError("Python objects are not supported")
     if not dtype.itemsize or any(not 0 <= n < 2**62 for n in shape):
         raise ValueError(f"impossible array, {dtype} of shape {shape}")
     return shape, fortran, dtype
@@ -346,4 +350,5 @@ def _naming_member(info: zipfile.ZipInfo) -> Iterator[None]:
     try:
         yield
     except (ValueError, NotImplementedError, RuntimeError, zlib.error, EOFError) as error:
-        raise ValueError(f"{info.filename}: {error}") from None  # also encryption
+        kind = HoldsObjectsError if isinstance(error, HoldsObjectsError) else ValueError
+        raise kind(f"{info.filename}: {error}") from None  # also encryption

@@ -37,8 +37,8 @@ class Form(NamedTuple):
     name: str
 
 
-STATE = Form("xmleval state", 6, "saved evaluator")
-CHECKPOINT = Form("xmleval checkpoint", 6, "checkpoint")
+STATE = Form("xmleval state", 7, "saved evaluator")
+CHECKPOINT = Form("xmleval checkpoint", 7, "checkpoint")
 RULE = Form("xmleval rule", 2, "saved rule")
 
 

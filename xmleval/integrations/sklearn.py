@@ -76,7 +76,7 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float | dict[str, float]:
         """Return the value, or the values by name, of an estimator's predictions for X."""
-        y = y.to_numpy() if hasattr(y, "to_numpy") else y  # a frame's names are not those of predictions
+        y, sample_weight = map(_without_names, (y, sample_weight))  # which are not those of predictions
         report = evaluate(
             y,
             self._scores(estimator, X) if self._of_scores else None,
@@ -104,6 +104,10 @@ class Scorer:
             raise InputError("estimator", f"{kind} has neither {wanted}; {self._metrics!r} needs scores")
         response = getattr(estimator, method)(X)
         return _of_class_one(response, estimator.classes_) if isinstance(response, list) else response
+
+
+def _without_names(value: Any) -> Any:
+    return value.to_numpy() if hasattr(value, "to_numpy") else value
 
 
 def _of_class_one(response: list[Any], classes: list[Any]) -> Any:

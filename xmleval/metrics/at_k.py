@@ -321,6 +321,7 @@ LABEL_COVERAGE = AT_K(
     reference="Schultheis et al. 2023 (NeurIPS)",
     state="label_totals",
     value=label_coverage,
+    unsmooth=("",),
     best=one,
     conventions=("unlisted",),
 )

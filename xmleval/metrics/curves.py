@@ -76,6 +76,7 @@ AUC_BRACKET = POOLED(
     state="key_counts",
     value=auc_bracket,
     averages=("micro",),
+    unsmooth=("micro",),
     params={"bits": Param(16.0, range(1, MAX_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
@@ -101,6 +102,7 @@ PEAK_F1 = POOLED(
     state="score_runs",
     value=peak_f1,
     averages=("micro", "macro"),
+    unsmooth=("micro", "macro"),
     whole=True,
     threshold=True,
     conventions=("labels", "unlisted"),

@@ -37,6 +37,7 @@ MARGINS = partial(
     whole=True,
     every_label=True,
     averages=(*BY_ROW_OR_LABEL,),
+    unsmooth=("macro",),
     conventions=("unlisted",),
 )
 MARGIN = MARGINS(

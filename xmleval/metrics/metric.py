@@ -93,6 +93,9 @@ class Metric:
         Whether the formula needs only the pair counts of a curve, which are cheaper.
     threshold : bool
         Whether the report gives the threshold at which the micro average is reached.
+    unsmooth : tuple of str
+        Averages, "" for none, that the jackknife gives no valid standard error of: of extremes, maxima over
+        thresholds and distinct counts.
     direction : {"up", "down", "none"}
         Which values are better.
     range : tuple of float
@@ -128,6 +131,7 @@ class Metric:
     bounded: bool = False
     pairs_alone: bool = False
     threshold: bool = False
+    unsmooth: tuple[str, ...] = ()
     direction: str = "up"
     range: tuple[float, float] = (0.0, 1.0)
     best: Best | None = None

@@ -66,6 +66,7 @@ LABEL_DIVERSITY = STATISTIC(
     symbol="Label diversity",
     formula="#{Y_i}",
     state="label_sets",
+    unsmooth=("",),
     value=diversity,
     range=(0.0, np.inf),
 )
@@ -75,6 +76,7 @@ PROPORTIONAL_DIVERSITY = STATISTIC(
     symbol="Proportional diversity",
     formula="#{Y_i} / m",
     state="label_sets",
+    unsmooth=("",),
     value=proportional_diversity,
 )
 

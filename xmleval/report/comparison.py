@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xmleval.message import counted
 from xmleval.report.frames import as_frame
+from xmleval.report.printed import Printed
 from xmleval.report.report import Report
-from xmleval.report.tables import (
-    Cell,
-    Table,
-    as_csv,
-    as_html,
-    as_latex,
-    as_markdown,
-    as_text,
-    short,
-    short_names,
-)
+from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
 from xmleval.spec import Spec
+from xmleval.version import SCHEMA
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 
 
-class Comparison:
+class Comparison(Printed):
     """Reports of the same measures, by name.
 
     Parameters
@@ -81,12 +73,13 @@ class Comparison:
             row = [Cell(spec.symbol, spec.metric.direction)]
             for value, report in zip(values, self.reports.values(), strict=True):
                 ends = report.intervals.get(spec.name)
-                shown = short(value) if ends is None else f"{short(value)} [{', '.join(map(short, ends))}]"
+                bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
+                shown = f"{report.shown(spec)}{bounds}"
                 row.append(Cell(shown, "best" if value == marked else "other"))
             rows.append(row)
         return rows
 
-    def part_tables(self, names: Sequence[str]) -> list[Table]:
+    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
         """Return a table for each group that all reports have, under names of the reports."""
         found = []
         for kind, of in (("groups", "labels"), ("row_groups", "rows")):
@@ -96,21 +89,17 @@ class Comparison:
                 one = several[0][group]
                 sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
                 header, *rows = own.grid()
-                header = [header[0], *(Cell(name, "other") for name in names)]
+                header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
                 found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
         return found
 
-    def _title(self, names: Iterable[str]) -> str:
+    def _title(self, names: Iterable[str] | None = None) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""
         widths = [report.n_labels for report in self.reports.values()]
-        several = (f"{n} ({name})" for n, name in zip(widths, names, strict=True))
+        several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
         labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
         n_rows = next(iter(self.reports.values())).n_rows
         return f"{counted(n_rows, 'rows')} x {labels}; * better"
-
-    def __str__(self) -> str:
-        """Return a table for a terminal."""
-        return self.to_text()
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
@@ -120,15 +109,12 @@ class Comparison:
         tables = self.part_tables(names)
         return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour, tables)
 
-    def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
-        tables = self.part_tables([*self.reports])
-        return as_html(self._title(self.reports), self.grid(), self.footnotes(), tables)
-
     def to_json(self) -> str:
         """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
         reports = {name: report.to_dict() for name, report in self.reports.items()}
-        return json.dumps({"reports": reports, "notes": self.notes}, indent=2, allow_nan=False)
+        return json.dumps(
+            {"schema": SCHEMA, "reports": reports, "notes": self.notes}, indent=2, allow_nan=False
+        )
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
@@ -157,14 +143,6 @@ class Comparison:
                 row += report.part_values(spec)
             rows.append(row)
         return ["name", "symbol", "direction", *heads], rows
-
-    def to_markdown(self) -> str:
-        """Return the table as Markdown, with the footnotes below."""
-        return as_markdown(self.grid(), self.footnotes(), self.part_tables([*self.reports]))
-
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments."""
-        return as_latex(self.grid(), self.footnotes(), self.part_tables([*self.reports]))
 
 
 def _shared_first(lines: Mapping[str, list[str]]) -> list[str]:

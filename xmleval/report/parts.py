@@ -70,9 +70,10 @@ class WithParts:
             "keeps_rows": False,
             "group_ranges": [],
         }
-        own |= {"n_rows": part.n_rows, "n_labels": part.n_labels, "left_out": part.results.left_open}
+        own |= {"confidence_level": None, "left_out": part.results.left_open, "notes": []}
+        own |= {"n_rows": part.n_rows, "n_labels": part.n_labels}
         specs = tuple([spec for spec in self.specs if spec.name in values])
-        return replace(self, results=part.results, specs=specs, notes=[], **own)  # type: ignore[type-var]
+        return replace(self, results=part.results, specs=specs, **own)  # type: ignore[type-var]
 
     def part_tables(self) -> list[Table]:
         """Return a table for each kind of parts: a column for all and one for each group."""
@@ -118,19 +119,24 @@ class WithParts:
         return [values.get(spec.name, math.nan) for values in self.part_columns().values()]
 
     def parts_as_dict(self) -> dict[str, Any]:
-        """Return the values of all parts as JSON values."""
-        found: dict[str, Any] = {"groups": {}, "row_groups": {}}
-        for place, (name, part) in enumerate(self.results.groups.items()):
-            found["groups"][name] = {
-                "training_rows": self.group_ranges[place] if self.group_ranges else None,
+        """Return the values of all parts as JSON values, as far as there are any."""
+        results = self.results
+        ranges: list[Any] = self.group_ranges or [None] * len(results.groups)
+        groups = {
+            name: {
+                "training_rows": span,
                 "n_labels": part.n_labels,
                 "n_rows": part.n_rows,
                 "values": _as_json(part),
-                "shares": _as_json(self.results.shares[name]) if name in self.results.shares else {},
+                "shares": _as_json(results.shares[name]) if name in results.shares else {},
             }
-        for name, part in self.results.row_groups.items():
-            found["row_groups"][name] = {"n_rows": part.n_rows, "values": _as_json(part)}
-        return found
+            for span, (name, part) in zip(ranges, results.groups.items(), strict=True)
+        }
+        row_groups = {
+            name: {"n_rows": part.n_rows, "values": _as_json(part)}
+            for name, part in results.row_groups.items()
+        }
+        return {name: own for name, own in (("groups", groups), ("row_groups", row_groups)) if own}
 
 
 def _as_json(part: Part) -> dict[str, float | str | None]:

@@ -10,22 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.cached import cached
 from xmleval.conventions import Conventions
+from xmleval.jackknife import Estimate
 from xmleval.message import counted
 from xmleval.records import Floats
+from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.parts import WithParts
-from xmleval.report.tables import Cell, as_csv, as_html, as_json_value, as_latex, as_markdown, as_text, short
+from xmleval.report.printed import Printed
+from xmleval.report.signature import signature_of
+from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.spellings import not_there
-from xmleval.version import __version__
+from xmleval.version import SCHEMA, __version__
 
+ESTIMATED = ["standard_error", "confidence_lower", "confidence_upper"]
 RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(WithParts, Mapping[str, float]):
+class Report(WithParts, Printed, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -50,6 +56,8 @@ class Report(WithParts, Mapping[str, float]):
         Whether sample weights were given.
     propensity : str or None
         Description of propensities without known constants.
+    confidence_level : float or None
+        Probability that the intervals of `confidence` cover.
     keeps_rows : bool
         Whether row values were kept.
     larger : bool
@@ -80,6 +88,7 @@ class Report(WithParts, Mapping[str, float]):
     left_out: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
     propensity: str | None = None
+    confidence_level: float | None = None
     keeps_rows: bool = False
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
@@ -134,6 +143,27 @@ class Report(WithParts, Mapping[str, float]):
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Lower and upper bound of measures that the scores do not determine, by name."""
         return self.results.intervals
+
+    @cached
+    def estimates(self) -> dict[str, Estimate]:
+        """Confidence intervals with their standard errors, by name, of measures that have any."""
+        replicates = self.results.replicates
+        return estimates_of(self.specs, self.results.values, replicates, self.confidence_level)
+
+    @property
+    def confidence(self) -> dict[str, tuple[float, float]]:
+        """Lower and upper end of the confidence interval of each measure that has one, by name.
+
+        Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
+        as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
+        over 32 groups of rows.
+        """
+        return {name: (found.lower, found.upper) for name, found in self.estimates.items()}
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Standard error of each measure that has one, by name; see `confidence`."""
+        return {name: found.standard_error for name, found in self.estimates.items()}
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -219,43 +249,10 @@ class Report(WithParts, Mapping[str, float]):
         -------
         str
         """
-        fields = {
-            name for spec in self.specs for name in spec.metric.conventions if self._matters(spec, name)
-        }
-        parts = [self.conventions.signature(sorted(fields))]
-        if any("sets" in spec.needs for spec in self.specs) and self.decision:
-            parts.append(f"decision={self.decision}")
-        if any("propensity" in spec.needs for spec in self.specs):
-            numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in self.constants.items()}
-            constants = " ".join(f"{name}={number}" for name, number in numbers.items())
-            parts.append(f"propensity=({constants or self.propensity})")
-        if not self.larger:
-            parts.append("larger=False")
-        if self.weighted:
-            parts.append("sample_weight=given")
-        return " ".join(part for part in parts if part)
-
-    def _matters(self, spec: Spec, name: str) -> bool:
-        if name == "labels":
-            return spec.average in ("macro", "of_macros")
-        if name == "unlisted":
-            return self.decision != "pred" or "sets" not in spec.needs
-        return True
-
-    def __str__(self) -> str:
-        """Return a table for a terminal."""
-        return self.to_text()
-
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, with colours or without."""
-        return as_text(self._title(), self._grid(), self.footnotes(), width, colour, self.part_tables())
+        return signature_of(self)
 
     def _title(self) -> str:
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
-
-    def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
-        return as_html(self._title(), self._grid(), self.footnotes(), self.part_tables())
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
@@ -267,6 +264,7 @@ class Report(WithParts, Mapping[str, float]):
         lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
             lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
+        lines += about_confidence(self.confidence_level, self.specs, self.estimates)
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
             shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
@@ -295,7 +293,7 @@ class Report(WithParts, Mapping[str, float]):
                 found.setdefault(open_scores, []).append(spec)
         return found
 
-    def _grid(self) -> list[list[Cell]]:
+    def grid(self) -> list[list[Cell]]:
         """Return header and rows: a column per cutoff, and one for measures without a cutoff."""
         found = {spec.cutoff for spec in self.specs}
         columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
@@ -305,10 +303,15 @@ class Report(WithParts, Mapping[str, float]):
         for spec in self.specs:
             name = Cell(spec.symbol.removesuffix(f"@{spec.cutoff}"), spec.metric.direction)
             row = rows.setdefault(name, [""] * (len(header) - 1))
-            row[columns.index(spec.cutoff)] = short(self.results.values[spec.name])
+            row[columns.index(spec.cutoff)] = self.shown(spec)
             if spec.name in self.intervals:
                 row[-2:] = map(short, self.intervals[spec.name])
         return [[*map(Cell, header)], *([name, *map(Cell, texts)] for name, texts in rows.items())]
+
+    def shown(self, spec: Spec) -> str:
+        """Return a value as tables show it, with half the width of its confidence interval."""
+        found, text = self.estimates.get(spec.name), short(self.results.values[spec.name])
+        return text if found is None else f"{text} ±{short(found.half_width)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but row values and curves as JSON values; undefined values are None.
@@ -318,8 +321,10 @@ class Report(WithParts, Mapping[str, float]):
         dict
         """
         return {
+            "schema": SCHEMA,
             "values": {name: as_json_value(value) for name, value in self.items()},
             "intervals": {name: [*map(as_json_value, ends)] for name, ends in self.intervals.items()},
+            **confidence_as_json(self.confidence_level, self.estimates),
             "thresholds": {name: as_json_value(value) for name, value in self.thresholds.items()},
             "n_rows": self.n_rows,
             "n_labels": self.n_labels,
@@ -365,16 +370,17 @@ class Report(WithParts, Mapping[str, float]):
         -------
         pandas.DataFrame
             A row for each measure, by canonical name: ``symbol``, ``direction`` ("up" if higher is better),
-            ``value`` and, if there are any, the bounds ``lower`` and ``upper``; NaN if undefined.
+            ``value`` and, if there are any, the bounds ``lower`` and ``upper``, and the standard error and
+            the ends of the confidence interval; NaN if undefined.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         """
-        heads, rows = self._records()
-        bounds = () if self.intervals else RECORD[-2:]
-        return as_frame(heads, rows, [n for n, head in enumerate(heads) if n and head not in bounds])
+        header, rows = self._records()
+        shown = [n for n, name in enumerate(header) if n and (self.intervals or name not in RECORD[-2:])]
+        return as_frame(header, rows, shown)
 
     def to_json(self) -> str:
         """Return the report as JSON.
@@ -387,31 +393,26 @@ class Report(WithParts, Mapping[str, float]):
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return CSV: name, symbol, direction, value, bounds and values of groups, in full precision."""
+        """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
+
+        With confidence intervals, their ends and standard errors follow, then the values of groups.
+
+        Returns
+        -------
+        str
+        """
         return as_csv(*self._records())
 
     def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        rows: list[list[str | float]] = []
-        for spec in self.specs:
-            own = spec.name, spec.symbol, spec.metric.direction, self.results.values[spec.name]
-            ends = self.intervals.get(spec.name, (math.nan, math.nan))
-            rows.append([*own, *ends, *self.part_values(spec)])
-        return [*RECORD, *self.part_columns()], rows
+        estimated = [] if self.confidence_level is None else ESTIMATED
+        rows = [[*self._record(spec), *self.part_values(spec)] for spec in self.specs]
+        return [*RECORD, *estimated, *self.part_columns()], rows
 
-    def to_markdown(self) -> str:
-        """Return the table as Markdown, with the footnotes below.
-
-        Returns
-        -------
-        str
-        """
-        return as_markdown(self._grid(), self.footnotes(), self.part_tables())
-
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
-
-        Returns
-        -------
-        str
-        """
-        return as_latex(self._grid(), self.footnotes(), self.part_tables())
+    def _record(self, spec: Spec) -> list[str | float]:
+        ends = self.intervals.get(spec.name, (math.nan, math.nan))
+        record: list[str | float] = [spec.name, spec.symbol, spec.metric.direction, self[spec.name], *ends]
+        if self.confidence_level is not None:
+            found = self.estimates.get(spec.name)
+            own = (found.standard_error, found.lower, found.upper) if found else [math.nan] * 3
+            record += own
+        return record

@@ -14,7 +14,7 @@ from xmleval.states.contents import Contents, expect
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.threads import Work
-from xmleval.view.parts import take_rows
+from xmleval.view.parts import rows_of
 from xmleval.view.view import View
 
 SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
@@ -40,7 +40,7 @@ class RowGroups(Parts):
         n_rows = dict(self.n_rows)
         for number in np.unique(groups.of).tolist():
             rows, name = np.flatnonzero(groups.of == number), groups.names[number]
-            self.part(name).add(View(take_rows(view.block, rows), view.n_labels, view.unlisted))
+            self.part(name).add(View(rows_of(view.block, rows), view.n_labels, view.unlisted))
             n_rows[name] = n_rows.get(name, 0) + rows.size
         self.n_rows = n_rows
 

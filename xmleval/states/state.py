@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cache
 from typing import Any, Self
 
+import numpy as np
+
 from xmleval.plan import ROW_GROUPS, Plan
-from xmleval.records import Block
+from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -91,6 +93,29 @@ class State:
 
     def discard(self) -> None:
         """Release the external resources of an unused state."""
+
+    def replicates(self, folds: Sequence[Self]) -> dict[str, Floats]:
+        """Return the values of this state without each of the folds that it was merged from, float64 (n,)."""
+        found = [state.finish().values for state in _without_each(self, folds)]
+        return {name: np.array([values[name] for values in found]) for name in found[0]}
+
+
+def _without_each(empty: State, folds: Sequence[State], others: Sequence[State] = ()) -> Iterator[State]:
+    """Yield, for each fold, the merge of all others; halving them takes n log n merges."""
+    if len(folds) == 1:
+        yield merged_of(empty, others)
+        return
+    half = len(folds) // 2
+    for own, rest in ((folds[:half], folds[half:]), (folds[half:], folds[:half])):
+        yield from _without_each(empty, own, [merged_of(empty, [*others, *rest])])
+
+
+def merged_of(like: State, states: Sequence[State]) -> State:
+    """Return the merge of states, which are unchanged."""
+    found = like.empty()
+    for state in states:
+        found.merge(state)
+    return found
 
 
 class States:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -111,6 +112,8 @@ def fit(
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
     taken = take(y_true, y_score, None, n_labels, labels)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
+    for note in taken.notes:
+        warnings.warn(note, stacklevel=2)
     truth = set_rows("y_true", y_true, n_labels)
     entries = fitting.entries(truth.n_labels)
     if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.cached import cached
+from xmleval.kernels.folds import point_to_rows, take_entries
 from xmleval.kernels.ranking import count_reaching
 from xmleval.records import (
     Block,
@@ -26,39 +29,39 @@ from xmleval.view.decision import Chosen, Decision
 from xmleval.view.view import View
 
 
-def take_rows(block: Block, rows: Ints) -> Block:
-    """Return some rows of a block, in their order; how their scores run is not known."""
-    ranking, whole = block.ranking, rows.size == block.truth.ptr.size - 1
-    if ranking is not None and whole:
-        ranking = ranking._replace(given=Given(ranking.labels.size, False))
-    if whole:
-        return block._replace(ranking=ranking, groups=None)
-    if ranking is not None:
-        ptr, at = _entries_of(ranking.ptr, rows)
-        given = Given(at.size, False)
-        scores = None if ranking.scores is None else ranking.scores[at]
-        n_above = ranking.n_above[rows]
-        ranking = Ranking(ptr, ranking.labels[at], scores, n_above, ranking.ordered, given)
-    return block._replace(
-        truth=_taken(block.truth, rows),
-        ranking=ranking,
-        pred=None if block.pred is None else _taken(block.pred, rows),
-        weight=None if block.weight is None else block.weight[rows],
-        n_reachable=None if block.n_reachable is None else block.n_reachable[rows],
-        groups=None,
+def rows_of(block: Block, rows: Ints) -> Block:
+    """Return some rows of a block, which keep what does not depend on their numbers or on other rows."""
+    truth, ranking, pred, weight, n_reachable = (
+        block.truth, block.ranking, block.pred, block.weight, block.n_reachable,
+    )  # fmt: skip
+    return Block(
+        truth=_sets_of(truth, rows),
+        ranking=None if ranking is None else _lists_of(ranking, rows),
+        pred=None if pred is None else _sets_of(pred, rows),
+        weight=None if weight is None else weight[rows],
+        first_row=0,
+        n_reachable=None if n_reachable is None else n_reachable[rows],
     )
 
 
-def _entries_of(ptr: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Return the row pointer of some rows, and where their entries are."""
-    sizes = row_sizes(ptr)[rows]
-    found = np.concatenate(([0], np.cumsum(sizes)))
-    return found, np.repeat(ptr[:-1][rows] - found[:-1], sizes) + np.arange(found[-1])
+def _sets_of(sets: Truth, rows: Ints) -> Truth:
+    ptr = np.empty(rows.size + 1, np.int64)
+    point_to_rows(sets.ptr, rows, ptr)
+    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr))
 
 
-def _taken(sets: Truth, rows: Ints) -> Truth:
-    ptr, at = _entries_of(sets.ptr, rows)
-    return Truth(ptr, sets.labels[at])
+def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
+    ptr = np.empty(rows.size + 1, np.int64)
+    point_to_rows(lists.ptr, rows, ptr)
+    labels = _taken(lists.ptr, lists.labels, rows, ptr)
+    scores = None if lists.scores is None else _taken(lists.ptr, lists.scores, rows, ptr)
+    return Ranking(ptr, labels, scores, lists.n_above[rows], lists.ordered, Given(labels.size, False))
+
+
+def _taken(ptr: Ints, entries: NDArray[Any], rows: Ints, taken_ptr: Ints) -> NDArray[Any]:
+    taken = np.empty(taken_ptr[-1], entries.dtype)
+    take_entries(ptr, entries, rows, taken)
+    return taken
 
 
 class WithinLabels(View):
@@ -77,8 +80,8 @@ class WithinLabels(View):
     def with_relevant(self) -> WithinLabels:
         """The rows that have relevant labels."""
         rows = np.flatnonzero(self.n_relevant)
-        sets = {decision: _taken(chosen, rows) for decision, chosen in self._sets.items()}
-        return WithinLabels(take_rows(self.block, rows), self.n_labels, self.unlisted, sets)
+        sets = {decision: _sets_of(chosen, rows) for decision, chosen in self._sets.items()}
+        return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
 
 
 class Credited(View):

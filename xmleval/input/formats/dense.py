@@ -12,7 +12,7 @@ from xmleval.files.input import InputFile
 from xmleval.input.formats.array_rows import matrix_pieces
 from xmleval.input.formats.format import Format, naming
 from xmleval.input.formats.npy import open_array
-from xmleval.input.formats.npz_list import INDICES, OF_MATRICES
+from xmleval.input.formats.npz_list import OF_MATRICES, holds_list
 from xmleval.input.pieces import Pieces
 
 EXPECTED = {
@@ -46,7 +46,8 @@ def holds_dense(file: InputFile, expected: str) -> bool:
     """Tell by the names of its arrays whether an archive holds dense scores, and no list or matrix."""
     with naming(file.path, expected), open_archive(file) as archive:
         names = array_names(archive)
-    return "scores" in names and not any(name in names for name in (*INDICES, *OF_MATRICES))
+    is_matrix = any(name in names for name in OF_MATRICES)
+    return "scores" in names and not is_matrix and not holds_list(file, expected)
 
 
 def archived_pieces(file: InputFile, allowance: Allowance = UNLIMITED) -> Pieces:

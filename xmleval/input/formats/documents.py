@@ -139,7 +139,7 @@ class Documents:
                     n_bytes = 0
             found = reading.finish()
             if isinstance(like, Named):
-                reading.refuse_other_rows(like)
+                reading.refuse_other_rows(like, found)
             return found
 
 
@@ -285,13 +285,19 @@ class _Reading:
             elif self._of_labels is None:
                 told = [what, *told]
         found = self._entries.finish(self._allowance)
+        if cells is not None:
+            found = replace(found, is_cut=cells.is_cut, uncut=cells.uncut)
         unscored = self._kind == "scores" and cells is not None and not self._scored
         return replace(found, unscored=unscored, by_order=not self._has_id, told=tuple(told))
 
-    def refuse_other_rows(self, like: Named) -> None:
+    def refuse_other_rows(self, like: Named, found: Named) -> None:
         """Refuse rows that cannot be those of a truth: one has ids alone, or they are not as many."""
-        if like.by_order and self._has_id:
-            raise ValueError("ids in it, and none in TRUTH; a field 'id', or --id-field, tells them")
+        missing = found.n_empty if self._is_long else len(like.row_names) - self._n_rows
+        if like.by_order and self._has_id and (found.n_ignored or missing):
+            raise ValueError(
+                f"ids in it that are not the numbers 0 to {len(like.row_names) - 1} of all rows, and none in "
+                "TRUTH; give TRUTH ids, or leave them out where rows are in the same order"
+            )
         if not self._has_id:
             refuse_other_order(like, self._n_rows)
 

@@ -291,8 +291,8 @@ def write_npz(path: Path, data: Any, kind: str, n_labels: int | None) -> None:
 NPZ = Format(
     name="npz",
     title="SciPy sparse matrix",
-    files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids) and scores, "
-    "or dense scores; of truth, pairs labels beside prediction_ids",
+    files="NAME.npz; of scores, it may hold a top-k list as arrays indices (or prediction_ids, labels, ids, "
+    "I) and scores (or values, D), or dense scores; of truth, pairs labels beside prediction_ids",
     container="npz",
     extensions=(".npz",),
     truth=read_relevant,

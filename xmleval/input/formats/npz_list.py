@@ -1,4 +1,4 @@
-"""Top-k lists in .npz archives: arrays ``indices`` or ``prediction_ids``, and ``scores`` alike.
+"""Top-k lists in .npz archives: ids of labels, and scores alike, by any of their usual names.
 
 Beside ``prediction_ids``, ``labels`` holds all relevant labels, as pairs of an instance and a label.
 """
@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance
-from xmleval.files.archive import StoredArray, array_names, open_archive, read_archive, write_archive
+from xmleval.files.archive import (
+    HoldsObjectsError,
+    StoredArray,
+    array_names,
+    open_archive,
+    read_archive,
+    write_archive,
+)
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.input.formats.array_rows import list_pieces
@@ -21,24 +28,86 @@ from xmleval.input.stack import canonical_csr
 from xmleval.records import label_dtype
 
 EXPECTED = "a top-k list, integers 'indices' and numbers 'scores' of shape (instances, k)"
-INDICES = ("indices", "prediction_ids")  # as pyxclib and as the studies of calibration at k call them
+OWN_IDS = ("indices", "prediction_ids", "I")  # pyxclib and torch.topk, the studies of calibration at k, FAISS
+SHARED_IDS = ("labels", "ids")  # of a list only beside scores of their shape: others call a truth so
+SCORES = ("scores", "values", "D")
 PAIRS = "pairs of an instance and a label, integers 'labels' of shape (pairs, 2)"
 PAIR_BYTES = 64  # of memory for each, beside the arrays
 OF_MATRICES = ("format", "shape", "data", "indptr")
 
 
 def holds_list(file: InputFile, expected: str) -> bool:
-    """Tell by the names of its arrays whether an archive holds a list and no matrix."""
-    with naming(file.path, expected), open_archive(file) as archive:
+    """Tell by the names and shapes of its arrays whether an archive holds a list and no matrix."""
+    with naming(file.path, expected):
+        return _find_list(file) is not None
+
+
+def _find_list(file: InputFile) -> tuple[StoredArray, StoredArray | None] | None:
+    """Return the labels of a list and, where they are there, its scores, or refuse two that can be."""
+    with open_archive(file) as archive:
         names = array_names(archive)
-    return index_of(names) is not None and not any(name in names for name in OF_MATRICES)
+    if any(name in names for name in OF_MATRICES):
+        return None
+    own = [StoredArray(file, name) for name in OWN_IDS if name in names]
+    shared = [array for name in SHARED_IDS if (array := _unless_of_objects(file, name, names))]
+    if "prediction_ids" in names:
+        shared = [array for array in shared if array.name != "labels"]  # pairs
+    scores = [array for name in SCORES if (array := _unless_of_objects(file, name, names))]
+    fitting = [
+        (ids, values) for ids in own + shared for values in scores if _fit(ids, values) and _are_ids(ids)
+    ]
+    fitting_ids = {ids.name: ids for ids, _ in fitting} or {ids.name: ids for ids in own}
+    _refuse_several("the labels", [*fitting_ids])
+    _refuse_several("the scores", [values.name for _, values in fitting])
+    if fitting:
+        return fitting[0]
+    return (own[0], next(iter(scores), None)) if own else None
+
+
+def _unless_of_objects(file: InputFile, name: str, names: list[str]) -> StoredArray | None:
+    try:
+        return StoredArray(file, name) if name in names else None
+    except HoldsObjectsError:
+        if name in (*OWN_IDS, SCORES[0]):
+            raise
+        return None  # as names of labels beside scores
+
+
+def _fit(ids: StoredArray, scores: StoredArray) -> bool:
+    return (
+        len(ids.shape) == 2
+        and ids.shape == scores.shape
+        and ids.dtype.kind in "iu"
+        and scores.dtype.kind in "iuf"
+    )
+
+
+def _are_ids(array: StoredArray) -> bool:
+    """Tell ids of a list from zeros and ones of all labels: no row of a list repeats an id."""
+    if array.name not in SHARED_IDS or not all(array.shape):
+        return True
+    with array.reading() as take:
+        first = take(1)[0].tolist()
+    if not {*first} <= {0, 1} or len(first) == 1:
+        return True
+    if len({*first}) == len(first):
+        raise ValueError(
+            f"{array.name!r} may be ids of labels, or zeros and ones of all labels; call ids 'indices', or "
+            "save the scores alone"
+        )
+    return False
+
+
+def _refuse_several(what: str, names: list[str]) -> None:
+    if len(names) > 1:
+        raise ValueError(f"its arrays {' and '.join(map(repr, names))} can both be {what}; save one of them")
 
 
 def holds_truth(file: InputFile, expected: str) -> bool:
     """Tell by the names of its arrays whether an archive holds relevant labels beside a list."""
     with naming(file.path, expected), open_archive(file) as archive:
         names = array_names(archive)
-    return {"labels", INDICES[1]} <= {*names} and not any(name in names for name in OF_MATRICES)
+    return {"labels", "prediction_ids"} <= {*names} and not any(name in names for name in OF_MATRICES)
 
 
 def read_truth(file: InputFile, allowance: Allowance = UNLIMITED) -> Any:
@@ -65,26 +134,18 @@ def read_truth(file: InputFile, allowance: Allowance = UNLIMITED) -> Any:
     return found
 
 
-def index_of(names: list[str]) -> str | None:
-    """Return the array of ids of labels that a list has."""
-    return next((name for name in INDICES if name in names), None)
-
-
 def _open_list(file: InputFile) -> list[tuple[StoredArray, str]]:
     """Return the labels of a list and, where they are there, its scores."""
     with naming(file.path, EXPECTED):
-        with open_archive(file) as archive:
-            names = array_names(archive)
-        index = index_of(names) or INDICES[0]
-        labels = StoredArray(file, index)
+        labels, scores = _find_list(file) or (StoredArray(file, OWN_IDS[0]), None)
         if len(labels.shape) != 2 or labels.dtype.kind not in "iu":
-            raise ValueError(f"{index} is {labels.dtype} of shape {labels.shape}")
-        if "scores" not in names:
+            raise ValueError(f"{labels.name} is {labels.dtype} of shape {labels.shape}")
+        if scores is None:
             return [(labels, EXPECTED)]
-        scores = StoredArray(file, "scores")
-        if scores.shape != labels.shape or scores.dtype.kind not in "iuf":
+        if not _fit(labels, scores):
             raise ValueError(
-                f"scores is {scores.dtype} of shape {scores.shape}, for {index} of shape {labels.shape}"
+                f"{scores.name} is {scores.dtype} of shape {scores.shape}, for {labels.name} of shape "
+                f"{labels.shape}"
             )
         return [(labels, EXPECTED), (scores, EXPECTED)]
 
@@ -96,10 +157,10 @@ def archived_list_pieces(file: InputFile, allowance: Allowance = UNLIMITED) -> P
 
 def read_list(file: InputFile) -> Any:
     """Read a list at once."""
-    index = _open_list(file)[0][0].name
+    names = [array.name for array, _ in _open_list(file)]
     with naming(file.path, EXPECTED):
-        held = read_archive(file, (index, "scores").__contains__)
-        return held[index], held.get("scores")
+        held = read_archive(file, names.__contains__)
+    return held[names[0]], held[names[1]] if len(names) > 1 else None
 
 
 def write_list(path: Path, data: Any) -> None:

@@ -1,4 +1,4 @@
-"""Rows and columns that have names as arrays, with numbers for the names."""
+"""Rows and columns by number: what has names as arrays, and the order of what is numbered."""
 
 from __future__ import annotations
 
@@ -7,40 +7,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.csr import Stored, is_sparse
+from xmleval.input.csr import Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide
 from xmleval.input.objects.named import NamedRows
 from xmleval.records import Ints
+
+SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+IN_ORDER = "columns were brought in the order of their numbers"
 
 
 def column_numbers(argument: str, columns: list[Any], n_labels: int | None, notes: list[str]) -> Ints | None:
     """Return the label of each column beside a truth without names, None for the same order; and note it."""
     if len(columns) != n_labels:
         return None  # refused later
-    numbers = _numbers(columns)
+    numbers = as_numbers(columns)
     if numbers is None:
-        if columns != [f"column_{number}" for number in range(n_labels)]:  # as polars calls those of an array
+        if not name_nothing(columns):
             notes.append(f"{argument}: columns were read by position, as y_true has no names of labels")
         return None
     if np.array_equal(numbers, np.arange(n_labels)):
         return None
-    notes.append(f"{argument}: columns were brought in the order of their numbers")
+    notes.append(f"{argument}: {IN_ORDER}")
     return numbers
 
 
-def refuse_order(argument: str, keys: list[Any]) -> None:
-    """Refuse an index that numbers the rows in another order: a truth without one may have either."""
-    if keys == [*range(len(keys))] or (numbers := _numbers(keys)) is None:
+def name_nothing(columns: list[Any]) -> bool:
+    """Tell whether columns are called as polars calls those of an array."""
+    return columns == [f"column_{number}" for number in range(len(columns))]
+
+
+def refuse_order(argument: str, keys: list[Any] | None, other: str) -> None:
+    """Refuse an index that numbers the rows in another order, where another argument has no index."""
+    if keys is None or keys == [*range(len(keys))] or (numbers := as_numbers(keys)) is None:
         return
     if not np.array_equal(numbers, np.arange(numbers.size)):
-        wrong = "its index has the numbers of the rows in another order, and y_true has no index"
+        wrong = f"its index has the numbers of the rows in another order, and {other} has no index"
         raise InputError(
             argument, f"{wrong}; sort_index() or reset_index(drop=True) says which rows are meant"
         )
 
 
-def _numbers(names: list[Any]) -> Ints | None:
+def as_numbers(names: list[Any]) -> Ints | None:
     """Return names as numbers, if they are 0, 1, .. in any order; some frames have only texts as names."""
     known = {str(number): number for number in range(len(names))}
     numbers = [known.pop(str(name), -1) for name in names]
@@ -111,3 +119,36 @@ def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any]) -> None
         where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
         row = rows.row_of(int(bad[0])) if bad.size else None
         raise InputError(argument, f"{seen}; scores go to {where}", row=row)
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of what has two dimensions."""
+    try:
+        shape = getattr(value, "shape", None)
+    except RuntimeError:  # of a tensor of rows of several lengths
+        return None
+    return tuple(shape) if shape is not None and len(shape) == 2 else None
+
+
+def shapes_of(given: dict[str, Any], held: dict[str, Wide | NamedRows]) -> dict[str, tuple[int, ...] | None]:
+    """Return the numbers of instances and labels of matrices; long frames have other rows and columns."""
+    rows = {argument: held.get(argument, value) for argument, value in given.items()} if held else given
+    return {a: shape_of(row.matrix if isinstance(row, Wide) else row) for a, row in rows.items()}
+
+
+def dense_lists(given: dict[str, Any], width: int, n_labels: int | None) -> dict[str, Any]:
+    """Make arrays of dense lists, which the number of labels would make lists of ids, if none was given."""
+    if n_labels is not None:
+        return given
+    dense = {a for a, value in given.items() if isinstance(value, list) and not are_ids(value, width)}
+    return {a: as_array(a, value) if a in dense else value for a, value in given.items()}
+
+
+def are_ids(rows: list[Any], width: int) -> bool:
+    """Tell whether lists can only be of ids, not the rows of a dense array of that width."""
+    if not all(hasattr(row, "__len__") and not isinstance(row, str) for row in rows):
+        return False
+    sizes = {len(row) for row in rows}
+    if len(sizes) != 1 or sizes in ({0}, {width}):
+        return len(sizes) > 1 or sizes == {0}
+    return any(isinstance(item, tuple) or item not in (0, 1) for row in rows for item in row)

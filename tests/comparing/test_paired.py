@@ -1,0 +1,215 @@
+"""Paired tests: SciPy's and statsmodels' values where they have the test, and laws where they are random."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from xmleval.comparing import paired
+from xmleval.comparing.paired import holm, paired_t_p, sign_flip_p, wilcoxon_p, wins_ties_losses
+from xmleval.kernels.sign_flips import add_signed_sums
+from xmleval.records import Floats
+
+TESTS = [sign_flip_p, paired_t_p, wilcoxon_p]
+SEVEN_TENTHS = np.array([0.1 + 0.2 + 0.4, 0.7, 1.4 / 2, 0.8 - 0.1])
+
+
+def noise(n: int, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def hits(n: int, seed: int = 0) -> Floats:
+    """Differences of P@5, each side rounded."""
+    a, b = np.random.default_rng(seed).integers(0, 6, (2, n)) / 5
+    return np.asarray(a - b, np.float64)
+
+
+KINDS = {"noise": noise, "hits": hits}
+both_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+every_test = pytest.mark.parametrize("test", TESTS)
+
+
+def by_hand(differences: Floats) -> float:
+    """The share of all assignments of signs whose sum is as far from 0, in integers."""
+    values = [round(1e9 * value) for value in differences]
+    sums = [abs(sum(s * v for s, v in zip(signs, values, strict=True))) for signs in flips(len(values))]
+    return float(np.mean([found >= abs(sum(values)) for found in sums]))
+
+
+def flips(n: int) -> Any:
+    return itertools.product((1, -1), repeat=n)
+
+
+@both_kinds
+@pytest.mark.parametrize("n", [2, 7, 12])
+def test_few_signs_are_all_tried(kind: Callable[..., Floats], n: int) -> None:
+    differences = np.round(kind(n, n), 6)
+    found = scipy.stats.permutation_test(
+        (differences,), np.sum, permutation_type="samples", n_resamples=np.inf
+    )
+    assert sign_flip_p(differences) == by_hand(differences) == found.pvalue
+    assert sign_flip_p(differences[:1]) == 1.0
+
+
+def test_rounding_breaks_no_tie() -> None:
+    assert len({*SEVEN_TENTHS}) > 1
+    differences = np.r_[SEVEN_TENTHS, -SEVEN_TENTHS[:2]]
+    assert sign_flip_p(differences) == sign_flip_p(np.array([1.0, 1, 1, 1, -1, -1])) == by_hand(differences)
+    assert wilcoxon_p(differences) == wilcoxon_p(np.array([1.0, 1, 1, 1, -1, -1]))
+    many = np.tile(differences, 50)
+    assert sign_flip_p(many) == sign_flip_p(np.sign(many))
+
+
+@both_kinds
+def test_random_signs_give_what_all_signs_give(kind: Callable[..., Floats]) -> None:
+    differences = kind(16, 3) + 0.3
+    exact, drawn = sign_flip_p(differences, 1), []
+    for seed in range(5):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(paired, "MOST_FLIPPED", 0)
+            drawn.append(sign_flip_p(differences, 40_000, seed))
+    assert np.abs(np.array(drawn) - exact).max() < 4 * math.sqrt(exact * (1 - exact) / 40_000)
+    assert len({*drawn}) > 1
+
+
+@both_kinds
+def test_random_signs_give_what_student_gives_for_many_rows(kind: Callable[..., Floats]) -> None:
+    differences = kind(20_000, 4) + 0.01
+    assert sign_flip_p(differences, 20_000) == pytest.approx(paired_t_p(differences), abs=0.015)
+
+
+def test_signs_are_fair_and_independent() -> None:
+    n_rows, n_draws = 192, 4096
+    signs = np.empty((n_rows, n_draws))
+    for row in range(n_rows):
+        sums = np.zeros(n_draws, np.int64)
+        add_signed_sums(np.eye(1, n_rows, row, dtype=np.int64)[0], np.uint64(5), 0, sums)
+        signs[row] = sums
+    assert {*np.unique(signs)} == {-1, 1}
+    assert np.abs(signs.sum(1)).max() < 5 * math.sqrt(n_draws)
+    assert np.abs(signs.sum(0)).max() < 5 * math.sqrt(n_rows)
+    for table in (signs, signs.T):
+        products = table @ table.T
+        np.fill_diagonal(products, 0)
+        assert np.abs(products).max() < 6.5 * math.sqrt(table.shape[1])
+
+
+def test_draws_may_be_cut_anywhere() -> None:
+    terms = np.random.default_rng(1).integers(-1000, 1000, 320)
+    whole: Any = np.zeros(100, np.int64)
+    add_signed_sums(terms, np.uint64(7), 0, whole)
+    for cut in (1, 37, 64):
+        parts = [np.zeros(cut, np.int64), np.zeros(100 - cut, np.int64)]
+        add_signed_sums(terms, np.uint64(7), 0, parts[0])
+        add_signed_sums(terms, np.uint64(7), cut, parts[1])
+        assert np.concatenate(parts).tolist() == whole.tolist()
+    other = np.zeros(100, np.int64)
+    add_signed_sums(terms, np.uint64(8), 0, other)
+    assert other.tolist() != whole.tolist()
+
+
+@every_test
+@both_kinds
+@pytest.mark.parametrize("n", [14, 700])
+def test_neither_order_nor_sides_nor_absent_rows_matter(test: Any, kind: Any, n: int) -> None:
+    differences = kind(n, 5) + 0.2
+    kept = differences.copy()
+    p = test(differences)
+    assert 0 < p < 1
+    assert test(-differences) == p
+    assert test(np.random.default_rng(6).permutation(differences)) == p
+    assert test(np.insert(differences, [0, 3, 9], np.nan)) == p
+    assert test(differences * 2.0**600) == p
+    assert (differences == kept).all()
+    if test is not paired_t_p:  # whose mean is over all rows
+        assert test(np.insert(differences, [0, 3, 9], 0.0)) == p
+
+
+@every_test
+@both_kinds
+@pytest.mark.parametrize("n", [14, 700])
+def test_a_clearer_difference_has_no_larger_p(test: Any, kind: Any, n: int) -> None:
+    sizes, last = np.abs(kind(n, 7)) + 0.1, 2.0
+    for n_better in range(n // 2, n + 1, max(1, n // 6)):
+        p = test(np.where(np.arange(n) < n_better, sizes, -sizes))
+        assert p <= last or n_better - n // 2 < n // 4  # from where the better rows outweigh the others
+        last = p
+
+
+@every_test
+def test_no_difference(test: Any) -> None:
+    assert test(np.zeros(5)) == 1.0
+    assert math.isnan(test(np.full(3, np.nan)))
+    assert math.isnan(test(np.array([])))
+    assert math.isnan(test(np.array([1.0, 2.0, np.inf])))
+
+
+@both_kinds
+@pytest.mark.parametrize("n", [2, 30, 3000])
+def test_student_is_that_of_scipy(kind: Callable[..., Floats], n: int) -> None:
+    a, b = kind(n, 8), kind(n, 9)
+    assert paired_t_p(a - b) == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, rel=1e-9)
+    assert math.isnan(paired_t_p(np.array([0.5])))
+    assert paired_t_p(np.full(4, 0.5)) == 0.0
+
+
+@both_kinds
+@pytest.mark.parametrize("n", [5, 30, 3000])
+def test_wilcoxon_is_that_of_scipy(kind: Callable[..., Floats], n: int) -> None:
+    differences = np.round(kind(n, 10) + 0.1, 9)
+    assert wilcoxon_p(differences) == pytest.approx(scipy.stats.wilcoxon(differences).pvalue, rel=1e-12)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(11)
+    several = [rng.random(n) ** power for n in (1, 2, 9, 50) for power in (1, 4)]
+    for p_values in [*several, np.array([0.01, 0.01, 0.02, 0.02]), np.zeros(3)]:
+        corrected = holm(p_values)
+        order = np.argsort(p_values, kind="stable")
+        assert (np.diff(corrected[order]) >= 0).all()
+        assert (corrected >= p_values).all()
+        assert corrected.max() <= 1
+        multitest = pytest.importorskip("statsmodels.stats.multitest")
+        assert corrected == pytest.approx(multitest.multipletests(p_values, method="holm")[1], rel=1e-14)
+
+
+def test_holm_leaves_out_tests_that_were_not_made() -> None:
+    assert holm([0.01, math.nan, 0.04])[[0, 2]].tolist() == [0.02, 0.04]
+    assert math.isnan(holm([0.01, math.nan])[1])
+    assert holm([]).size == 0
+
+
+@pytest.mark.parametrize(("direction", "wins"), [("up", (2, 1, 1)), ("down", (1, 1, 2))])
+def test_wins_follow_the_direction(direction: str, wins: tuple[int, int, int]) -> None:
+    a, b = np.array([0.3, 0.5, 0.1, 0.2, np.nan, 1]), np.array([0.1, 0.4, 0.3, 0.2, 1, np.nan])
+    assert wins_ties_losses(a, b, direction) == wins
+    assert wins_ties_losses(b, a, direction) == wins[::-1]
+
+
+@pytest.mark.slow
+@every_test
+@both_kinds
+def test_p_is_uniform_without_a_difference(test: Any, kind: Any) -> None:
+    found = [test(kind(3000, seed)) for seed in range(1000)]  # hits of few rows have few sums
+    assert scipy.stats.kstest(found, "uniform").pvalue > 0.01
+
+
+@pytest.mark.slow
+@every_test
+def test_few_values_are_not_more_often_significant(test: Any) -> None:
+    found = np.array([test(hits(30, seed)) for seed in range(2000)])
+    for alpha in (0.01, 0.05, 0.2):
+        assert (found <= alpha).mean() < alpha + 3 * math.sqrt(alpha / 2000)
+
+
+@pytest.mark.slow
+@every_test
+def test_a_real_difference_is_seen(test: Any) -> None:
+    found = np.array([test(noise(300, seed) + 0.2) for seed in range(200)])
+    assert (found < 0.05).mean() > 0.85  # 0.93 by Student's noncentral t

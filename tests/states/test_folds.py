@@ -1,0 +1,176 @@
+"""Values without one fold of the rows each are those of the other rows, however the rows are cut."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import Evaluator, evaluate
+from xmleval.jackknife import estimate, standard_error
+from xmleval.kernels.folds import N_FOLDS, find_row_folds
+from xmleval.metrics import TABLE
+
+N_ROWS, N_LABELS = 150, 23
+ALL: dict[str, Any] = {
+    "metrics": "all",
+    "k": [1, 3],
+    "decision": "threshold0.4",
+    "inverse_propensity": np.linspace(1, 9, N_LABELS),
+}
+
+
+def made(seed: int, dtype: Any = np.float32, dense: bool = False) -> tuple[Any, Any]:
+    """Truth with frequent and rare labels, and scores with ties that know something of it."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((N_ROWS, N_LABELS)) < 1 / np.arange(1, N_LABELS + 1)
+    scores = np.round(rng.random((N_ROWS, N_LABELS)) / 2 + truth * rng.random((N_ROWS, N_LABELS)), 2)
+    if not dense:
+        scores[rng.random(scores.shape) < 0.4] = 0.0
+    scores = scores.astype(dtype)
+    return sp.csr_array(truth.astype(np.int8)), scores if dense else sp.csr_array(scores)
+
+
+def row_folds(first: int = 0, n: int = N_ROWS) -> Any:
+    folds = np.empty(n, np.uint8)
+    find_row_folds(first, folds)
+    return folds
+
+
+def same(one: Any, other: Any) -> bool:
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "dense", "options"),
+    [
+        (np.float32, False, {}),
+        (np.float64, False, {"unlisted": 0.0}),
+        (np.float32, True, {"conventions": {"empty": "skip", "labels": "present", "ndcg_ties": "average"}}),
+        (np.float64, True, {"conventions": {"empty": "one", "zero_division": 1.0}, "larger": False}),
+    ],
+)
+def test_replicates_are_the_values_of_the_other_rows(
+    dtype: Any, dense: bool, options: dict[str, Any], weighted: bool
+) -> None:
+    truth, scores = made(1, dtype, dense)
+    weight = np.random.default_rng(2).integers(0, 4, N_ROWS) / 2 if weighted else None
+    found = evaluate(truth, scores, sample_weight=weight, confidence=0.9, **ALL | options)
+    folds = row_folds()
+    assert found.results.replicates.keys() == {spec.name for spec in found.specs if spec.smooth}
+    for number, fold in enumerate(np.unique(folds)):
+        left = folds != fold
+        own = None if weight is None else weight[left]
+        others = evaluate(truth[left], scores[left], sample_weight=own, **ALL | options)
+        for name, values in found.results.replicates.items():
+            assert same(values[number], others[name]), name
+
+
+def test_most_measures_have_replicates() -> None:
+    rough = {f"{m.name}.{average}" for m in TABLE for average in m.unsmooth}
+    assert rough == {
+        "auc.micro", "label_coverage.", "label_diversity.", "margin.macro", "margin_share.macro",
+        "peak_f1.macro", "peak_f1.micro", "proportional_diversity.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_confidence_changes_no_value(weighted: bool) -> None:
+    truth, scores = made(3)
+    weight = np.random.default_rng(2).random(N_ROWS) if weighted else None
+    options = ALL | {"sample_weight": weight, "keep_rows": True, "keep_labels": True, "curve_points": 7}
+    plain = evaluate(truth, scores, **options)
+    found = evaluate(truth, scores, confidence=0.95, **options)
+    assert [*map(repr, found.values())] == [*map(repr, plain.values())]
+    for one, other in ((found.per_row(), plain.per_row()), (found.per_label(), plain.per_label())):
+        assert one.keys() == other.keys()
+        assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+    assert all(np.array_equal(*pair) for pair in zip(found.roc_curve(), plain.roc_curve(), strict=True))
+
+
+@pytest.mark.parametrize("cuts", [[0, 150], [0, 1, 70, 70, 149, 150], [*range(0, 151, 10)]])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_no_cutting_changes_an_interval(cuts: list[int], threads: int, tmp_path: Any) -> None:
+    truth, scores = made(4)
+    whole = evaluate(truth, scores, confidence=0.95, block_rows=N_ROWS, **ALL)
+    parts = []
+    for start, stop in itertools.pairwise(cuts):
+        part = Evaluator(n_labels=N_LABELS, confidence=0.95, threads=threads, block_rows=9, **ALL)
+        part.update(truth[start:stop], scores[start:stop], first_row=start)
+        part.save(tmp_path / "state.npz")
+        parts.append(Evaluator.load(tmp_path / "state.npz"))
+    merged = parts.pop()
+    for part in parts:
+        merged.merge(part)
+    streamed = Evaluator(n_labels=N_LABELS, confidence=0.95, threads=threads, block_rows=9, **ALL)
+    for start, stop in itertools.pairwise(cuts):
+        streamed.update(truth[start:stop], scores[start:stop])
+    for found in (merged.compute(), streamed.compute()):
+        assert found.confidence == whole.confidence
+        assert found.standard_errors == whole.standard_errors
+
+
+@pytest.mark.parametrize("kind", [int, str, "object"])
+def test_groups_stay_together(kind: Any) -> None:
+    truth, scores = made(5)
+    numbers = np.random.default_rng(6).integers(-5, 60, N_ROWS)
+    groups = numbers.astype(kind) if kind != "object" else np.array([*map(str, numbers)], object)
+    found = evaluate(truth, scores, confidence=0.95, groups=groups, **ALL)
+    order = np.random.default_rng(7).permutation(N_ROWS)
+    other = evaluate(truth[order], scores[order], confidence=0.95, groups=groups[order], **ALL)
+    assert found.confidence == other.confidence
+    alone = evaluate(truth, scores, confidence=0.95, groups=np.arange(N_ROWS), **ALL)
+    assert alone.confidence == evaluate(truth, scores, confidence=0.95, **ALL).confidence
+    replicates = found.results.replicates["p@1"]
+    kept = [evaluate(truth[numbers != own], scores[numbers != own], **ALL)["p@1"] for own in set(numbers)]
+    assert replicates.size <= N_FOLDS
+    assert set(replicates) & set(kept)  # folds of one group
+
+
+def test_standard_error_of_a_mean() -> None:
+    truth, scores = made(8)
+    found = evaluate(truth, scores, metrics="p@3", confidence=0.95, keep_rows=True)
+    rows, folds = found.per_row()["p@3"], row_folds()
+    without = np.array([rows[folds != fold].mean() for fold in np.unique(folds)])
+    n = without.size
+    error = math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    assert found.standard_errors["p@3"] == pytest.approx(error, rel=1e-12)
+    assert found.standard_errors["p@3"] == pytest.approx(rows.std() / math.sqrt(N_ROWS), rel=0.3)
+    lower, upper = found.confidence["p@3"]
+    assert (upper - lower) / 2 == pytest.approx(2.0395 * error, rel=1e-4)  # t with 31 degrees of freedom
+
+
+def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> None:
+    found = estimate(0.999, np.array([0.99, 1.0]), 0.95, 0.0, 1.0)
+    assert found is not None
+    assert found.upper == 1.0
+    assert found.half_width > 0.01
+    assert estimate(0.5, np.array([0.5, math.nan]), 0.95) is None
+    assert estimate(math.nan, np.array([0.5, 0.6]), 0.95) is None
+    assert math.isnan(standard_error(np.array([0.5])))
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"confidence": 95}, "confidence: 95 is not a probability"),
+        ({"confidence": True}, "confidence: True is not a probability"),
+        ({"confidence": 1.0}, "confidence: 1.0 is not a probability"),
+        ({"groups": [1, 2]}, "give confidence="),
+        ({"confidence": 0.9, "groups": [1, 2]}, "groups: shape (2,) does not match 150 rows"),
+        ({"confidence": 0.9, "groups": np.full(150, 0.5)}, "groups: float64 names no groups"),
+        ({"confidence": 0.9, "groups": [*range(149), None]}, "None is neither"),
+        ({"confidence": 0.9, "groups": np.array([*range(149), 2**70], object)}, "does not fit in 64 bits"),
+        ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: the tables of 32 groups"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(more: dict[str, Any], told: str) -> None:
+    truth, scores = made(9)
+    with pytest.raises(ValueError) as refused:
+        evaluate(truth, scores, **ALL | more)
+    assert told in str(refused.value)

@@ -1,0 +1,56 @@
+"""Groups of rows that belong together, such as the sentences of a document."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from xmleval.input.errors import InputError
+from xmleval.input.tensors import as_plain
+from xmleval.kernels.folds import find_folds
+from xmleval.message import counted
+from xmleval.records import Bytes, Ints
+
+
+def folds_of_groups(value: Any, n_rows: int) -> Bytes:
+    """Return the fold of the group of each row, uint8 (n_rows,), or refuse groups that are not such.
+
+    The fold depends on nothing but the group itself, so that no cutting or order of the rows changes it.
+    """
+    groups = np.asarray(as_plain("groups", value))
+    if groups.shape != (n_rows,):
+        raise InputError("groups", f"shape {groups.shape} does not match {counted(n_rows, 'rows')}")
+    if groups.dtype.kind in "iub":
+        numbers: Ints = groups.astype(np.int64)  # of unsigned ones the same bits
+    elif groups.dtype.kind in "OUT":
+        numbers = _numbers_of(groups.tolist())
+    else:
+        raise InputError("groups", f"{groups.dtype} names no groups; give integers or strings")
+    folds = np.empty(n_rows, np.uint8)
+    find_folds(numbers, folds)
+    return folds
+
+
+def _numbers_of(groups: list[Any]) -> Ints:
+    """Return a number for each group that depends on its name alone."""
+    known: dict[Any, int] = {}
+    numbers: Ints = np.empty(len(groups), np.int64)
+    for row, group in enumerate(groups):
+        number = known.get(group) if isinstance(group, (str, int)) else None
+        if number is None:
+            number = known[group] = _number_of(group, row)
+        numbers[row] = number
+    return numbers
+
+
+def _number_of(group: Any, row: int) -> int:
+    if isinstance(group, str):
+        code = hashlib.blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(code, "little", signed=True)
+    if not isinstance(group, int):
+        raise InputError("groups", f"{group!r} is neither an integer nor a string", row=row, value=group)
+    if not -(1 << 63) <= group < 1 << 63:
+        raise InputError("groups", f"{group} does not fit in 64 bits", row=row, value=group)
+    return group

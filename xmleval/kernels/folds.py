@@ -1,0 +1,75 @@
+"""Folds: groups of rows that the jackknife leaves out one at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.kernels.jit import kernel
+from xmleval.records import Bytes, Ints
+
+N_FOLDS = 32  # at most 256
+MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
+MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+TOP = np.uint64(59)  # of 64 bits, the leading five are a fold
+
+
+@kernel
+def fold_of(number: Any) -> Any:
+    """Return the fold of a number, by the finaliser of SplitMix64 (Steele, Lea & Flood 2014, OOPSLA)."""
+    mixed = np.uint64(number) + MIX
+    mixed = (mixed ^ (mixed >> SHIFT_1)) * MULTIPLY_1
+    mixed = (mixed ^ (mixed >> SHIFT_2)) * MULTIPLY_2
+    return (mixed ^ (mixed >> np.uint64(31))) >> TOP
+
+
+@kernel
+def find_folds(numbers: Ints, folds: Bytes) -> None:
+    """Find the fold of each number, int64 (n,) and uint8 (n,)."""
+    for i in range(numbers.size):
+        folds[i] = np.uint8(fold_of(numbers[i]))
+
+
+@kernel
+def find_row_folds(first_row: int, folds: Bytes) -> None:
+    """Find the fold of each row from ``first_row`` on, uint8 (n,)."""
+    for i in range(folds.size):
+        folds[i] = np.uint8(fold_of(first_row + i))
+
+
+@kernel
+def order_by_fold(folds: Bytes, starts: Ints, rows: Ints) -> None:
+    """Order rows by fold, ascending within each.
+
+    folds : uint8 (n,); starts : int64 (N_FOLDS + 1,), where the rows of each fold start; rows : int64 (n,)
+    """
+    starts[:] = 0
+    for i in range(folds.size):
+        starts[folds[i] + 1] += 1
+    for fold in range(N_FOLDS):
+        starts[fold + 1] += starts[fold]
+    places = starts[:N_FOLDS].copy()
+    for i in range(folds.size):
+        rows[places[folds[i]]] = i
+        places[folds[i]] += 1
+
+
+@kernel
+def point_to_rows(ptr: Ints, rows: Ints, taken_ptr: Ints) -> None:
+    """Find where the entries of some rows start once they follow one another, int64 (n + 1,)."""
+    taken_ptr[0] = 0
+    for i in range(rows.size):
+        taken_ptr[i + 1] = taken_ptr[i] + ptr[rows[i] + 1] - ptr[rows[i]]
+
+
+@kernel
+def take_entries(ptr: Ints, entries: NDArray[Any], rows: Ints, taken: NDArray[Any]) -> None:
+    """Copy the entries of some rows."""
+    place = np.uint64(0)  # unsigned, which avoids Numba's negative-index check
+    for i in range(rows.size):
+        start, stop = np.uint64(ptr[rows[i]]), np.uint64(ptr[rows[i] + 1])
+        for entry in range(stop - start):
+            taken[place + entry] = entries[start + entry]
+        place += stop - start

@@ -1,0 +1,59 @@
+"""Confidence intervals of the values of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from xmleval.jackknife import Estimate, estimate
+from xmleval.message import counted
+from xmleval.records import Floats
+from xmleval.spec import Spec
+
+FEW = 10  # groups of rows below which a standard error is rough
+
+
+def estimates_of(
+    specs: Iterable[Spec],
+    values: Mapping[str, float],
+    replicates: Mapping[str, Floats],
+    confidence: float | None,
+) -> dict[str, Estimate]:
+    """Return the confidence intervals of the measures that have values without each fold of the rows."""
+    found: dict[str, Estimate] = {}
+    for spec in specs:
+        if confidence is not None and spec.name in replicates:
+            own = estimate(values[spec.name], replicates[spec.name], confidence, *spec.metric.range)
+            found |= {spec.name: own} if own else {}
+    return found
+
+
+def about_confidence(
+    confidence: float | None, specs: Iterable[Spec], estimates: Mapping[str, Estimate]
+) -> list[str]:
+    """Return the lines below a table that tell what ± means, and which measures lack it."""
+    if confidence is None:
+        return []
+    lines = []
+    if estimates:
+        n = next(iter(estimates.values())).n_folds
+        few = ", too few for a good one" if n < FEW else ""
+        lines.append(
+            f"± {100 * confidence:.4g}% confidence over test rows, not over training"
+            f" (jackknife of {counted(n, 'groups of rows', 'group of rows')}{few})"
+        )
+    rough = [str(spec) for spec in specs if not spec.smooth]
+    undefined = [str(spec) for spec in specs if spec.smooth and spec.name not in estimates]
+    lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []
+    return lines + ([f"standard error undefined: {', '.join(undefined)}"] if undefined else [])
+
+
+def confidence_as_json(confidence: float | None, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return the fields of a report as JSON values; none without a confidence."""
+    if confidence is None:
+        return {}
+    return {
+        "confidence_level": confidence,
+        "confidence": {name: [found.lower, found.upper] for name, found in estimates.items()},
+        "standard_errors": {name: found.standard_error for name, found in estimates.items()},
+    }

@@ -1,0 +1,178 @@
+"""Results that were written as JSON, by this version or an earlier one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xmleval.conventions import Conventions
+from xmleval.files.input import InputFile
+from xmleval.spec import Spec, parse_spec
+from xmleval.version import SCHEMA
+
+MOST_BYTES = 1 << 26
+OF_DATA, BESIDE = ("n_rows", "n_labels"), ("decision", "larger", "propensity", "sample_weight")
+NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
+EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
+
+
+@dataclass(frozen=True)
+class SavedReport:
+    """One report of a file.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        Values by canonical name; NaN if undefined.
+    n_rows, n_labels : int
+        Size of the truth.
+    settings : dict
+        What affects values: the fields of `Conventions`, ``decision``, ``larger``, ``propensity`` and
+        ``sample_weight``, as in the file; those that it lacks have the value that they had before.
+    """
+
+    values: dict[str, float]
+    n_rows: int
+    n_labels: int
+    settings: dict[str, Any]
+
+    def spec(self, name: str) -> Spec:
+        """Return the measure of a value, or refuse one that this version does not have."""
+        try:
+            return parse_spec(name)
+        except ValueError:
+            raise ValueError(f"{name!r} is not a measure of this version of xmleval") from None
+
+    def direction(self, name: str) -> str:
+        """Return which values of a measure are better: "up", "down" or "none"."""
+        return self.spec(name).metric.direction
+
+
+def load_results(path: Path) -> dict[str, SavedReport]:
+    """Read the JSON of one report or of several.
+
+    Parameters
+    ----------
+    path : Path
+        File that `Report.to_json`, that of several reports or the command line wrote.
+
+    Returns
+    -------
+    dict of str to SavedReport
+        Reports by name, in the order of the file; a report alone, which has none, by ``""``.
+
+    Raises
+    ------
+    ValueError
+        If the file holds anything else, a name twice, or results of a later version of the schema; the
+        message names the file.
+    """
+    with naming_file(path):
+        found = _parsed(path)
+        version = found.get("schema", 0)  # there is none before 1
+        if type(version) is not int or version < 0:
+            raise ValueError(f"'schema' is {_shown(version)}; expected a whole number")
+        if version > SCHEMA:
+            raise ValueError(
+                f"results of schema {version}, written by a later version; this one reads {SCHEMA} and below"
+            )
+        if "reports" not in found:
+            return {"": _report(found, "")}
+        reports = _object(found, "reports", "")
+        if not reports:
+            raise ValueError(f"'reports' is empty; {EXPECTED}")
+        return {name: _report(_object(reports, name, ""), f"{name}: ") for name in reports}
+
+
+@contextlib.contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Name a file in whatever goes wrong with it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    with InputFile(path).open() as file:
+        held = file.read(MOST_BYTES + 1)
+    if len(held) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES >> 20} MiB; {EXPECTED}")
+    try:
+        text = held.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise ValueError(f"not text in UTF-8; {EXPECTED}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: not JSON ({error.msg}); {EXPECTED}") from None
+    except RecursionError:
+        raise ValueError(f"nested without end; {EXPECTED}") from None
+    if not isinstance(found, dict) or not {"values", "reports"} & {*found}:
+        raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
+    return found
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{_shown(next(name for name in names if names.count(name) > 1))} is there twice")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON; an undefined value is null")
+
+
+def _report(found: dict[str, Any], where: str) -> SavedReport:
+    values: dict[str, float] = {}
+    for name, value in _object(found, "values", where).items():
+        canonical = _canonical(name)
+        if canonical in values:
+            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
+        values[canonical] = _number(value, f"{where}{name}")
+    for name in OF_DATA:
+        if type(found.get(name)) is not int or found[name] < 0:
+            raise ValueError(f"{where}{name!r} is {_shown(found.get(name))}; expected a whole number")
+    settings = Conventions().as_dict() | _object({"conventions": {}} | found, "conventions", where)
+    beside = {"larger": True} | found
+    return SavedReport(
+        values, found["n_rows"], found["n_labels"], settings | {name: beside.get(name) for name in BESIDE}
+    )
+
+
+def _canonical(name: str) -> str:
+    """Return the name of a measure as this version spells it; names of later measures as they are."""
+    try:
+        return str(parse_spec(name))
+    except ValueError:
+        return name
+
+
+def _object(found: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+    held = found.get(name)
+    if not isinstance(held, dict):
+        raise ValueError(f"{where}{name!r} is {_shown(held)}; expected an object")
+    return held
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, str | None) and value in NUMBERS:
+        return NUMBERS[value]
+    if type(value) not in (int, float) or abs(value) > 1e308:
+        raise ValueError(f"{name} is {_shown(value)}; expected a number, or null if it is undefined")
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:40]}..."

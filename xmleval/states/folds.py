@@ -1,0 +1,159 @@
+"""Folds: the states of each fold of the rows, for values without one fold each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from xmleval.budget import size_text
+from xmleval.input.errors import InputError
+from xmleval.kernels.folds import N_FOLDS, find_row_folds, order_by_fold
+from xmleval.message import Keyword, Message
+from xmleval.plan import Plan
+from xmleval.records import Block, Floats, Ints
+from xmleval.results import Results
+from xmleval.states.contents import Contents, expect
+from xmleval.states.state import Arrays, State, States, state_class
+from xmleval.threads import Work
+from xmleval.view.parts import rows_of
+
+
+class Folds(States):
+    """The states of a plan, apart for each fold of the rows; the values of all rows are those of their merge.
+
+    Rows are in the fold of their number in the whole data, or of the group that they belong to. States of
+    measures without a standard error, and kept rows, are counted for all rows together.
+    """
+
+    def __init__(self, plan: Plan, work: Work) -> None:
+        of_folds = [name for name, specs in plan.states.items() if any(s.smooth for s in specs)]
+        whole = [name for name in plan.states if plan.keep_rows or name not in of_folds]
+        super().__init__(plan, work, _states_of(plan, whole, work))
+        share = Work(max(1, work.memory // N_FOLDS), work.threads)
+        own = replace(plan, keep_rows=False)
+        self.folds = [States(own, share, _states_of(own, of_folds, share)) for _ in range(N_FOLDS)]
+        self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
+        n_bytes = N_FOLDS * self.folds[0].table_bytes
+        if n_bytes > work.memory:
+            needs = f"the tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}; give as much "
+            raise InputError("confidence", Message(needs, Keyword("memory")))
+
+    @property
+    def table_bytes(self) -> int:
+        """Size of the tables in bytes, independent of the number of rows."""
+        return super().table_bytes + N_FOLDS * self.folds[0].table_bytes
+
+    @property
+    def worker_bytes(self) -> int:
+        """Size of the tables of each worker in bytes, independent of the number of rows."""
+        return super().worker_bytes + N_FOLDS * self.folds[0].worker_bytes
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        super().update(block)
+        n_rows = block.truth.ptr.size - 1
+        folds = block.fold
+        if folds is None:
+            folds = np.empty(n_rows, np.uint8)
+            find_row_folds(block.first_row, folds)
+        starts, rows = np.empty(N_FOLDS + 1, np.int64), np.empty(n_rows, np.int64)
+        order_by_fold(folds, starts, rows)
+        for fold in np.flatnonzero(np.diff(starts)).tolist():
+            self.folds[fold].update(rows_of(block, rows[starts[fold] : starts[fold + 1]]))
+        self.n_rows = self.n_rows + np.diff(starts)
+
+    def merge(self, other: States) -> None:
+        """Merge the states of other rows, which are unchanged."""
+        assert isinstance(other, Folds)
+        super().merge(other)
+        for own, others in zip(self.folds, other.folds, strict=True):
+            own.merge(others)
+        self.n_rows = self.n_rows + other.n_rows
+
+    def behind(self, n_rows: int) -> States:
+        """Return the same states, but with ``n_rows`` other rows before those that are kept."""
+        return self._with(super().behind(n_rows), self.folds, self.n_rows)
+
+    def empty(self) -> States:
+        """Return empty states to merge with these."""
+        return self._with(super().empty(), [own.empty() for own in self.folds], np.zeros(N_FOLDS, np.int64))
+
+    def divided(self, n_workers: int, n_blocks: int) -> list[States]:
+        """Return the states of each worker, these empty ones first."""
+        parts = zip(*(own.divided(n_workers, n_blocks) for own in self.folds), strict=True)
+        whole = super().divided(n_workers, n_blocks)
+        others = [self._with(own, folds, self.n_rows) for own, folds in zip(whole, parts, strict=True)]
+        return [self, *others[1:]]
+
+    def _with(self, whole: States, folds: Sequence[States], n_rows: Ints) -> Folds:
+        found = copy(self)
+        found._states, found.folds, found.n_rows = whole._states, [*folds], n_rows
+        return found
+
+    def discard(self) -> None:
+        """Release the external resources of unused states."""
+        super().discard()
+        for own in self.folds:
+            own.discard()
+
+    def spill(self) -> None:
+        """Move spillable data to disk."""
+        super().spill()
+        for own in self.folds:
+            own.spill()
+
+    def finish(self) -> Results:
+        """Return the results of all measures, and their values without one fold each."""
+        filled = [own for own, n_rows in zip(self.folds, self.n_rows, strict=True) if n_rows]
+        together = {name: state.empty() for name, state in self.folds[0]._states.items()}
+        for name, state in together.items():
+            state.work = self.work  # not the share of a fold
+            for own in filled:
+                state.merge(own._states[name])
+        states = {name: self._states.get(name) or together[name] for name in self.plan.states}
+        results = States(self.plan, self.work, states).finish()
+        if len(filled) > 1:
+            replicates: dict[str, Floats] = {}
+            for name, state in together.items():
+                replicates |= state.replicates([own._states[name] for own in filled])
+            for spec in self.plan.specs:
+                if spec.metric.parts:
+                    several = zip(*(replicates[part] for part in spec.metric.parts), strict=True)
+                    found = [spec.metric.value([*parts], self.plan.setting(spec)) for parts in several]
+                    replicates[spec.name] = np.array(found)
+            known = [s.name for s in self.plan.specs if s.smooth and s.name in results.values]
+            results.replicates = {name: replicates[name] for name in known}
+        return results
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        out = {**super().arrays(), "fold_rows": self.n_rows}
+        for number, own in enumerate(self.folds):
+            out |= {f"fold{number}/{name}": array for name, array in own.arrays().items()}
+        return out
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore empty states from what `arrays` returned."""
+        n_rows = contents.n_rows
+        self.n_rows = contents.take("fold_rows", N_FOLDS, most=n_rows)
+        expect(int(self.n_rows.sum()) == n_rows, f"fold_rows does not add up to {n_rows}")
+        for number, own in enumerate(self.folds):
+            part = contents.part(f"fold{number}/")
+            part.n_rows = int(self.n_rows[number])
+            try:
+                own.from_contents(part)
+            except ValueError as error:
+                raise ValueError(f"fold{number}/{error}") from None
+        super().from_contents(contents)
+
+
+def new_states(plan: Plan, work: Work) -> States:
+    """Return the empty states of a plan."""
+    return States(plan, work) if plan.confidence is None else Folds(plan, work)
+
+
+def _states_of(plan: Plan, names: Iterable[str], work: Work) -> dict[str, State]:
+    return {name: state_class(name)(plan, plan.states[name], work) for name in names}
