@@ -227,6 +227,14 @@ def test_candidates_and_exclusion_hold_within_groups() -> None:
         assert dict(own) == dict(alone)
 
 
+def test_error_bars_change_no_group() -> None:
+    given: dict[str, Any] = {"label_groups": NAMES, "row_groups": LANGUAGES, **EVERY}
+    plain, with_bars = (evaluate(TRUTH, SPARSE, **given, **more) for more in ({}, {"confidence": 0.9}))
+    assert plain.to_dict()["groups"] == with_bars.to_dict()["groups"]
+    assert plain.to_dict()["row_groups"] == with_bars.to_dict()["row_groups"]
+    assert evaluate(TRUTH, SPARSE, **EVERY, confidence=0.9).confidence == with_bars.confidence
+
+
 def test_short_lists_are_told() -> None:
     report = evaluate(TRUTH, (IDS, LISTED), metrics="p@3", label_groups=NAMES)
     assert any("lists hold few labels of a group (" in note for note in report.notes)
