@@ -81,16 +81,17 @@ GRAPH = {
         " view spec thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
+    "comparing.paired": "records kernels exact",
+    "comparing.differences": "records spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report",
     "report.gates": "spellings report.saved_results report.saved_rows",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
-        " integrations.library"
+        " comparing.paired comparing.differences integrations.library"
     ),
     "comparing": (
-        "records message kernels exact input.errors input.objects version spec spellings report"
-        " report.saved_results"
+        "records message input.errors input.objects version spec spellings report report.saved_results"
     ),
     "evaluator": (
         "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
@@ -99,17 +100,18 @@ GRAPH = {
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "conventions input.errors input.sets input.objects propensity groups spec engine thresholds"
-        " thresholds.rule report evaluator"
+        "records message conventions input.errors input.csr input.sets input.tensors input.objects"
+        " propensity groups spec engine thresholds thresholds.rule comparing.differences report"
+        " evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call
     "cli": (
-        "version records message numerals conventions files input.errors budget threads input.csr input.sets"
-        " datasets propensity groups kernels input view metrics spec thresholds.linear thresholds.rule engine"
-        " thresholds report report.saved_results report.saved_rows report.gates comparing evaluator"
-        " statistics demo spellings"
+        "version records message numerals conventions files input.errors budget threads input.csr"
+        " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
+        " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
+        " comparing comparing.differences evaluator statistics demo spellings"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

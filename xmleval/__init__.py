@@ -12,6 +12,7 @@ from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
+    from xmleval.api.compare import compare
     from xmleval.api.evaluate import evaluate
     from xmleval.api.measures import (
         auc_macro,
@@ -63,6 +64,7 @@ __all__ = [
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "compare",
     "coverage",
     "effectiveness",
     "evaluate",
@@ -107,6 +109,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
     "Report": "report.report",
+    "compare": "api.compare",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",

@@ -18,7 +18,7 @@ from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import Evaluator
 from xmleval.cli import evaluation, main
-from xmleval.cli.evaluation import WRITERS
+from xmleval.cli.forms import WRITERS
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth, titles_of
 
 # -------------------------------------------------------------------------------------------- evaluate

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from xmleval.cli import main
-from xmleval.cli.evaluation import WRITERS
+from xmleval.cli.forms import WRITERS
 
 
 @pytest.mark.parametrize("name", list(WRITERS))

@@ -84,7 +84,7 @@ def test_several_predictions_are_those_of_one_each(folder: Path, run: Any) -> No
         together = json.loads(run(f"evaluate truth.npz {' '.join(names)} {OPTIONS} --memory {memory}"))
         assert together["reports"] == alone
     table = run(f"evaluate truth.npz {names[0]} {names[1]} --metrics p@1,ranking_loss").splitlines()
-    assert table[0] == "60 rows x 30 labels; * better"
+    assert table[0] == "60 rows x 30 labels; * best"
     assert table[1].split() == ["measure", "m0", "m1"]
     for line, measure, best in ((table[3], "p@1", max), (table[4], "ranking_loss", min)):
         values = {name: alone[name]["values"][measure] for name in names[:2]}

@@ -229,7 +229,7 @@ def test_candidates_and_exclusion_hold_within_groups() -> None:
 
 def test_error_bars_change_no_group() -> None:
     given: dict[str, Any] = {"label_groups": NAMES, "row_groups": LANGUAGES, **EVERY}
-    plain, with_bars = (evaluate(TRUTH, SPARSE, **given, **more) for more in ({}, {"confidence": 0.9}))
+    plain, with_bars = (evaluate(TRUTH, SPARSE, **given, confidence=level) for level in (None, 0.9))
     assert plain.to_dict()["groups"] == with_bars.to_dict()["groups"]
     assert plain.to_dict()["row_groups"] == with_bars.to_dict()["row_groups"]
     assert evaluate(TRUTH, SPARSE, **EVERY, confidence=0.9).confidence == with_bars.confidence

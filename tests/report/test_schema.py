@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval import evaluate
+from xmleval import compare, evaluate
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.version import SCHEMA
@@ -72,6 +72,18 @@ def test_reports_follow_the_schema(name: str) -> None:
 def test_several_reports_follow_the_schema() -> None:
     several = {name: REPORTS[name]() for name in ("weights", "kept")}
     assert [*follows(Comparison(several).to_json())["reports"]] == [*several]
+
+
+@pytest.mark.parametrize("seeds", [False, True])
+def test_comparisons_follow_the_schema(seeds: bool) -> None:
+    scores = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
+    models = {name: [own, own] for name, own in scores.items()} if seeds else scores
+    found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds).to_json())
+    described = VALIDATOR.schema["$defs"]
+    assert {*found["comparison"]} <= {*described["comparison"]["properties"]}
+    assert ("seeds" in found["comparison"]) == seeds
+    for one in found["comparison"]["differences"]:
+        assert {*one} == {*described["difference"]["properties"]}
 
 
 @pytest.mark.parametrize("scores", ["m", "scores.npz", "m scores.npz"])

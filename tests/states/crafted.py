@@ -14,8 +14,8 @@ import numpy as np
 
 from xmleval import Evaluator
 from xmleval.files.saved import STATE, Form, Saved, save_state
+from xmleval.pooled import values
 from xmleval.records import Chunks
-from xmleval.states import score_runs
 from xmleval.thresholds import fit
 
 M, N = 12, 7
@@ -91,7 +91,7 @@ def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
     found = Evaluator(n_labels=N, **options)
     with contextlib.ExitStack() as stack:
         if case.startswith("packed"):
-            stack.enter_context(mock.patch.object(score_runs, "MANY", 1))
+            stack.enter_context(mock.patch.object(values, "MANY", 1))
         return _updated(found, case, given, first_row)
 
 

@@ -22,6 +22,7 @@ WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
     "check": "Hold results to limits or to earlier results.",
+    "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",
     "demo": "Evaluate two models on generated data.",
     "evaluate": "Compute measures of predictions.",

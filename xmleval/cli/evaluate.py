@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
-from xmleval.cli.evaluation import WRITERS, count, prepare, written
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.files import FORMAT_HELP
+from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import (
     COUNT,
@@ -221,14 +222,10 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
     Propensity-scored measures need --train or --inverse-propensity.
     """
-    _refuse_together(options, EXCLUDE)
-    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
-        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    refuse_conflicts(options)
     if options["ranked"] and (scores or options["pred"] is not None):
         said = "--ranked is for predictions in TRUTH's own file"
         raise click.UsageError(said, click.get_current_context())
-    if options["exclude_from"] != "both" and options["exclude"] is None:
-        raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
     names = [str(path) for path in (truth, *scores)]
@@ -252,8 +249,13 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         run.checkpoint.remove()
 
 
-def _refuse_together(options: dict[str, Any], pairs: tuple[tuple[str, str], ...]) -> None:
-    for pair in pairs:
-        if all(options[name] is not None for name in pair):
+def refuse_conflicts(options: dict[str, Any]) -> None:
+    """Refuse options that exclude each other, and those that others are needed for; absent ones are None."""
+    for pair in EXCLUDE:
+        if all(options.get(name) is not None for name in pair):
             one, other = (f"--{name.replace('_', '-')}" for name in pair)
             raise click.UsageError(f"{one} and {other} exclude each other", click.get_current_context())
+    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
+        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    if options["exclude_from"] != "both" and options["exclude"] is None:
+        raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())

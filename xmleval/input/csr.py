@@ -65,6 +65,11 @@ class Source(NamedTuple, Generic[T]):
     block: Callable[[int, int], T]
     by_id: bool = False
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and labels."""
+        return self.n_rows, self.n_labels
+
     def blocks(self) -> Iterator[T]:
         """Yield all rows, some at a time, or refuse the first offending one."""
         size = rows_at_a_time(self.bytes_per_row)
