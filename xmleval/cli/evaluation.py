@@ -102,7 +102,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         fields, find(truth, "truth"), pred, train, among, *others
     )
     given = first, others
-    alone = [options[name] for name in ("inverse_propensity", "exclude", "labels", "row_groups")]
+    alone = [options.get(name) for name in ("inverse_propensity", "exclude", "labels", "row_groups")]
     rule = Path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
@@ -119,7 +119,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         ],
         states,
     )
-    rows = with_row_groups(open_rows(*given, pred, options, among), options["row_groups"], allowance)
+    rows = with_row_groups(open_rows(*given, pred, options, among), options.get("row_groups"), allowance)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)

@@ -26,7 +26,7 @@ def edges_of(text: str) -> list[int] | str | None:
 
 def group_file(options: dict[str, Any]) -> Path | None:
     """Return the file of groups of labels, if one is given."""
-    text = options["groups"]
+    text = options.get("groups")  # which not all commands have
     if text is None:
         return None
     if edges_of(text) is None:
@@ -46,7 +46,7 @@ def groups_of_labels(
 ) -> list[Any]:
     """Return groups for the labels of each report; ``counts`` are those of training, if there is any."""
     path = group_file(options)
-    if options["groups"] is None:
+    if options.get("groups") is None:
         return [None]
     if path is None:
         assert counts is not None

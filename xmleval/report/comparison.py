@@ -144,6 +144,8 @@ class Comparison(Printed):
                 sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
                 header, *rows = own.grid()
                 header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
+                if any(report.confidence_level is not None for report in self.reports.values()):
+                    rows = [[row[0], *(Cell(cell.text, "other") for cell in row[1:])] for row in rows]
                 found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
         return found
 
