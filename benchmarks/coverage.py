@@ -2,10 +2,10 @@
 
 Each data set is drawn from a large population, see `benchmarks.simulation`. An interval is for the expected
 value of the measure with as many rows, which is the mean over the simulated data sets; whether it also covers
-the value of the population is told beside. The part groups varies how many groups the jackknife leaves out,
-p_values tests whether p-values are uniform where two models do not differ, and bootstrap sets intervals of
-a model on bibtex, in the folder XMLEVAL_DATA, beside those of resampled rows. Results are added to those of
-earlier runs after each size of data; `python scripts/readme.py write` updates the tables.
+the value of the population is told beside. Other parts: groups varies how many groups the jackknife leaves
+out, shares covers shares of rows near 1, p_values tests whether p-values are uniform where two models do not
+differ, and bootstrap sets intervals of a model on bibtex, in the folder XMLEVAL_DATA, beside those of
+resampled rows. Results are added to those of earlier runs. `python scripts/readme.py write` updates tables.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from benchmarks.bootstrap import compare_intervals, data_folder, read_bibtex
 from benchmarks.p_values import measure_p_values
 from benchmarks.run import compact
 from benchmarks.simulation import Population, Rows, make_population
 from xmleval import Report, evaluate
-from xmleval.jackknife import estimate
+from xmleval.jackknife import Estimate, estimate
+from xmleval.kernels.folds import find_row_folds
 
 ROOT = Path(__file__).parents[1]
 CONFIDENCE = 0.95
@@ -35,7 +37,8 @@ SIZES = (300, 3_000, 30_000)
 CLUSTER_MEAN = 5
 KEYS = ("measure", "rows", "clusters", "groups")  # of a record
 GROUPS = (8, 16, 32, 64)
-PARTS = ("coverage", "groups", "p_values", "bootstrap")
+SHARES = (0.5, 0.9, 0.95, 0.98, 0.99)
+PARTS = ("coverage", "groups", "shares", "p_values", "bootstrap")
 
 
 def reports_of(
@@ -132,6 +135,38 @@ def measure_groups(
     return records
 
 
+def measure_shares(n_rows: int, n_sets: int) -> list[dict[str, Any]]:
+    """Return coverage of shares of rows near 1, also by intervals of their logits."""
+    fold = np.empty(n_rows, np.uint8)
+    find_row_folds(0, fold)
+    sizes = np.bincount(fold)
+    records = []
+    for share in SHARES:
+        random = np.random.default_rng(n_rows)
+        bounds, of_logits = [], []
+        for _ in range(n_sets):
+            hit = random.random(n_rows) < share
+            without = (hit.sum() - np.bincount(fold, hit)) / (n_rows - sizes)
+            own = estimate(hit.mean(), without, CONFIDENCE, 0.0, 1.0)
+            assert own is not None
+            bounds.append((own.lower, own.upper))
+            of_logits.append(logit_interval(hit.mean(), own) if 0 < hit.mean() < 1 else bounds[-1])
+        (lower, upper), logits = np.array(bounds).T, np.array(of_logits).T
+        records.append(
+            {"share": share, "rows": n_rows, "sets": n_sets}
+            | {"covered": float(np.mean((lower <= share) & (share <= upper)))}
+            | {"covered_logit": float(np.mean((logits[0] <= share) & (share <= logits[1])))}
+            | {"empty": float(np.mean(lower == upper))}
+        )
+    return records
+
+
+def logit_interval(value: float, own: Estimate) -> tuple[float, float]:
+    """Return the interval whose ends are equally far from the value on the scale of logits."""
+    half = own.half_width / (value * (1 - value))
+    return float(expit(logit(value) - half)), float(expit(logit(value) + half))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Simulate, and add the results to those of earlier runs."""
     parser = argparse.ArgumentParser(
@@ -150,7 +185,10 @@ def main(arguments: list[str] | None = None) -> int:
     if "bootstrap" in args.parts:
         records = compare_intervals(read_bibtex(data_folder()), args.samples)
         add_records(args.output, "bootstrap", records, ("measure",))
-    for clustered in args.clusters if {*args.parts} - {"bootstrap"} else []:
+    if "shares" in args.parts:
+        for n_rows in args.rows:
+            add_records(args.output, "shares", measure_shares(n_rows, args.sets), ("share", "rows"))
+    for clustered in args.clusters if {*args.parts} - {"bootstrap", "shares"} else []:
         population = make_population(args.population, cluster_mean=CLUSTER_MEAN if clustered else 1)
         for n_rows in args.rows:
             if "coverage" in args.parts:

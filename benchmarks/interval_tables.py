@@ -15,6 +15,7 @@ def tables_of(found: Mapping[str, Sequence[Record]]) -> str:
     makers = {
         "coverage": coverage_table,
         "groups": groups_table,
+        "shares": shares_table,
         "p_values": p_values_table,
         "bootstrap": bootstrap_table,
     }
@@ -70,6 +71,17 @@ def groups_table(records: Sequence[Record]) -> str:
     head = ["measure", "rows", *(f"{n_groups} groups" for n_groups in counts)]
     title = "covered in %, mean width relative to 32 groups, and how much the width varies in %"
     return f"**{records[0]['sets']:,} data sets: {title}**\n\n{table(head, rows)}"
+
+
+def shares_table(records: Sequence[Record]) -> str:
+    """Return coverage of shares near 1."""
+    head = ["share of rows", "rows", "expected misses", "covered, %", "by logits, %", "no width, %"]
+    rows = [
+        [f"{r['share']:g}", f"{r['rows']:,}", f"{r['rows'] * (1 - r['share']):.3g}"]
+        + [f"{100 * r[key]:.1f}" for key in ("covered", "covered_logit", "empty")]
+        for r in records
+    ]
+    return f"**{records[0]['sets']:,} data sets: shares of rows near 1**\n\n{table(head, rows)}"
 
 
 def p_values_table(records: Sequence[Record]) -> str:
