@@ -193,9 +193,10 @@ def main(arguments: list[str] | None = None) -> int:
         for n_rows in args.rows:
             if "coverage" in args.parts:
                 for grouped in (True, False)[: 1 + clustered]:
-                    own = args.measures if grouped else [name for name in args.measures if name in CHEAP]
-                    records = measure_coverage(population, n_rows, args.sets, own, grouped)
-                    add_records(args.output, "coverage", records, KEYS)
+                    own = [name for name in args.measures if grouped or name in CHEAP]
+                    if own:
+                        records = measure_coverage(population, n_rows, args.sets, own, grouped)
+                        add_records(args.output, "coverage", records, KEYS)
             if "groups" in args.parts and not clustered:
                 records = measure_groups(population, n_rows, args.draws, args.measures)
                 add_records(args.output, "groups", records, ("measure", "rows", "n_groups"))

@@ -128,6 +128,7 @@ def test_results_are_added_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     words = ["--rows", "60", "--sets", "2", "--draws", "2", "--samples", "20", "--output", str(path)]
     assert coverage.main([*words, "--measures", "p@5", "auc.macro"]) == 0
     assert coverage.main([*words, "--measures", "p@5", "--parts", "coverage", "--sets", "3"]) == 0
+    assert coverage.main([*words, "--measures", "auc.macro", "--parts", "coverage"]) == 0
     found = json.loads(path.read_text())
     assert {(r["measure"], r["sets"]) for r in found["coverage"]} == {("p@5", 3), ("auc.macro", 2)}
     assert [r["measure"] for r in found["bootstrap"]] == MEASURES
