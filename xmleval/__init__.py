@@ -12,6 +12,7 @@ from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
+    from xmleval.api.compare import compare
     from xmleval.api.evaluate import evaluate
     from xmleval.api.measures import (
         auc_macro,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
+    from xmleval.comparing.ranking import rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.input.objects.frames import from_df
@@ -60,6 +62,7 @@ __all__ = [
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "compare",
     "coverage",
     "effectiveness",
     "evaluate",
@@ -90,6 +93,7 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "r_at_k",
+    "rank",
     "ranking_loss",
     "recall_at_k",
     "subset_accuracy",
@@ -101,10 +105,12 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Conventions": "conventions",
     "Evaluator": "evaluator",
     "Report": "report.report",
+    "compare": "api.compare",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
     "label_statistics": "statistics",
+    "rank": "comparing.ranking",
 }
 
 

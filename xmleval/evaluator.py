@@ -128,6 +128,7 @@ class Evaluator:
         sample_weight: Any = None,
         groups: Any = None,
         exclude: Any = None,
+        exclude_from: str = "both",
         candidates: Any = None,
         first_row: int | None = None,
     ) -> None:
@@ -135,7 +136,7 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, groups, exclude, candidates : array-like
+        y_true, y_score, y_pred, sample_weight, groups, exclude, exclude_from, candidates : optional
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
@@ -146,8 +147,8 @@ class Evaluator:
         ValueError
             If input is invalid, or differs in kind from earlier updates.
         """
-        rows = y_true, y_score, y_pred, sample_weight, groups, first_row
-        others = beside(exclude, candidates)
+        rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from
+        others = beside(exclude, candidates, exclude_from)
         told = None if self._settle is None else labels_of(y_true)
 
         def change(counted: Counted) -> Counted:

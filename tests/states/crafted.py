@@ -14,8 +14,8 @@ import numpy as np
 
 from xmleval import Evaluator
 from xmleval.files.saved import STATE, Form, Saved, save_state
+from xmleval.pooled import values
 from xmleval.records import Chunks
-from xmleval.states import score_runs
 from xmleval.thresholds import fit
 
 M, N = 12, 7
@@ -82,13 +82,13 @@ def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
     found = Evaluator(n_labels=N, **options)
     with contextlib.ExitStack() as stack:
         if case.startswith("packed"):
-            stack.enter_context(mock.patch.object(score_runs, "MANY", 1))
+            stack.enter_context(mock.patch.object(values, "MANY", 1))
         return _updated(found, case, given, first_row)
 
 
 def _updated(found: Evaluator, case: str, given: dict[str, Any], first_row: int) -> Evaluator:
     for rows in [] if case == "nothing" else [slice(0, 8), slice(8, M)]:
-        own = {
+        own: dict[str, Any] = {
             name: tuple(part[rows] for part in value) if isinstance(value, tuple) else value[rows]
             for name, value in given.items()
         }

@@ -38,7 +38,6 @@ from xmleval.exact import as_floats, as_integer
 from xmleval.kernels.hit_tables import LARGEST_SUM, MOST_TERMS
 from xmleval.pooled import values
 from xmleval.records import Chunks
-from xmleval.states import score_runs
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import State, state_class
 from xmleval.threads import Work
@@ -130,7 +129,7 @@ def ordered_by_value(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     """Count few scores by value, too, where a kind is called packed."""
     params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
     if str(params.get("kind", "")).startswith("packed"):
-        monkeypatch.setattr(score_runs, "MANY", 1)
+        monkeypatch.setattr(values, "MANY", 1)
         monkeypatch.setattr(values, "CHUNK", 10)
 
 

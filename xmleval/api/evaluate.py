@@ -40,6 +40,7 @@ def evaluate(
     unlisted: str | float | None = None,
     sample_weight: Any = None,
     exclude: Any = None,
+    exclude_from: str = "both",
     candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
@@ -95,6 +96,8 @@ def evaluate(
         Weight of each instance: 0 or within 2^-30..2^20.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
+    exclude_from : {"both", "predictions"}, default "both"
+        With "predictions", the truth keeps what is excluded, as NGAME and DEXML do.
     candidates : as y_true, or label ids of shape (m, c), or a (labels, scores) pair of arrays, optional
         Labels of each instance within which alone the scores are ranked; -1 marks an empty slot. A note tells
         what they allow.
@@ -145,7 +148,7 @@ def evaluate(
     >>> round(report["nDCG@2"], 4)
     0.622
     """
-    others = beside(exclude, candidates)
+    others = beside(exclude, candidates, exclude_from)
     taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
@@ -171,11 +174,14 @@ def evaluate(
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    plan = settings.plan(given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups))
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from)
+    plan = settings.plan(given)
     reachable = None
     if others:
         own = dict(zip(others, pairs, strict=True))
-        truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
+        truth, y_score, y_pred, reachable = restrict(
+            plan, truth, y_score, y_pred, n_labels, exclude_from, **own
+        )
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,

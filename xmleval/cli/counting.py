@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import itertools
-import os
-import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +15,7 @@ import scipy.sparse
 from xmleval.budget import Allowance, Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
+from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
@@ -28,7 +25,6 @@ from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
-from xmleval.report.tables import common_start
 
 REFRESH_SECONDS = 0.1
 Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
@@ -133,40 +129,8 @@ def _refuse_other_count(
 ) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
         told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {truth.name}"
-        if len(scores) > 1 and all((other.n_rows or 0) < expected for other in scores):
-            told += f"; do the files follow one another? {_quoted([other.name for other in scores])}"
-        raise ValueError(told)
-
-
-def refuse_expanded(names: Sequence[str]) -> None:
-    """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
-    alike = [re.sub("[0-9]+", "*", name) for name in names]
-    n = next((place for place, one in enumerate(alike) if one != alike[0]), len(alike))
-    truth, scores = names[:n], names[n:]
-    if n < 2 or not scores or len({*alike[n:]}) > 1 or len(scores) not in (1, n):
-        return
-    patterns = [_pattern(truth), scores[0] if len(scores) == 1 else _pattern(scores)]
-    if None not in patterns and (len(scores) > 1 or glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
-        quoted = " ".join(shlex.quote(str(pattern)) for pattern in patterns)
-        told = f"TRUTH would be {truth[0]} alone, and {truth[1]} one of SCORES"
-        raise ValueError(f"{told}; quote the patterns: {quoted}")
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """Return how to give files as one input, where a shell has expanded a pattern."""
-    pattern = _pattern(names)
-    if pattern is None:
-        return "give their folder, or a pattern in quotes"
-    return f"quote the pattern: {shlex.quote(pattern)}"
-
-
-def _pattern(names: Sequence[str]) -> str | None:
-    """Return a pattern that stands for these files and no others."""
-    start, end = common_start(names), common_start([name[::-1] for name in names])[::-1]
-    for pattern in (f"{start.rstrip('0123456789')}*{end.lstrip('0123456789')}", f"{start}*{end}"):
-        if sorted(glob.glob(pattern)) == sorted(names):
-            return pattern
-    return None
+        given = [(other.name, other.n_rows) for other in scores]
+        raise ValueError(f"{told}{shards_hint(truth.name, expected, given)}")
 
 
 def _count(

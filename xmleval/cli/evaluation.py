@@ -18,7 +18,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, count_training, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
-from xmleval.cli.messages import naming_files, spelled, tell
+from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
     count_named_training,
@@ -27,7 +27,7 @@ from xmleval.cli.named_inputs import (
     rules_for,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, screen, state_files
+from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -38,19 +38,11 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
-from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
 
-WRITERS: dict[str, Callable[[Any], str]] = {
-    "table": str,
-    "json": lambda report: str(report.to_json()),
-    "csv": lambda report: str(report.to_csv()),
-    "markdown": lambda report: str(report.to_markdown()),
-    "latex": lambda report: str(report.to_latex()),
-}
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
     "hamming_loss", "subset_accuracy",
@@ -73,8 +65,18 @@ class Run(NamedTuple):
     states: list[Path]  # files for the states, if they are to be saved
 
 
+NONE_OF_THESE = {
+    "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
+    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False,
+}  # fmt: skip
+
+
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
-    """Open the files, and settle what is to be counted."""
+    """Open the files, and settle what is to be counted.
+
+    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for.
+    """
+    options = NONE_OF_THESE | options
     with naming_files({"memory": "--memory"}):
         memory = memory_bytes("memory", options["memory"])
         if memory < LEAST_MEMORY:
@@ -121,8 +123,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     propensities = _propensities(options, train, rows, widths, budget, allowance)
     budget = budget.rest(allowance)
-    arguments["keep_labels"] = options["per_label"] is not None
-    arguments["keep_rows"] = options["per_row"] is not None
+    arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
+    arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
     evaluators = []
     own_settings = zip(widths, cycle(decisions), cycle(propensities), strict=False)
     for n_labels, decision, propensity in own_settings:
@@ -382,20 +384,3 @@ def count(run: Run) -> list[Report]:
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
-
-
-def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
-    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
-    reports = {name: _in_options(report, form) for name, report in reports.items()}
-    whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
-    if form == "table" and output is None:
-        return whole_result.to_text(*screen())
-    return WRITERS[form](whole_result)
-
-
-def _in_options(report: Report, form: str) -> Report:
-    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
-    missing = report.left_out
-    if form == "table":
-        missing = {name: spelled(text) for name, text in missing.items()}
-    return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

@@ -30,6 +30,7 @@ OPTIONS = {
     "memory": "--memory",
     "format": "--input-format",
     "larger=False": "--smaller-is-better",
+    "leave_out": "--leave-out",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 

@@ -14,6 +14,7 @@ from xmleval.budget import PIECE_BYTES
 from xmleval.cli.counting import Inputs, read_sets
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
+from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
 from xmleval.input.csr import Source
 from xmleval.input.lines import shown
 from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
@@ -184,6 +185,8 @@ def named_rows(
     predictions = [*zip(several, read, strict=True)]
     if other is not None and read_other is not None:
         predictions.append((other, read_other))
+    n_others = 0 if read_other is None else read_other.n_new_labels
+    names = found.label_names[: len(found.label_names) - n_others]
     for given, named in predictions:
         is_other = named is read_other
         if is_other:
@@ -193,13 +196,20 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
-        notes.append(_notes(given.name, [*named.told, *taken]))
+        unknown = (
+            unknown_labels(named, names, options.get("separator"), is_cut=found.is_cut)
+            if given.shards[0].format.for_fields
+            else unknown_names(named, names)
+        )
+        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
         say_unmatched(given.name, named)
         if is_set:
             pred = given.name, sets_of(named)
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
+    every = [found, *(named for _, named in predictions)]
+    shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred

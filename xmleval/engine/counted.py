@@ -78,6 +78,7 @@ class Counting:
         sample_weight: Any,
         groups: Any,
         first_row: int | None,
+        exclude_from: str,
         **others: Any,
     ) -> Counted:
         """Return the counts after adding rows; ``others`` take labels out of them."""
@@ -93,7 +94,7 @@ class Counting:
         for note in taken.notes:
             warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups)
+        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from)
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -117,7 +118,9 @@ class Counting:
         reachable = None
         if others:
             own = dict(zip(others, pairs, strict=True))
-            truth, y_score, y_pred, reachable = restrict(plan, truth, y_score, y_pred, n_labels, **own)
+            truth, y_score, y_pred, reachable = restrict(
+                plan, truth, y_score, y_pred, n_labels, exclude_from, **own
+            )
         dtypes = set() if counted.score_dtype is None else {counted.score_dtype}
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,

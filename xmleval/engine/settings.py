@@ -26,7 +26,8 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 
 INPUTS = ("y_score", "y_pred", "sample_weight", "groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
-GIVEN = frozenset([*INPUTS, SCORED, *BESIDE])
+FROM_PREDICTIONS = "exclude_from='predictions'"
+GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
 FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
 KEPT = (*FLAGS, "curve_points", "confidence")  # settings copied to the plan
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
@@ -83,10 +84,12 @@ def given_inputs(
     n_labels: int | None,
     beside: Iterable[str] = (),
     groups: Any = None,
+    exclude_from: str = "both",
 ) -> frozenset[str]:
     """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
     kinds = zip(INPUTS, (y_score, y_pred, sample_weight, groups), strict=True)
     given = frozenset(name for name, value in kinds if value is not None).union(beside)
+    given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
 

@@ -19,6 +19,8 @@ LATEX_TAILS = {
     "": "", "none": "", "up": r" $\uparrow$", "down": r" $\downarrow$", "best": "$^*$", "other": ""
 }  # fmt: skip
 
+ABOVE, LATEX_ABOVE = "<sup>{}</sup>", "$^{{{}}}$"
+
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
     ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", **{c: f"\\{c}" for c in "&%$#_{}"},
@@ -35,10 +37,18 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 
 class Cell(NamedTuple):
-    """A text, such as a name or a number, and what follows it: a key of the tails above."""
+    """A text, such as a name or a number, what follows it (a key of the tails above), and a superscript.
+
+    Superscripts of a column are padded to one width, which lines up their numbers on a terminal.
+    """
 
     text: str
     tail: str = ""
+    above: str = ""
+
+    def with_above(self, shown: str, form: str) -> str:
+        """Return the text as shown, with the superscript in its form."""
+        return f"{shown}{form.format(self.above.strip())}" if self.above.strip() else shown
 
 
 Rows = Sequence[Sequence[Cell]]
@@ -153,7 +163,8 @@ def _widths(rows: Rows) -> list[int]:
 
 
 def _text_of(cell: Cell) -> str:
-    return f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}"
+    above = f" {cell.above}" if cell.above else ""
+    return f"{printable(cell.text)}{TEXT_TAILS[cell.tail]}{above}"
 
 
 def _lined_up(rows: Rows, colour: bool) -> str:
@@ -177,7 +188,10 @@ def _lined_up(rows: Rows, colour: bool) -> str:
 
 def as_markdown(rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a Markdown table."""
-    shown = [[f"{markdown_text(cell.text)}{MARKDOWN_TAILS[cell.tail]}" for cell in row] for row in rows]
+    shown = [
+        [cell.with_above(f"{markdown_text(cell.text)}{MARKDOWN_TAILS[cell.tail]}", ABOVE) for cell in row]
+        for row in rows
+    ]
     header, *body = [f"| {' | '.join(row)} |" for row in shown]
     rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
     below = (f"{markdown_text(line)}  " for line in footnotes)
@@ -186,7 +200,10 @@ def as_markdown(rows: Rows, footnotes: Sequence[str]) -> str:
 
 def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
     """Return a LaTeX tabular (package booktabs), the footnotes in comments."""
-    shown = [[f"{latex_text(cell.text)}{LATEX_TAILS[cell.tail]}" for cell in row] for row in rows]
+    shown = [
+        [cell.with_above(f"{latex_text(cell.text)}{LATEX_TAILS[cell.tail]}", LATEX_ABOVE) for cell in row]
+        for row in rows
+    ]
     header, *body = [" & ".join(row) + r" \\" for row in shown]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
     table = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
@@ -200,7 +217,10 @@ def html_text(text: str) -> str:
 
 def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
     """Return an HTML table, with the title above and the notes below."""
-    shown = [[html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}") for cell in row] for row in rows]
+    shown = [
+        [cell.with_above(html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}"), ABOVE) for cell in row]
+        for row in rows
+    ]
     header, *body = [
         f'<tr><th style="text-align: left">{name}</th>{_between(tag, texts)}</tr>'
         for tag, (name, *texts) in zip(["th", *["td"] * (len(shown) - 1)], shown, strict=True)
