@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from xmleval.comparing.ranking import rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
+    from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.report.report import Report
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conventions",
     "Evaluator",
+    "LabelGroups",
     "Report",
     "__version__",
     "auc_macro",
@@ -79,6 +81,7 @@ __all__ = [
     "instance_f1",
     "inverse_propensity",
     "io",
+    "label_groups",
     "label_ranking_average_precision",
     "label_statistics",
     "lrap",
@@ -106,12 +109,14 @@ _MODULES = ("effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Conventions": "conventions",
     "Evaluator": "evaluator",
+    "LabelGroups": "groups",
     "Report": "report.report",
     "compare": "api.compare",
     "diff": "api.diff",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
+    "label_groups": "groups",
     "label_statistics": "statistics",
     "rank": "comparing.ranking",
 }

@@ -41,6 +41,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], larger=False),
     "confidence": lambda: report(confidence=0.9),
     "confidence of one row": lambda: evaluate(np.eye(3)[:1], np.eye(3)[:1], metrics="all", confidence=0.9),
+    "groups": lambda: report(label_groups=list("aabbc"), row_groups=[1, 1, 2, 3], confidence=0.9),
     "kept": lambda: report(["p@1"], keep_rows=True, keep_labels=True),
 }
 
@@ -115,7 +116,7 @@ def test_merged_states_follow_the_schema(folder: Path, run: Callable[..., str]) 
 
 def test_what_may_be_added_within_a_version_is_valid() -> None:
     found = json.loads(report(["p@1"]).to_json())
-    found |= {"groups": {"tail": {"p@1": 0.5}}, "other": None}
+    found |= {"more": {"tail": {"p@1": 0.5}}, "other": None}
     VALIDATOR.validate(found)
     VALIDATOR.validate({"schema": SCHEMA, "reports": {"a": found}, "notes": [], "other": 1})
 
