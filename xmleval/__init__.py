@@ -13,6 +13,7 @@ from xmleval.version import __version__
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
     from xmleval.api.compare import compare
+    from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
     from xmleval.api.measures import (
         auc_macro,
@@ -66,6 +67,7 @@ __all__ = [
     "auc_samples",
     "compare",
     "coverage",
+    "diff",
     "effectiveness",
     "evaluate",
     "f1_macro",
@@ -110,6 +112,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "LabelGroups": "groups",
     "Report": "report.report",
     "compare": "api.compare",
+    "diff": "api.diff",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",

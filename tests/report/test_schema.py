@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval import compare, evaluate
+from xmleval import compare, diff, evaluate
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.version import SCHEMA
@@ -84,6 +84,17 @@ def test_comparisons_follow_the_schema(seeds: bool) -> None:
     assert ("seeds" in found["comparison"]) == seeds
     for one in found["comparison"]["differences"]:
         assert {*one} == {*described["difference"]["properties"]}
+
+
+@pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])
+def test_changes_follow_the_schema(metric: str) -> None:
+    models = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
+    found = json.loads(diff(models, Y_TEST, metric=metric).to_json())
+    VALIDATOR.validate(found)
+    described = VALIDATOR.schema["$defs"]
+    assert {*found} == {*described["changes"]["properties"]}
+    for one in [*(found["changes"]["rows"] or []), *(found["changes"]["labels"] or [])]:
+        assert {*one} < {*described["change"]["properties"]}
 
 
 @pytest.mark.parametrize("scores", ["m", "scores.npz", "m scores.npz"])

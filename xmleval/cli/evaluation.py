@@ -68,14 +68,15 @@ class Run(NamedTuple):
 
 NONE_OF_THESE = {
     "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
-    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False,
+    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False, "labels_shown": False,
 }  # fmt: skip
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted.
 
-    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for.
+    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for, and
+    ``labels_shown`` tells that names of labels may belong to columns without.
     """
     options = NONE_OF_THESE | options
     with naming_files({"memory": "--memory"}):
@@ -290,7 +291,7 @@ def open_rows(
         if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
             tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
-        if options["labels"] is not None:
+        if options["labels"] is not None and not options.get("labels_shown"):
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         rows = Inputs(
             (truth.name, truth.pieces()),
