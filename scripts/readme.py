@@ -12,6 +12,7 @@ blocks, lines that start with `$ ` are run and followed by their output; in `sh`
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -114,6 +115,13 @@ def benchmark_tables() -> str:
     return f"{text}\n\n![{drawn}](results/growth.svg)"
 
 
+def interval_tables() -> str:
+    """Return the tables of how often confidence intervals cover."""
+    from benchmarks.interval_tables import tables_of
+
+    return tables_of(json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8")))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
@@ -121,6 +129,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "formats": formats_table,
     "speed": speed_table,
     "benchmarks": benchmark_tables,
+    "intervals": interval_tables,
 }
 
 

@@ -82,6 +82,14 @@ class Spec:
         tied = self.metric.tied if conventions.ndcg_ties == "average" else None
         return replace(self, metric=tied) if tied else self
 
+    def conventions(self, decision: str | None) -> list[str]:
+        """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""
+        left_out = {
+            "labels": self.average not in ("macro", "of_macros"),
+            "unlisted": decision == "pred" and "sets" in self.needs,
+        }
+        return [name for name in self.metric.conventions if not left_out.get(name)]
+
     @property
     def symbol(self) -> str:
         """Return the printed symbol, e.g. ``nDCG@5``."""

@@ -13,12 +13,12 @@ import pytest
 import scipy.sparse as sp
 
 import xmleval
-from tests.commands import process
+from tests.commands import in_options, process
 from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import Evaluator
 from xmleval.cli import evaluation, main
-from xmleval.cli.evaluation import WRITERS
+from xmleval.cli.forms import WRITERS
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth, titles_of
 
 # -------------------------------------------------------------------------------------------- evaluate
@@ -30,8 +30,8 @@ def test_json_is_that_of_the_interface(folder: Path, run: Any, scores: str) -> N
         sp.csr_array(Y_TEST), (LABELS, SCORES), inverse_propensity=xmleval.inverse_propensity(Y_TRAIN)
     )
     printed = run(f"evaluate Y_test.npz {scores} --train Y_train.npz --format json")
-    assert json.loads(printed) == json.loads(report.to_json())
-    assert printed == report.to_json() + "\n"
+    assert json.loads(printed) == json.loads(in_options(report.to_json()))
+    assert printed == in_options(report.to_json()) + "\n"
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,16 @@ def test_options_are_arguments(folder: Path, run: Any, options: str, arguments: 
     if "decision" in arguments and "--decision" not in options:
         options += f" --decision {arguments['decision']}"
     report = xmleval.evaluate(Y_TEST, (LABELS, SCORES), **arguments)
-    assert run(f"evaluate Y_test.npz m {options} --format json") == report.to_json() + "\n"
+    assert run(f"evaluate Y_test.npz m {options} --format json") == in_options(report.to_json()) + "\n"
 
 
 @pytest.mark.parametrize("name", list(WRITERS))
 def test_every_form_of_output_to_stdout_and_to_a_file(folder: Path, run: Any, name: str) -> None:
-    printed = run(f"evaluate Y_test.npz m --format {name}")
-    report = xmleval.evaluate(Y_TEST, (LABELS, SCORES))
+    printed = run(f"evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --format {name}")
+    report = xmleval.evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "r@3"], k=[1, 2, 3])
     if name != "table":
         assert printed == getattr(report, f"to_{name}")().rstrip("\n") + "\n"
-    assert run(f"evaluate Y_test.npz m --format {name} --output out") == ""
+    assert run(f"evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --format {name} --output out") == ""
     assert Path("out").read_text(encoding="utf-8") == printed
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -90,11 +90,13 @@ def test_every_form_of_output_to_stdout_and_to_a_file(folder: Path, run: Any, na
     ],
 )  # fmt: skip
 def test_the_suffix_of_the_output_gives_its_form(folder: Path, run: Any, name: str, form: str) -> None:
-    printed = run(f"evaluate Y_test.npz m --format {form}")
-    run(f"evaluate Y_test.npz m --output {name}")
+    printed = run(f"evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --format {form}")
+    run(f"evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --output {name}")
     assert Path(name).read_text(encoding="utf-8") == printed
-    run(f"evaluate Y_test.npz m --output {name} --format json")
-    assert Path(name).read_text(encoding="utf-8") == run("evaluate Y_test.npz m --format json")
+    run(f"evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --output {name} --format json")
+    assert Path(name).read_text(encoding="utf-8") == run(
+        "evaluate Y_test.npz m --metrics p,r@3 --k 1-3 --format json"
+    )
 
 
 def test_too_little_memory_is_refused(folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +165,7 @@ def test_a_format_for_names_that_do_not_tell(folder: Path, run: Any) -> None:
     Path("Y_test.npz").rename("threads=4/truth.dat")
     report = xmleval.evaluate(Y_TEST, (LABELS, SCORES), metrics=["p", "lrap"])
     line = "evaluate threads=4/truth.dat scores.dat --input-format npz --metrics p,lrap --format json"
-    assert run(line) == report.to_json() + "\n"
+    assert run(line) == in_options(report.to_json()) + "\n"
 
 
 def test_an_old_output_is_replaced_and_a_link_followed(folder: Path, run: Any) -> None:
@@ -406,4 +408,4 @@ def test_real_predictions(run: Any, scores: str) -> None:
         metrics=["xmc", "ranking"],
         inverse_propensity=q,
     )
-    assert run(line) == report.to_json() + "\n"
+    assert run(line) == in_options(report.to_json()) + "\n"

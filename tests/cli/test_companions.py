@@ -215,11 +215,11 @@ def test_the_number_of_labels_is_told_of_each(folder: Path, capsys: pytest.Captu
     a, b, c = (_run(f"model-{name}", rows) for name, rows in MODELS.items())
     assert main(line.format(f"{a} {b} {c}").split()) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[0] == "4 rows x 7 (a), 10 (b), 5 (c) labels; * better"
+    assert out.splitlines()[0] == "4 rows x 7 (a), 10 (b), 5 (c) labels; * best"
     assert "note" not in out
     Path("same.run").write_text(Path(a).read_text())
     assert main(line.format(f"{a} same.run").split()) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "4 rows x 7 labels; * better"
+    assert capsys.readouterr().out.splitlines()[0] == "4 rows x 7 labels; * best"
 
 
 def test_memory_is_that_of_the_labels_of_each(

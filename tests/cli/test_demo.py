@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from xmleval import demo
 from xmleval.cli import COMMANDS, main, program
-from xmleval.cli.evaluation import WRITERS
+from xmleval.cli.forms import WRITERS
 from xmleval.cli.metrics import example
 from xmleval.conventions import PRESETS
 from xmleval.input.formats.registry import FORMATS, read_scores, read_truth

@@ -131,6 +131,25 @@ def test_excluded_labels_are_gone_from_sets() -> None:
     assert values(T, D, exclude=GONE, decision="top2", metrics=metrics) == tops
 
 
+def test_the_truth_may_keep_what_is_excluded() -> None:
+    more: dict[str, Any] = {"exclude": PAIRS, "exclude_from": "predictions"}
+    metrics = ["p@1", "r@3", "ndcg@3", "f1.macro@3"]
+    expected = values(T, kept(1 - GONE), metrics=metrics)
+    assert expected != values(T, D, exclude=PAIRS, metrics=metrics)
+    assert values(T, D, metrics=metrics, **more) == values(T, LISTED, metrics=metrics, **more) == expected
+    sets = ["f1.micro", "f1.samples"]
+    assert values(T, y_pred=H, metrics=sets, **more) == values(T, y_pred=H * (1 - GONE), metrics=sets)
+    ev, other = Evaluator(metrics, n_labels=9), Evaluator(metrics, n_labels=9)
+    for own in (slice(0, 7), slice(7, 40)):
+        ev.update(T[own], D[own], exclude=GONE[own], exclude_from="predictions")
+    assert dict(ev.compute()) == expected
+    with pytest.raises(ValueError, match=r"^exclude_from='predictions': given earlier, but not now$"):
+        ev.update(T, D, exclude=GONE)
+    other.update(T, D, exclude=GONE)
+    with pytest.raises(ValueError, match=r"^merge: input differs"):
+        ev.merge(other)
+
+
 def test_distances_may_have_candidates() -> None:
     assert values(T, 1 - D, larger=False, candidates=AMONG, exclude=PAIRS) == values(
         T, D, candidates=AMONG, exclude=PAIRS
@@ -204,6 +223,8 @@ def test_pairs_of_the_shape_of_a_truth_of_two_labels() -> None:
 REFUSED: dict[str, dict[str, Any]] = {
     "exclude: pair 1: row 40 is not in 0..39": {"exclude": [(0, 1), (40, 1)]},
     "exclude: pair 0: label id 9 is not in 0..8": {"exclude": np.array([[0, 9]])},
+    "exclude_from: 'truth' is neither 'both' nor 'predictions'": {"exclude": PAIRS, "exclude_from": "truth"},
+    "exclude_from: needs the pairs to exclude, exclude=": {"exclude_from": "predictions"},
     "exclude: 39 rows do not match the 40 of y_true": {"exclude": GONE[:39]},
     "candidates: row 1: label id 9 is not in 0..8": {"candidates": np.repeat([[0], [9]], [1, 39], axis=0)},
     "candidates: row 0: value 2 is neither 0 nor 1 in a label set": {"candidates": AMONG + 2},

@@ -52,6 +52,7 @@ def make(folder: Path) -> None:
     (folder / "pandas.csv").write_text("true,pred\n\"['a', 'b']\",\"['a']\"\n[],\"['c']\"\n")
     (folder / "mixed.csv").write_text('labels,predicted\n"Paris, France;London",London\n')
     (folder / "tuples.csv").write_text("true,pred\n\"('a', 'b')\",\"{'a'}\"\n(),set()\n")
+    (folder / "slashes.csv").write_text("tags,predicted\na/b,b/a\nc,c/a\n")
     (folder / "topics.csv").write_text("key,topics,model\n1,a|b,a\n")
 
 
@@ -71,6 +72,9 @@ TASKS = [
     Task("xmleval evaluate tuples.csv", ("2 rows x 2 labels", "exit code 0")),
     Task("xmleval evaluate mixed.csv", ("';' and ','", "--separator", "exit code 2")),
     Task("xmleval evaluate mixed.csv --separator ';'", ("exit code 0",)),
+    Task("xmleval evaluate docs.csv --separator ,", ("--separator ';' cuts 'python;sorting'", "exit code 0")),
+    Task("xmleval evaluate slashes.csv", ("no label of it is in the truth", "--separator '/' cuts both")),
+    Task("xmleval evaluate slashes.csv --separator /", ("0.8571", "exit code 0")),
     Task("xmleval evaluate topics.csv", ("'key', 'topics', 'model'", "--true-field", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics", ("--pred-field names it", "exit code 2")),
     Task("xmleval evaluate topics.csv --true-field topics --pred-field model", ("exit code 0",)),

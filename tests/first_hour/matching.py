@@ -15,7 +15,28 @@ FRAME = (
     "import pandas as pd; Y = pd.DataFrame(np.eye(4, dtype=int)); S = np.eye(4) + np.arange(4) / 10; "
     "order = [2, 0, 3, 1]; "
 )
+NAMES = "A = np.array([['a', 'b'], ['c', 'd']]); "
 TASKS = [
+    Task(NAMES + "xmleval.p_at_k([['a'], ['d']], A, 1)", ("0.5",)),
+    Task(NAMES + "xmleval.evaluate(A, y_pred=A, metrics='f1.micro')", ("2 rows x 4 labels", "1.0000")),
+    Task(
+        "xmleval.p_at_k(np.eye(2).astype(str), np.eye(2), 1)",
+        ("y_true: dtype <U32 does not hold real numbers; .astype(float) makes numbers of it",),
+    ),
+    Task(
+        "xmleval.p_at_k((row for row in [['a'], ['b']]), [['a'], ['b']], 1)",
+        ("y_true: a generator is no list; list(...) makes one of it",),
+    ),
+    Task(
+        "xmleval.evaluate([['a']], [['x', 'a']], labels=['a', 'b'], metrics='p@1')",
+        ("y_score: row 0: label 'x' is not one of the 2 given ones; labels= must name 1 label more",),
+    ),
+    Task("xmleval.p_at_k('Y.npz', 'model.npz', 1)", ("y_true: a str is no data; xmleval.io reads files",)),
+    Task(
+        "xmleval.evaluate([['a', 'b']], [['a', 'b']], metrics='r@2', exclude=[['a']], "
+        "exclude_from='predictions')['r@2']",
+        ("0.5",),
+    ),
     Task(
         "e = xmleval.Evaluator('p@1'); e.update(np.eye(4, 5), np.eye(4, 5) + np.arange(5) / 10); e",
         ("<Evaluator: p@1; 4 rows x 5 labels>",),

@@ -44,7 +44,7 @@ TASKS = [
     ),
     Task(
         "xmleval evaluate Y.npz m.npz short.npz --metrics lrap",
-        ("lists hold different numbers of labels a row", "no value is marked as better for lrap"),
+        ("lists hold different numbers of labels a row", "no value is marked as best for lrap"),
     ),
     Task("xmleval merge s.npz s.npz", ("s.npz: rows 0..3 of ", "Y.npz", "are counted already", "code 2")),
     Task(

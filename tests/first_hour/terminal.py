@@ -17,6 +17,9 @@ def make(folder: Path) -> None:
     np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
     np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
     sp.save_npz(folder / "turned.npz", sp.csr_array(Y_TEST.T))
+    for number, rows in enumerate((slice(0, 2), slice(2, 4)), 1):
+        sp.save_npz(folder / f"Y_h{number}.npz", sp.csr_array(Y_TEST[rows]))
+        np.savez(folder / f"m_h{number}.npz", indices=LABELS[rows], scores=SCORES[rows])
     np.savez(folder / "part_1.npz", indices=LABELS[:2], scores=SCORES[:2])
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 
@@ -33,6 +36,20 @@ TASKS = [
     Task(
         "xmleval evaluate Y.npz part_1.npz part_2.npz",
         ("2 rows do not match the 4 of Y.npz", "quote the pattern: 'part_*.npz'", "exit code 2"),
+    ),
+    Task(
+        "xmleval evaluate Y_h1.npz Y_h2.npz m.npz --metrics p@1",
+        (
+            "do Y_h1.npz and Y_h2.npz follow one another as TRUTH? quote the pattern: 'Y_h*.npz'",
+            "exit code 2",
+        ),
+    ),
+    Task(
+        "xmleval evaluate Y_h1.npz Y_h2.npz m_h1.npz m_h2.npz", ("quote the patterns: 'Y_h*.npz' 'm_h*.npz'",)
+    ),
+    Task(
+        "xmleval evaluate Y_h1.npz m_h1.npz m_h2.npz --metrics p@1",
+        ("m_h2.npz: evaluated on Y_h1.npz, though Y_h2.npz is there", "'Y_h*.npz' 'm_h*.npz'", "exit code 0"),
     ),
     Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),

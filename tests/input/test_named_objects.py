@@ -240,8 +240,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         y_score={"d1": {"red": 1.0}}, y_true=QRELS,
     ),
     "unknown label": bad(
-        "row 1: label 'pink' is not one of the 4 given ones",
-        y_score=[{}, {"pink": 1.0}, {}, {}], labels=NAMES,
+        "row 1: label 'pink' is not one of the 4 given ones; labels= must name 2 labels more",
+        y_score=[{}, {"pink": 1.0}, {"black": 1.0}, {"pink": 0.5}], labels=NAMES,
     ),
     "scores as truth": bad(
         "row 0: value 0.9 is no judgement, an integer; scores go to y_score; are the truth and the scores",
@@ -325,3 +325,66 @@ def test_labels_are_a_list_that_can_be_saved(tmp_path: Path) -> None:
     evaluator.update(Y, Y)
     evaluator.save(tmp_path / "state.npz")
     assert Evaluator.load(tmp_path / "state.npz").settings["labels"] == [7, 3, 5, 1]
+
+
+TABLE = np.array([["red", "green"], ["blue", ""], ["", ""], ["grey", "red"]])  # empty ones are no labels
+LISTED = [["red", "green"], ["blue"], [], ["grey", "red"]]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        TABLE.astype(object),
+        np.array([[name or None for name in row] for row in TABLE.tolist()]),
+        np.array([[name or np.nan for name in row] for row in TABLE.tolist()], object),
+    ],
+)
+def test_an_array_of_names_is_a_list_of_its_rows(table: Any) -> None:
+    before = table.copy()
+    metrics = ["p@1", "r@2", "ndcg@2"]
+    assert values(table, SCORED, metrics=metrics) == values(LISTED, SCORED, metrics=metrics)
+    assert values(TAGS, table, metrics=metrics) == values(TAGS, LISTED, metrics=metrics)
+    assert values(TAGS, y_pred=table, metrics=SETS) == values(TAGS, y_pred=LISTED, metrics=SETS)
+    assert values(table, table, labels=NAMES, metrics=["p@1"]) == {"p@1": 0.75}
+    assert (table == before).all() or table.dtype == object
+
+
+ONCE: dict[str, Callable[[], Any]] = {
+    "a generator": lambda: (row for row in TAGS),
+    "a list_iterator": lambda: iter(TAGS),
+    "a map": lambda: map(list, TAGS),
+    "a dict_values": lambda: QRELS.values(),
+    "a set": lambda: {"red", "blue"},
+}
+
+
+@pytest.mark.parametrize("kind", ONCE)
+@pytest.mark.parametrize("argument", ["y_true", "y_score", "y_pred", "candidates", "labels", "sample_weight"])
+def test_what_is_no_list_is_refused_before_it_is_read(argument: str, kind: str) -> None:
+    value = ONCE[kind]()
+    given = {"y_true": TAGS, "y_score": SCORED, "metrics": ["p@1"], argument: value}
+    with pytest.raises(ValueError, match=rf"^{argument}: {kind} is no list; list\(\.\.\.\) makes one of it$"):
+        evaluate(**given)
+    if hasattr(value, "__next__"):
+        assert len(list(value)) == len(TAGS)
+
+
+def test_rows_that_can_be_read_only_once_and_files_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^y_true: row 1: a generator is no list; list\(\.\.\.\)"):
+        evaluate([["a"], (name for name in "ab")], [["a"], ["b"]], metrics=["p@1"])
+    for value in ("Y.npz", Path("Y.npz"), b"Y.npz"):
+        with pytest.raises(ValueError, match=r"^y_score: a \w+ is no data; xmleval\.io reads files$"):
+            evaluate(TAGS, value, metrics=["p@1"])
+    pd: Any = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.eye(2), columns=["readline", "__next__"])  # names of labels
+    assert evaluate(frame, frame, metrics=["f1.macro@1"])["f1.macro@1"] == 1
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_numbers_as_text_are_told_from_names(dtype: Any) -> None:
+    told = "does not hold real numbers; .astype(float) makes numbers of it"
+    with pytest.raises(ValueError, match=rf"^y_true: dtype \S+ {re.escape(told)}$"):
+        evaluate(np.eye(3).astype(dtype), np.eye(3), metrics=["p@1"])
+    with pytest.raises(ValueError, match=rf"^y_score: dtype \S+ {re.escape(told)}$"):
+        evaluate(np.eye(3), np.eye(3).astype(dtype), metrics=["p@1"])

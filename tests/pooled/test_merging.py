@@ -27,7 +27,7 @@ def cut_early(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
     monkeypatch.setattr(curves, "LARGE", 8)
     monkeypatch.setattr(score_runs, "SMALL", 8)
     if request.param == "by value":
-        monkeypatch.setattr(score_runs, "MANY", 8)
+        monkeypatch.setattr(values, "MANY", 8)
         monkeypatch.setattr(values, "CHUNK", 50)
 
 

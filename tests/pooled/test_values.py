@@ -24,9 +24,9 @@ from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
 from xmleval.pooled.values import Packed, Values, as_buckets, distinct, order
 from xmleval.records import Chunks, Scores
-from xmleval.states import score_runs
 from xmleval.states.contents import Contents
 from xmleval.states.saved_keys import checked_counts
+from xmleval.states.score_runs import _parted
 from xmleval.threads import Work
 
 METRICS = ["auc.micro", "ap.micro", "peak_f1.micro"]
@@ -256,7 +256,7 @@ def test_all_ways_to_count_give_the_same_bits(
     truth = (rng.random((3000, 40)) < 0.1).astype(int)
     scores = rng.normal(size=truth.shape).astype(np.float32).round(3)
     wanted = as_bits(evaluate(truth, scores.astype(np.float64), metrics=METRICS))
-    monkeypatch.setattr(score_runs, "MANY", 400)
+    monkeypatch.setattr(counted, "MANY", 1000)  # irrelevant scores of a block, not relevant ones
     monkeypatch.setattr(pooled, "LEAST_PACKED", 20_000)
     monkeypatch.setattr(counted, "CHUNK", 4000)
     more: dict[str, Any] = {"memory": memory, "threads": threads, "block_rows": 100}
@@ -286,3 +286,30 @@ def test_a_state_holds_each_value_once(monkeypatch: pytest.MonkeyPatch, tmp_path
         sizes.append((tmp_path / "state.npz").stat().st_size)
     assert max(sizes) < 1.2 * sizes[0]
     assert Evaluator.load(tmp_path / "state.npz").compute() == evaluator.compute()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parted_scores_keep_their_bits_except_minus_zero(dtype: type) -> None:
+    tiny = np.finfo(dtype).smallest_subnormal
+    scores: Scores = np.array([0.0, -0.0, tiny, -tiny, 1.0, -1.0, np.inf, -np.inf] * 2, dtype)
+    flags = np.arange(scores.size) % 3 == 0
+    wanted = np.where(scores == 0, dtype(0), scores)
+    for found, own in zip(_parted(flags, scores), (wanted[flags], wanted[~flags]), strict=True):
+        assert found.tobytes() == own.tobytes()
+
+
+def test_long_arrays_are_ordered_as_they_come_and_short_ones_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counted, "MANY", 10)
+    monkeypatch.setattr(counted, "CHUNK", 25)
+    values = Values()
+    values.add(np.arange(10, dtype=np.float32))
+    assert [part.size for part in values.ordered] == [10]
+    for _ in range(2):
+        values.add(np.arange(9, dtype=np.float32))
+    assert len(values.ordered) == 1
+    values.add(np.arange(9, dtype=np.float32))
+    assert [part.size for part in values.ordered] == [10, 25, 2]
+    assert values.size == 37
+    assert not values.few

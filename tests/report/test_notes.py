@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.examples import S, T
 from xmleval import evaluate
-from xmleval.cli.evaluation import written
+from xmleval.cli.forms import written
 from xmleval.message import Keyword, Message
 from xmleval.report.comparison import Comparison
 
@@ -72,7 +72,7 @@ def test_only_lists_that_hold_as_much_are_compared() -> None:
     assert starred(a=DENSE, b=swapped) == (everything, [])
     found, notes = starred(a=DENSE, b=lists(2))
     assert found == set()  # of P@1, both values are equal
-    said = "lists hold different numbers of labels a row (b 2), so that no value is marked as better for "
+    said = "lists hold different numbers of labels a row (b 2), so that no value is marked as best for "
     assert notes[-1] == f"{said}p@3, lrap, auc.micro"
     ids, scores = lists(4)
     other = ids[:, ::-1], scores
@@ -89,6 +89,6 @@ def test_only_lists_that_hold_as_much_are_compared() -> None:
 def test_a_comparison_prints_why_nothing_is_marked() -> None:
     reports = {n: evaluate(TRUTH, s, metrics="lrap") for n, s in {"a": DENSE, "b": lists(2)}.items()}
     both = Comparison(reports)
-    assert "* better" in str(both)
+    assert "* best" in str(both)
     assert str(both).endswith(f"note: {both.notes[-1]}")
     assert json.loads(both.to_json())["notes"] == both.notes

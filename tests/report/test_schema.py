@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval import evaluate
+from xmleval import compare, diff, evaluate
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.version import SCHEMA
@@ -39,6 +39,9 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "undefined": lambda: evaluate(np.zeros((2, 3)), np.ones((2, 3)), metrics=["ranking_loss", "auc.micro"]),
     "thresholds": lambda: report(["peak_f1.micro"], unlisted=0.0),
     "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], larger=False),
+    "confidence": lambda: report(confidence=0.9),
+    "confidence of one row": lambda: evaluate(np.eye(3)[:1], np.eye(3)[:1], metrics="all", confidence=0.9),
+    "groups": lambda: report(label_groups=list("aabbc"), row_groups=[1, 1, 2, 3], confidence=0.9),
     "kept": lambda: report(["p@1"], keep_rows=True, keep_labels=True),
 }
 
@@ -71,8 +74,33 @@ def test_several_reports_follow_the_schema() -> None:
     assert [*follows(Comparison(several).to_json())["reports"]] == [*several]
 
 
+@pytest.mark.parametrize("seeds", [False, True])
+def test_comparisons_follow_the_schema(seeds: bool) -> None:
+    scores = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
+    models = {name: [own, own] for name, own in scores.items()} if seeds else scores
+    found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds).to_json())
+    described = VALIDATOR.schema["$defs"]
+    assert {*found["comparison"]} <= {*described["comparison"]["properties"]}
+    assert ("seeds" in found["comparison"]) == seeds
+    for one in found["comparison"]["differences"]:
+        assert {*one} == {*described["difference"]["properties"]}
+
+
+@pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])
+def test_changes_follow_the_schema(metric: str) -> None:
+    models = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
+    found = json.loads(diff(models, Y_TEST, metric=metric).to_json())
+    VALIDATOR.validate(found)
+    described = VALIDATOR.schema["$defs"]
+    assert {*found} == {*described["changes"]["properties"]}
+    for one in [*(found["changes"]["rows"] or []), *(found["changes"]["labels"] or [])]:
+        assert {*one} < {*described["change"]["properties"]}
+
+
 @pytest.mark.parametrize("scores", ["m", "scores.npz", "m scores.npz"])
-@pytest.mark.parametrize("words", ["--metrics all", "--metrics p,psp --train Y_train.npz", "--metrics sets"])
+@pytest.mark.parametrize(
+    "words", ["--metrics all", "--metrics p,psp --train Y_train.npz", "--metrics sets --confidence 0.9"]
+)
 def test_commands_follow_the_schema(folder: Path, run: Callable[..., str], scores: str, words: str) -> None:
     line = f"evaluate Y_test.npz {scores} {words} --decision top1"
     printed = run(f"{line} --format json")
@@ -88,7 +116,7 @@ def test_merged_states_follow_the_schema(folder: Path, run: Callable[..., str]) 
 
 def test_what_may_be_added_within_a_version_is_valid() -> None:
     found = json.loads(report(["p@1"]).to_json())
-    found |= {"confidence": {"p@1": [0.1, 0.9]}, "groups": {"tail": {"p@1": 0.5}}, "other": None}
+    found |= {"more": {"tail": {"p@1": 0.5}}, "other": None}
     VALIDATOR.validate(found)
     VALIDATOR.validate({"schema": SCHEMA, "reports": {"a": found}, "notes": [], "other": 1})
 
@@ -102,6 +130,8 @@ def test_what_may_be_added_within_a_version_is_valid() -> None:
         {"n_rows": -1},
         {"n_rows": 1.5},
         {"intervals": {"lrap": [0.5]}},
+        {"confidence": {"p@1": [0.5]}},
+        {"standard_errors": {"p@1": "0.5"}},
         {"conventions": {"empty": None}},
         {"larger": None},
         {"notes": "one"},

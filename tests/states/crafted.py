@@ -14,8 +14,8 @@ import numpy as np
 
 from xmleval import Evaluator
 from xmleval.files.saved import STATE, Form, Saved, save_state
+from xmleval.pooled import values
 from xmleval.records import Chunks
-from xmleval.states import score_runs
 from xmleval.thresholds import fit
 
 M, N = 12, 7
@@ -28,6 +28,7 @@ LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
 PRED = TRUTH[::-1].copy()
 Q = 1.0 + RNG.random(N) * 9
 WEIGHT = RNG.random(M)
+GROUPS = [*"abacbba"]
 RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "peak_f1.macro"]
 MARGINS = ["margin.samples", "margin.macro", "margin_share.macro", "coverage"]
@@ -72,6 +73,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "gaps": ({"metrics": "all"}, {"y_score": LISTS}),
     "label sets": ({"metrics": ["label_diversity", "proportional_diversity", "label_cardinality"]}, {}),
     "candidates": ({"metrics": ["p@1", "p@2"]}, {"y_score": LISTS, "candidates": PRED}),
+    "groups": (
+        {"metrics": [*RANKS, "f1.macro@2", "auc.macro"], "inverse_propensity": Q, "label_groups": GROUPS},
+        {"y_score": LISTS, "row_groups": np.array(["de", "en", "fr"] * 4)},
+    ),
+    "weighted groups": (
+        {"metrics": ["p@1", "f1.macro@2", "auc.micro"], "label_groups": GROUPS, "memory": 1},
+        {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
+    ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip
 
@@ -82,13 +91,13 @@ def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
     found = Evaluator(n_labels=N, **options)
     with contextlib.ExitStack() as stack:
         if case.startswith("packed"):
-            stack.enter_context(mock.patch.object(score_runs, "MANY", 1))
+            stack.enter_context(mock.patch.object(values, "MANY", 1))
         return _updated(found, case, given, first_row)
 
 
 def _updated(found: Evaluator, case: str, given: dict[str, Any], first_row: int) -> Evaluator:
     for rows in [] if case == "nothing" else [slice(0, 8), slice(8, M)]:
-        own = {
+        own: dict[str, Any] = {
             name: tuple(part[rows] for part in value) if isinstance(value, tuple) else value[rows]
             for name, value in given.items()
         }

@@ -21,11 +21,15 @@ BAD_INPUT, INTERRUPTED = 2, 130
 WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
+    "check": "Hold results to limits or to earlier results.",
+    "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",
     "demo": "Evaluate two models on generated data.",
+    "diff": "Show the rows and labels that changed most between models.",
     "evaluate": "Compute measures of predictions.",
     "merge": "Combine saved states of shards.",
     "metrics": "List the measures, or explain one.",
+    "rank": "Rank models over data sets, with tests.",
     "stats": "Describe a data set by its labels.",
     "threshold": "Tune a rule that turns scores into sets, or apply it.",
     "warmup": "Compile and keep what other commands would wait for.",
@@ -85,7 +89,8 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for a result, 2 for bad usage or bad input after one line on stderr, 130 when interrupted.
+        0 for a result, 1 where `check` finds a failure, 2 for bad usage or bad input after one line on
+        stderr, 130 when interrupted.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # an arrow that a terminal lacks is no reason to fail

@@ -17,11 +17,10 @@ from rich.table import Table
 
 from xmleval.budget import Budget, machine_allowance
 from xmleval.cli.counting import count_rows
-from xmleval.cli.evaluate import split_names
 from xmleval.cli.evaluation import open_rows, widths_of
 from xmleval.cli.files import INPUT_FORMAT, Input, find_input
 from xmleval.cli.messages import naming_files
-from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option
+from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option, split_names
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.evaluator import Evaluator
 from xmleval.input.sets import set_rows

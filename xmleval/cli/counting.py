@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import itertools
-import os
-import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +15,7 @@ import scipy.sparse
 from xmleval.budget import Allowance, Budget
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
+from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
@@ -28,7 +25,6 @@ from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
-from xmleval.report.tables import common_start
 
 REFRESH_SECONDS = 0.1
 Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
@@ -51,7 +47,7 @@ class Inputs(NamedTuple):
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
     what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
-    reports or of each.
+    reports or of each. ``row_groups`` is a file, and the group of each row.
     """
 
     truth: tuple[str, Pieces]
@@ -62,6 +58,7 @@ class Inputs(NamedTuple):
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
+    row_groups: tuple[str, list[str]] | None = None
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
@@ -113,12 +110,15 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, sets, n)
+            _count(evaluators, truth, scores, sets, n, inputs.row_groups)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
+        if inputs.row_groups is not None:
+            _refuse_other_groups(*inputs.row_groups, truth, truth.n_taken)
         if not truth.n_taken:
-            _count_nothing(evaluators, scores, sets)
+            none: dict[str, Any] = {} if inputs.row_groups is None else {"row_groups": []}
+            _count_nothing(evaluators, scores, sets, **none)
     finally:
         for reader in readers:
             reader.close()
@@ -133,61 +133,47 @@ def _refuse_other_count(
 ) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
         told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {truth.name}"
-        if len(scores) > 1 and all((other.n_rows or 0) < expected for other in scores):
-            told += f"; do the files follow one another? {_quoted([other.name for other in scores])}"
-        raise ValueError(told)
+        given = [(other.name, other.n_rows) for other in scores]
+        raise ValueError(f"{told}{shards_hint(truth.name, expected, given)}")
 
 
-def refuse_expanded(names: Sequence[str]) -> None:
-    """Refuse a truth and SCORES that are shards of both: a shell has expanded the patterns."""
-    alike = [re.sub("[0-9]+", "*", name) for name in names]
-    n = next((place for place, one in enumerate(alike) if one != alike[0]), len(alike))
-    truth, scores = names[:n], names[n:]
-    if n < 2 or not scores or len({*alike[n:]}) > 1 or len(scores) not in (1, n):
-        return
-    patterns = [_pattern(truth), scores[0] if len(scores) == 1 else _pattern(scores)]
-    if None not in patterns and (len(scores) > 1 or glob.has_magic(scores[0]) or os.path.isdir(scores[0])):
-        quoted = " ".join(shlex.quote(str(pattern)) for pattern in patterns)
-        told = f"TRUTH would be {truth[0]} alone, and {truth[1]} one of SCORES"
-        raise ValueError(f"{told}; quote the patterns: {quoted}")
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """Return how to give files as one input, where a shell has expanded a pattern."""
-    pattern = _pattern(names)
-    if pattern is None:
-        return "give their folder, or a pattern in quotes"
-    return f"quote the pattern: {shlex.quote(pattern)}"
-
-
-def _pattern(names: Sequence[str]) -> str | None:
-    """Return a pattern that stands for these files and no others."""
-    start, end = common_start(names), common_start([name[::-1] for name in names])[::-1]
-    for pattern in (f"{start.rstrip('0123456789')}*{end.lstrip('0123456789')}", f"{start}*{end}"):
-        if sorted(glob.glob(pattern)) == sorted(names):
-            return pattern
-    return None
+def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:
+    if len(groups) != n_rows:
+        told = counted(len(groups), "groups do not match", "group does not match")
+        raise ValueError(f"{name}: {told} the {n_rows} rows of {truth.name}")
 
 
 def _count(
-    evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], sets: Readers, n: int
+    evaluators: Sequence[Counter],
+    truth: RowReader,
+    scores: Sequence[RowReader],
+    sets: Readers,
+    n: int,
+    row_groups: tuple[str, list[str]] | None,
 ) -> None:
-    first = truth.n_taken
+    first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
+    if row_groups is not None:
+        files["row_groups"], groups = row_groups
+        more["row_groups"] = groups[first : first + n]
+        if len(groups) < first + n:
+            _refuse_other_groups(*row_groups, truth, truth.count() or first + n)
     y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
         own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
         named = {name: several[number % len(several)] for name, several in sets.items()}
-        with naming_rows({"y_true": truth, "y_score": reader, **named}, first):
+        with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
             own_true = widened(y_true, evaluator.n_labels)
-            evaluator.update(own_true, reader.take(n) if reader else None, **own)
+            evaluator.update(own_true, reader.take(n) if reader else None, **own, **more)
 
 
-def _count_nothing(evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers) -> None:
+def _count_nothing(
+    evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers, **more: Any
+) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     for evaluator in evaluators:
         none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none))
+        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **more)
 
 
 @contextlib.contextmanager

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from xmleval.cli.counting import refuse_expanded
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
-from xmleval.cli.evaluation import WRITERS, count, prepare, written
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.files import FORMAT_HELP
+from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.options import (
     COUNT,
@@ -24,8 +23,10 @@ from xmleval.cli.options import (
     field_options,
     file_option,
     format_option,
+    split_names,
 )
 from xmleval.cli.output import write_result
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.conventions import PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.evaluator import MEMORY
@@ -44,14 +45,6 @@ EXCLUDE = (
     ("dataset", "a"),
     ("dataset", "b"),
 )
-
-
-def split_names(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Cut lists of names at their commas, those in parentheses aside."""
-    names = [name.strip() for text in texts for name in re.split(r",(?![^()]*\))", text)]
-    if not all(names):
-        raise click.BadParameter(f"{','.join(texts)!r} has an empty name.", context, parameter)
-    return names
 
 
 def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[int]:
@@ -74,6 +67,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
     "Measures": "metrics k unlisted larger conventions bounds confidence inverse_propensity dataset a b",
+    "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
     "Resources": "memory threads checkpoint resume help",
@@ -124,6 +118,16 @@ EXAMPLES = """Examples:
 )
 @click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
 @click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
+@click.option(
+    "--groups",
+    metavar="GROUPS",
+    help="Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
+    "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
+)
+@file_option(
+    "--row-groups",
+    help="Measures of groups of rows, too: the group of each row, one a line, or row and group.",
+)
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )
@@ -218,22 +222,21 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     quotes, stands for files that follow one another, part_2 before part_10. Files are read piece by piece.
     Propensity-scored measures need --train or --inverse-propensity.
     """
-    _refuse_together(options, EXCLUDE)
-    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
-        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    refuse_conflicts(options)
     if options["ranked"] and (scores or options["pred"] is not None):
         said = "--ranked is for predictions in TRUTH's own file"
         raise click.UsageError(said, click.get_current_context())
-    if options["exclude_from"] != "both" and options["exclude"] is None:
-        raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())
     if options["resume"] and options["checkpoint"] is None:
         raise click.UsageError("--resume needs --checkpoint", click.get_current_context())
-    refuse_expanded([str(path) for path in (truth, *scores)])
+    names = [str(path) for path in (truth, *scores)]
+    refuse_expanded(names)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
-    run = prepare(truth, scores, options)
-    if options["per_row"] is not None:
-        refuse_no_rows(run.evaluators[0].asked)
-    reports = dict(zip(run.names, count(run), strict=True))
+    with hinting_shards(names):
+        run = prepare(truth, scores, options)
+        if options["per_row"] is not None:
+            refuse_no_rows(run.evaluators[0].asked)
+        reports = dict(zip(run.names, count(run), strict=True))
+    tell_other_shards(names)
     if options["per_label"] is not None:
         of_all = run.rows.truth[1].label_names
         write_labels(reports, options["per_label"], run.rows.label_names or [of_all] * len(reports))
@@ -246,8 +249,13 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
         run.checkpoint.remove()
 
 
-def _refuse_together(options: dict[str, Any], pairs: tuple[tuple[str, str], ...]) -> None:
-    for pair in pairs:
-        if all(options[name] is not None for name in pair):
+def refuse_conflicts(options: dict[str, Any]) -> None:
+    """Refuse options that exclude each other, and those that others are needed for; absent ones are None."""
+    for pair in EXCLUDE:
+        if all(options.get(name) is not None for name in pair):
             one, other = (f"--{name.replace('_', '-')}" for name in pair)
             raise click.UsageError(f"{one} and {other} exclude each other", click.get_current_context())
+    if options["train"] is None and any(options[name] is not None for name in ("a", "b", "dataset")):
+        raise click.UsageError("--a, --b and --dataset need --train", click.get_current_context())
+    if options["exclude_from"] != "both" and options["exclude"] is None:
+        raise click.UsageError("--exclude-from needs --exclude", click.get_current_context())

@@ -15,19 +15,20 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, count_training, progress
+from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
-from xmleval.cli.messages import naming_files, spelled, tell
+from xmleval.cli.grouping import group_file, groups_of_labels, with_row_groups
+from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
-    count_named_training,
     holds_both,
     named_rows,
     rules_for,
+    training_counts,
 )
 from xmleval.cli.options import fields_of
-from xmleval.cli.output import check_outputs, screen, state_files
+from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import Version
@@ -38,19 +39,11 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
-from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
 
-WRITERS: dict[str, Callable[[Any], str]] = {
-    "table": str,
-    "json": lambda report: str(report.to_json()),
-    "csv": lambda report: str(report.to_csv()),
-    "markdown": lambda report: str(report.to_markdown()),
-    "latex": lambda report: str(report.to_latex()),
-}
 MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
     "precision.micro", "recall.micro", "f1.micro", "f1.macro", "f1.samples", "jaccard.samples",
     "hamming_loss", "subset_accuracy",
@@ -73,8 +66,19 @@ class Run(NamedTuple):
     states: list[Path]  # files for the states, if they are to be saved
 
 
+NONE_OF_THESE = {
+    "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
+    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False, "labels_shown": False,
+}  # fmt: skip
+
+
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
-    """Open the files, and settle what is to be counted."""
+    """Open the files, and settle what is to be counted.
+
+    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for, and
+    ``labels_shown`` tells that names of labels may belong to columns without.
+    """
+    options = NONE_OF_THESE | options
     with naming_files({"memory": "--memory"}):
         memory = memory_bytes("memory", options["memory"])
         if memory < LEAST_MEMORY:
@@ -99,15 +103,24 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         fields, find(truth, "truth"), pred, train, among, *others
     )
     given = first, others
-    alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
+    alone = [options.get(name) for name in ("inverse_propensity", "exclude", "labels", "row_groups")]
     rule = Path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
-        [given[0], *given[1], pred, train, among, *alone, rule if rule.is_file() else None],
+        [
+            given[0],
+            *given[1],
+            pred,
+            train,
+            among,
+            *alone,
+            rule if rule.is_file() else None,
+            group_file(options),
+        ],
         states,
     )
-    rows = open_rows(*given, pred, options, among)
+    rows = with_row_groups(open_rows(*given, pred, options, among), options.get("row_groups"), allowance)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
@@ -119,19 +132,22 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if name in options and name not in ("labels", "dataset")  # which are settled before
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
-    propensities = _propensities(options, train, rows, widths, budget, allowance)
+    counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
+    propensities = _propensities(options, train, counts, n_train, allowance)
+    groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
-    arguments["keep_labels"] = options["per_label"] is not None
-    arguments["keep_rows"] = options["per_row"] is not None
+    arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
+    arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
     evaluators = []
-    own_settings = zip(widths, cycle(decisions), cycle(propensities), strict=False)
-    for n_labels, decision, propensity in own_settings:
+    own_settings = zip(widths, cycle(decisions), cycle(propensities), cycle(groups), strict=False)
+    for n_labels, decision, propensity, label_groups in own_settings:
         with naming_files(
             {
                 "inverse_propensity": options["inverse_propensity"],
                 "bounds": "--bounds",
                 "confidence": "--confidence",
                 "threads": "--threads",
+                "label_groups": group_file(options),
             }
         ):
             evaluator = Evaluator(
@@ -139,6 +155,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 n_labels=n_labels,
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
+                label_groups=label_groups,
                 **arguments | {"decision": decision, "inverse_propensity": propensity},
             )
         if rows.pairs is not None:
@@ -274,7 +291,7 @@ def open_rows(
         if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
             tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
-        if options["labels"] is not None:
+        if options["labels"] is not None and not options.get("labels_shown"):
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         rows = Inputs(
             (truth.name, truth.pieces()),
@@ -295,28 +312,12 @@ def _is_given(option: str) -> bool:
 
 
 def _propensities(
-    options: dict[str, Any],
-    train: Input | None,
-    rows: Inputs,
-    widths: list[int],
-    budget: Budget,
-    allowance: Allowance,
+    options: dict[str, Any], train: Input | None, counts: Any, n_rows: int, allowance: Allowance
 ) -> list[Any]:
     """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""
     if train is None:
         path = options["inverse_propensity"]
         return [None if path is None else load_inverse_propensity(path, allowance)]
-    if rows.label_names is not None:
-        listed = None if options["labels"] is None else rows.label_names[0]
-        counts, n_rows = count_named_training(train, rows.label_names, listed)
-    elif train.named:
-        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
-    else:
-        pieces, n_bytes = train.pieces(), budget.lone_piece
-        by_width = {
-            width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}
-        }
-        counts, n_rows = [by_width[width][0] for width in widths], by_width[widths[0]][1]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return [
@@ -338,9 +339,10 @@ def _checkpoint(
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]
-        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels")
+        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels", "row_groups")
         if (option := f"--{name.replace('_', '-')}") not in files
     }
+    files["--groups"] = [file] if (file := group_file(options)) else []
     inside = next(
         (p for several in files.values() for p in several if p.resolve().parent == folder.resolve()), None
     )
@@ -382,20 +384,3 @@ def count(run: Run) -> list[Report]:
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
-
-
-def written(reports: dict[str, Report], form: str, output: Path | None = None) -> str:
-    """Return one report, or several side by side, in a form; tables fit the terminal that they go to."""
-    reports = {name: _in_options(report, form) for name, report in reports.items()}
-    whole_result = next(iter(reports.values())) if len(reports) == 1 else Comparison(reports)
-    if form == "table" and output is None:
-        return whole_result.to_text(*screen())
-    return WRITERS[form](whole_result)
-
-
-def _in_options(report: Report, form: str) -> Report:
-    """Say what was seen, and in tables what is missing, in options, as people at a terminal give them."""
-    missing = report.left_out
-    if form == "table":
-        missing = {name: spelled(text) for name, text in missing.items()}
-    return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

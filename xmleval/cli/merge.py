@@ -8,7 +8,7 @@ import click
 
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.details import write_labels, write_rows
-from xmleval.cli.evaluation import WRITERS, written
+from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, PER_ROW, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result

@@ -19,6 +19,8 @@ OPTIONS = {
     "y_train": "--train",
     "decision": "--decision",
     "candidates": "--candidates",
+    "label_groups": "--groups",
+    "row_groups": "--row-groups",
     "unlisted": "--unlisted",
     "dataset": "--dataset",
     "conventions": "--conventions",
@@ -30,6 +32,7 @@ OPTIONS = {
     "memory": "--memory",
     "format": "--input-format",
     "larger=False": "--smaller-is-better",
+    "leave_out": "--leave-out",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import PIECE_BYTES
-from xmleval.cli.counting import Inputs, read_sets
+from xmleval.budget import PIECE_BYTES, Allowance, Budget
+from xmleval.cli.counting import Inputs, count_training, read_sets
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
+from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
 from xmleval.input.csr import Source
 from xmleval.input.lines import shown
 from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
@@ -184,6 +185,8 @@ def named_rows(
     predictions = [*zip(several, read, strict=True)]
     if other is not None and read_other is not None:
         predictions.append((other, read_other))
+    n_others = 0 if read_other is None else read_other.n_new_labels
+    names = found.label_names[: len(found.label_names) - n_others]
     for given, named in predictions:
         is_other = named is read_other
         if is_other:
@@ -193,13 +196,20 @@ def named_rows(
         how = " and ".join([*["as sets"] * is_set, *["best first"] * is_ranked])
         hint = " (--ranked: also best first)" if own and not is_ranked else ""
         taken = [f"no scores, taken {how}{hint}"] if named.unscored else []
-        notes.append(_notes(given.name, [*named.told, *taken]))
+        unknown = (
+            unknown_labels(named, names, options.get("separator"), is_cut=found.is_cut)
+            if given.shards[0].format.for_fields
+            else unknown_names(named, names)
+        )
+        notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
         say_unmatched(given.name, named)
         if is_set:
             pred = given.name, sets_of(named)
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
+    every = [found, *(named for _, named in predictions)]
+    shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred
@@ -273,6 +283,27 @@ def count_named_training(
         tell(train.name, f"labels that are in no other input and do not count: {n_other}")
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
+
+
+def training_counts(
+    options: dict[str, Any],
+    train: Input | None,
+    rows: Inputs,
+    widths: list[int],
+    budget: Budget,
+    allowance: Allowance,
+) -> tuple[list[Any] | None, int]:
+    """Return how many training rows have each label, for each report, and how many rows there are."""
+    if train is None:
+        return None, 0
+    if rows.label_names is not None:
+        listed = None if options["labels"] is None else rows.label_names[0]
+        return count_named_training(train, rows.label_names, listed)
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    pieces, n_bytes = train.pieces(), budget.lone_piece
+    by_width = {width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}}
+    return [by_width[width][0] for width in widths], by_width[widths[0]][1]
 
 
 def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:

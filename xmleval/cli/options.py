@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,14 @@ PER_ROW = file_option(
     "--per-row", help="CSV file for every row: the measures of rows asked for, worst first."
 )
 LABEL_NAMES = file_option("--labels", help="Names of the labels by column, one a line or a JSON list.")
+
+
+def split_names(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[str]:
+    """Cut lists of names at their commas, those in parentheses aside."""
+    names = [name.strip() for text in texts for name in re.split(r",(?![^()]*\))", text)]
+    if not all(names):
+        raise click.BadParameter(f"{','.join(texts)!r} has an empty name.", context, parameter)
+    return names
 
 
 def field_options(*left_out: str) -> Decorator:

@@ -110,7 +110,7 @@ def in_units(differences: Floats) -> Ints | None:
     largest = float(np.abs(known).max(initial=0.0))
     if not known.size or math.isinf(largest):
         return None
-    bits = min(UNIT_BITS, SUM_BITS - known.size.bit_length())
+    bits = min(UNIT_BITS, SUM_BITS - int(np.count_nonzero(known)).bit_length())
     scaled = np.rint(np.ldexp(known, bits - math.frexp(largest)[1]))
     units: Ints = scaled[scaled != 0].astype(np.int64)
     return units

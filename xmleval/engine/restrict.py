@@ -12,7 +12,7 @@ from xmleval.input.pairs import is_pair, pair_members
 from xmleval.input.scores import cut_heads, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
-from xmleval.message import NO_MATCH, counted
+from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import Bools, Ranking, Truth, row_sizes
 
@@ -27,8 +27,12 @@ class IdPairs:
 Rows = TypeVar("Rows", Truth, Ranking)
 
 
-def beside(exclude: Any, candidates: Any) -> dict[str, Any]:
+def beside(exclude: Any, candidates: Any, exclude_from: str) -> dict[str, Any]:
     """Return what is given of both by name; pairs that have names become a dict of lists."""
+    if exclude_from not in ("both", "predictions"):
+        raise InputError("exclude_from", f"{exclude_from!r} is neither 'both' nor 'predictions'")
+    if exclude_from != "both" and exclude is None:
+        raise InputError("exclude_from", Message("needs the pairs to exclude, ", Keyword("exclude")))
     given = {"exclude": _grouped(exclude), "candidates": candidates}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -120,6 +124,7 @@ def restrict(
     y_score: Any,
     y_pred: Any,
     n_labels: int | None,
+    exclude_from: str,
     exclude: Any = None,
     candidates: Any = None,
 ) -> tuple[Source[Truth], Any, Any, Source[Truth] | None]:
@@ -133,7 +138,7 @@ def restrict(
     if y_score is not None:
         y_score = _rankings(plan, y_score, n_labels, gone, among)
     if gone is not None:
-        truth = _restricted(truth, gone, False)
+        truth = _restricted(truth, gone, False) if exclude_from == "both" else truth
         y_pred = (
             None
             if y_pred is None

@@ -65,6 +65,11 @@ class Source(NamedTuple, Generic[T]):
     block: Callable[[int, int], T]
     by_id: bool = False
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and labels."""
+        return self.n_rows, self.n_labels
+
     def blocks(self) -> Iterator[T]:
         """Yield all rows, some at a time, or refuse the first offending one."""
         size = rows_at_a_time(self.bytes_per_row)
@@ -109,6 +114,8 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
         raise InputError(argument, "masked arrays are not supported; fill or drop the masked cells")
     try:
         array = np.asarray(as_plain(argument, value))
+    except InputError:
+        raise
     except (TypeError, RuntimeError) as error:  # of a foreign object that offers __array__
         raise InputError(argument, f"cannot be read as an array: {error}") from None
     except ValueError:
@@ -119,8 +126,17 @@ def as_array(argument: str, value: Any) -> NDArray[Any]:
     if array.dtype.kind == "V" and is_narrow(array.dtype):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
-        raise InputError(argument, f"dtype {array.dtype} does not hold real numbers")
+        hint = "; .astype(float) makes numbers of it" if _can_be_numbers(array) else ""
+        raise InputError(argument, f"dtype {array.dtype} does not hold real numbers{hint}")
     return native(array)
+
+
+def _can_be_numbers(array: NDArray[Any]) -> bool:
+    """Tell whether texts or objects are all numbers."""
+    try:
+        return array.ndim > 0 and array.dtype.kind in "OSTU" and bool(array.astype(np.float64).size)
+    except (ValueError, TypeError):
+        return False
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

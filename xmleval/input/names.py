@@ -112,6 +112,10 @@ class Named:
         Of predictions: whether they have no scores; the values tell their order in the file.
     by_order : bool
         Whether rows have no names of their own and are called by their numbers.
+    is_cut : bool
+        Whether a separator stands between labels in some field of text.
+    uncut : str or None
+        A field of text without the separator that was given, and with another one.
     told : tuple of str
         What was settled by the names of fields or by what they hold, for messages.
     """
@@ -126,6 +130,8 @@ class Named:
     other_row: str | None = None
     unscored: bool = False
     by_order: bool = False
+    is_cut: bool = False
+    uncut: str | None = None
     told: tuple[str, ...] = ()
 
     def widened(self, label_names: list[str]) -> Named:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import MappingView
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,18 @@ def as_plain(argument: str, value: Any) -> Any:
             raise InputError(
                 argument, f"cannot be read by DLPack ({error}); copy it to a NumPy array"
             ) from None
+    refuse_other(argument, value)
     return value
+
+
+def refuse_other(argument: str, value: Any, row: int | None = None) -> None:
+    """Refuse names of files, and what is no list: iterators, which can be read only once, views and sets."""
+    kind = type(value)  # not the value: a frame has its columns for attributes
+    if isinstance(value, str | bytes | os.PathLike) or hasattr(kind, "readline"):
+        raise InputError(argument, f"a {kind.__name__} is no data; xmleval.io reads files", row=row)
+    once = hasattr(kind, "__next__") and not hasattr(kind, "__arrow_c_stream__")
+    if once or isinstance(value, MappingView | set | frozenset):
+        raise InputError(argument, f"a {kind.__name__} is no list; list(...) makes one of it", row=row)
 
 
 def is_narrow(dtype: Any) -> bool:

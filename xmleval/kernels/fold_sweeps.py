@@ -84,7 +84,7 @@ def walk_folds(
 
 
 @kernel
-def count_fold(part: Ints, bucket: int, rows: Ints, counted: Ints, table: Ints, listed: Labels) -> None:
+def count_fold(part: Ints, bucket: int, rows: Labels, counted: Ints, table: Ints, listed: Labels) -> None:
     """Add the scores of a part in a bucket to the counts of a fold.
 
     part : int64 (FIELDS,), see `kernels.values`; rows : int32 (N_PLACES,), row of the table of each place

@@ -23,7 +23,7 @@ from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACE
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
 from xmleval.kernels.sweeps import count_group
-from xmleval.records import Bools, Floats, Ints, Labels
+from xmleval.records import Floats, Ints, Labels
 
 FIELDS = 5
 FIRST, STOP, OFFSETS, DATA, PACKED = range(FIELDS)
@@ -50,22 +50,16 @@ def bits_of_rank(rank: Any) -> Any:
 
 
 @kernel
-def order_by_bucket(
-    flags: Bools, scores: Labels, starts: Labels, places: Labels, flagged: Labels
-) -> tuple[int, int]:
-    """Order the scores that are not flagged by bucket; return the first bucket and the one after the last.
+def order_by_bucket(scores: Labels, starts: Labels, places: Labels) -> tuple[int, int]:
+    """Order scores by bucket; return the first bucket and the one after the last.
 
-    flags : bool (n,); scores : uint32 (n,), bits of float32 without NaN
+    scores : uint32 (n,), bits of float32 without NaN
     starts : uint32 (N_BUCKETS + 1,), written: where each bucket starts
-    places : uint16 (n - f + 1,), written, with room for one more
-    flagged : uint32 (f + 1,), written: bits of the flagged scores, with room for one more
+    places : uint16 (n,), written
     """
     ends = np.zeros(N_BUCKETS, np.uint32)
-    n_flagged = np.uint64(0)
     for p in range(scores.size):
-        ends[rank_of_bits(scores[p]) >> np.uint64(HALF)] += np.uint32(not flags[p])
-        flagged[n_flagged] = scores[p]  # each is written, which needs no branch
-        n_flagged += np.uint64(flags[p])
+        ends[rank_of_bits(scores[p]) >> np.uint64(HALF)] += np.uint32(1)
     first, stop, total = N_BUCKETS, 0, np.uint32(0)
     for bucket in range(N_BUCKETS):
         count = ends[bucket]
@@ -77,8 +71,9 @@ def order_by_bucket(
     for p in range(scores.size):
         rank = rank_of_bits(scores[p])
         bucket = rank >> np.uint64(HALF)
-        places[total if flags[p] else ends[bucket]] = np.uint16(rank & np.uint64(LAST))
-        ends[bucket] += np.uint32(not flags[p])
+        at = ends[bucket]
+        places[np.uint64(at)] = np.uint16(rank & np.uint64(LAST))
+        ends[bucket] = at + np.uint32(1)
     return first, stop
 
 

@@ -18,11 +18,11 @@ from xmleval.kernels.values import (
     pack_buckets,
 )
 from xmleval.pooled.piles import append_joined
-from xmleval.records import Bools, Chunks, Ints, Scores
+from xmleval.records import Chunks, Ints, Scores
 from xmleval.threads import Work
 
 CHUNK = 1 << 20  # scores ordered at a time: in arrays of this size the system gives large pages
-MANY = 1 << 18  # scores of a block from which they are ordered at once
+MANY = 1 << 18  # scores from which an array is ordered as it comes
 WIDE = 1 << 32  # scores of a bucket from which counts may not fit in 32 bits
 TASKS = 8  # tasks per thread, each a range of buckets
 EXPORTED = 1 << 16  # distinct scores exported at a time, unless a bucket has more
@@ -111,7 +111,9 @@ class Values:
 
     def add(self, scores: Scores) -> None:
         """Add scores, float32 without NaN; they are ordered once there are many."""
-        if scores.size:
+        if scores.size >= MANY:
+            self.ordered += order(scores)
+        elif scores.size:
             append_joined(self.few, scores)
         if sum(part.size for part in self.few) >= CHUNK:
             few, self.few = self.few, []
@@ -179,20 +181,14 @@ class Values:
                 start = stop
 
 
-def order(scores: Scores, flags: Bools | None = None, flagged: list[Scores] | None = None) -> list[Ordered]:
-    """Order float32 scores by bucket, except flagged ones, which are appended to ``flagged``."""
+def order(scores: Scores) -> list[Ordered]:
+    """Order float32 scores by bucket."""
     found = []
     for start in range(0, scores.size, CHUNK):
         some = np.ascontiguousarray(scores[start : start + CHUNK])
-        which = np.zeros(some.size, np.bool_) if flags is None else flags[start : start + CHUNK]
-        n_flagged = int(np.count_nonzero(which))
-        starts = np.empty(N_BUCKETS + 1, np.uint32)
-        places, apart = np.empty(some.size - n_flagged + 1, np.uint16), np.empty(n_flagged + 1, np.uint32)
-        first, stop = order_by_bucket(which, some.view(np.uint32), starts, places, apart)
-        if first < stop:
-            found.append(Ordered(first, starts[first : stop + 1].copy(), places))
-        if flagged is not None:
-            flagged.append(apart[:-1].view(np.float32) + np.float32(0))  # without -0.0
+        starts, places = np.empty(N_BUCKETS + 1, np.uint32), np.empty(some.size, np.uint16)
+        first, stop = order_by_bucket(some.view(np.uint32), starts, places)
+        found.append(Ordered(first, starts[first : stop + 1].copy(), places))
     return found
 
 

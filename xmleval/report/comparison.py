@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from xmleval.cached import cached
+from xmleval.comparing.differences import without_folds
+from xmleval.comparing.paired import holm
+from xmleval.jackknife import difference_p
 from xmleval.message import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report
-from xmleval.report.tables import Cell, as_csv, as_text, short, short_names
+from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
@@ -28,14 +32,25 @@ class Comparison(Printed):
 
     Attributes
     ----------
+    level : float or None
+        Their confidence. With it, a star is for the best value only where its paired difference to the next
+        best is significant, all measures taken together; without, for the best value.
     notes : list of str
         What was seen in the data; with the name of its report, unless all have the note.
     """
+
+    unfair = "no value is marked as best for"  # where lists differ
+
+    @property
+    def _legend(self) -> str:
+        """What the title tells of marks."""
+        return f"; * {'best' if self.level is None else 'better'}"
 
     def __init__(self, reports: Mapping[str, Report]) -> None:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
         self.specs = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
+        self.level = first.confidence_level
         self._own_notes = self._unequal_depths()
         self.notes = _shared_first({name: report.notes for name, report in self.reports.items()})
         self.notes += self._own_notes
@@ -43,11 +58,19 @@ class Comparison(Printed):
     def footnotes(self) -> list[str]:
         """Return the lines below the table, those that not all reports have with the name of theirs."""
         lines = _shared_first({name: report.footnotes() for name, report in self.reports.items()})
-        return [*lines, *(f"note: {note}" for note in self._own_notes)]
+        return [*self._about_marks(), *lines, *(f"note: {note}" for note in self._own_notes)]
 
-    def _is_fair(self, spec: Spec) -> bool:
-        """Tell whether all lists hold about as many of the labels that a measure reads."""
-        reports = self.reports.values()
+    def _about_marks(self) -> list[str]:
+        """Return lines that tell what marks mean, where the title alone does not."""
+        n_tests = sum(not math.isnan(p) for _, p in self._tested.values())
+        if self.level is None or not n_tests:
+            return []
+        tested = f"p < {1 - self.level:.4g} (paired jackknife, Holm over {counted(n_tests, 'measures')})"
+        return [f"* better than the next best, {tested}; no difference is seen elsewhere"]
+
+    def _is_fair(self, spec: Spec, names: Collection[str] = ()) -> bool:
+        """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
+        reports = [self.reports[name] for name in names or self.reports]
         depths = [report.results.short.get(spec.name, float(report.n_labels)) for report in reports]
         short = any(spec.name in report.results.short for report in reports)
         return not short or max(depths) <= SAME_DEPTH * min(depths)
@@ -60,24 +83,71 @@ class Comparison(Printed):
         short = {name: report.results.short for name, report in self.reports.items()}
         held = [f"{name} {next(iter(own.values())):.4g}" for name, own in short.items() if own]
         depths = f"lists hold different numbers of labels a row ({', '.join(held)})"
-        return [f"{depths}, so that no value is marked as better for {', '.join(unfair)}"]
+        return [f"{depths}, so that {self.unfair} {', '.join(unfair)}"]
+
+    @cached
+    def _tested(self) -> dict[str, tuple[float, float]]:
+        """The best value of each measure, by name, and the p-value of its difference to the next best."""
+        found: dict[str, tuple[float, float]] = {}
+        for spec in self.specs:
+            results = [report.results for report in self.reports.values()]
+            known = [own for own in results if not math.isnan(own.values[spec.name])]
+            known.sort(key=lambda own: own.values[spec.name], reverse=spec.metric.direction == "up")
+            if len(known) < 2 or spec.metric.direction == "none" or not self._is_fair(spec):
+                continue
+            best, worst = known[0].values[spec.name], known[-1].values[spec.name]
+            if best != worst:
+                difference = best - known[1].values[spec.name]
+                replicates = without_folds(known[0], known[1], spec.name)
+                p = math.nan if replicates is None else difference_p(difference, replicates)
+                found[spec.name] = best, p
+        return found
+
+    @cached
+    def _marked(self) -> dict[str, float]:
+        """The best value of each measure that has one to mark, by name."""
+        corrected = holm([p for _, p in self._tested.values()]).tolist()
+        return {
+            name: best
+            for (name, (best, _)), p in zip(self._tested.items(), corrected, strict=True)
+            if self.level is None or p < 1 - self.level
+        }
+
+    def _cell(self, spec: Spec, name: str) -> Cell:
+        """Return the value of a report, marked where it is the best."""
+        report = self.reports[name]
+        ends = report.intervals.get(spec.name)
+        bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
+        best = report[spec.name] == self._marked.get(spec.name)
+        return Cell(f"{report.shown(spec)}{bounds}", "best" if best else "other")
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure."""
-        rows = [[Cell("measure"), *(Cell(name, "other") for name in self.reports)]]
+        return self._grid([*self.reports])
+
+    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+        """Return the grid under other names of the reports."""
+        rows = [[Cell("measure"), *(Cell(name, "other") for name in names)]]
         for spec in self.specs:
-            values = [report[spec.name] for report in self.reports.values()]
-            known = [value for value in values if not math.isnan(value)]
-            best = {"up": max, "down": min}.get(spec.metric.direction) if self._is_fair(spec) else None
-            marked = best(known) if best and known and min(known) < max(known) else math.nan
-            row = [Cell(spec.symbol, spec.metric.direction)]
-            for value, report in zip(values, self.reports.values(), strict=True):
-                ends = report.intervals.get(spec.name)
-                bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
-                shown = f"{report.shown(spec)}{bounds}"
-                row.append(Cell(shown, "best" if value == marked else "other"))
-            rows.append(row)
+            cells = (self._cell(spec, name) for name in self.reports)
+            rows.append([Cell(spec.symbol, spec.metric.direction), *cells])
         return rows
+
+    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
+        """Return a table for each group that all reports have, under names of the reports."""
+        found = []
+        for kind, of in (("groups", "labels"), ("row_groups", "rows")):
+            several = [getattr(report, kind) for report in self.reports.values()]
+            for group in (group for group in several[0] if all(group in other for other in several)):
+                own = Comparison({n: other[group] for n, other in zip(self.reports, several, strict=True)})
+                one = several[0][group]
+                sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
+                header, *rows = own.grid()
+                header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
+                if any(report.confidence_level is not None for report in self.reports.values()):
+                    rows = [[row[0], *(Cell(cell.text, "other") for cell in row[1:])] for row in rows]
+                found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
+        return found
 
     def _title(self, names: Iterable[str] | None = None) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""
@@ -85,21 +155,22 @@ class Comparison(Printed):
         several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
         labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
         n_rows = next(iter(self.reports.values())).n_rows
-        return f"{counted(n_rows, 'rows')} x {labels}; * better"
+        return f"{counted(n_rows, 'rows')} x {labels}{self._legend}"
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
-        header, *rows = self.grid()
         names = short_names([*self.reports])
-        header = [header[0], *(Cell(name, "other") for name in names)]
-        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour)
+        tables = self.part_tables(names)
+        return as_text(self._title(names), self._grid(names), self.footnotes(), width, colour, tables)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``."""
+        reports = {name: report.to_dict() for name, report in self.reports.items()}
+        return {"schema": SCHEMA, "reports": reports, "notes": self.notes}
 
     def to_json(self) -> str:
-        """Return JSON with the reports by name under ``reports``, and all notes under ``notes``."""
-        reports = {name: report.to_dict() for name, report in self.reports.items()}
-        return json.dumps(
-            {"schema": SCHEMA, "reports": reports, "notes": self.notes}, indent=2, allow_nan=False
-        )
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
@@ -109,15 +180,23 @@ class Comparison(Printed):
         """Return a pandas DataFrame: a row for each measure, with a column of values for each report."""
         header, rows = self._records()
         bounded = any(report.intervals for report in self.reports.values())
-        return as_frame(header, rows, [1, 2, *range(3, len(header), 1 if bounded else 3)])
+        ends = tuple(f"{name} {end}" for name in self.reports for end in ("lower", "upper"))
+        shown = [n for n, head in enumerate(header) if bounded or head not in ends]
+        return as_frame(header, rows, shown[1:])
 
     def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
+        columns = {name: report.part_columns() for name, report in self.reports.items()}
+        heads = [
+            head
+            for name, own in columns.items()
+            for head in (name, f"{name} lower", f"{name} upper", *(f"{name} {part}" for part in own))
+        ]
         rows: list[list[str | float]] = []
         for spec in self.specs:
             row: list[str | float] = [spec.name, spec.symbol, spec.metric.direction]
             for report in self.reports.values():
                 row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
+                row += report.part_values(spec)
             rows.append(row)
         return ["name", "symbol", "direction", *heads], rows
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +72,7 @@ def load_results(path: Path) -> dict[str, SavedReport]:
         If the file holds anything else, a name twice, or results of a later version of the schema; the
         message names the file.
     """
-    try:
+    with naming_file(path):
         found = _parsed(path)
         version = found.get("schema", 0)  # there is none before 1
         if type(version) is not int or version < 0:
@@ -85,6 +87,13 @@ def load_results(path: Path) -> dict[str, SavedReport]:
         if not reports:
             raise ValueError(f"'reports' is empty; {EXPECTED}")
         return {name: _report(_object(reports, name, ""), f"{name}: ") for name in reports}
+
+
+@contextlib.contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Name a file in whatever goes wrong with it."""
+    try:
+        yield
     except OSError as error:
         if error.errno is not None:
             raise

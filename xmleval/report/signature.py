@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xmleval.spec import Spec
-
 if TYPE_CHECKING:
     from xmleval.report.report import Report
 
 
 def signature_of(report: Report) -> str:
     """Return the conventions that affect the measures of a report, on one line."""
-    fields = {
-        name for spec in report.specs for name in spec.metric.conventions if _matters(report, spec, name)
-    }
+    fields = {name for spec in report.specs for name in spec.conventions(report.decision)}
     parts = [report.conventions.signature(sorted(fields))]
     if any("sets" in spec.needs for spec in report.specs) and report.decision:
         parts.append(f"decision={report.decision}")
@@ -27,11 +23,3 @@ def signature_of(report: Report) -> str:
     if report.weighted:
         parts.append("sample_weight=given")
     return " ".join(part for part in parts if part)
-
-
-def _matters(report: Report, spec: Spec, name: str) -> bool:
-    if name == "labels":
-        return spec.average in ("macro", "of_macros")
-    if name == "unlisted":
-        return report.decision != "pred" or "sets" not in spec.needs
-    return True

@@ -5,21 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.budget import size_text
 from xmleval.input.errors import InputError
-from xmleval.kernels.folds import N_FOLDS, point_to_rows, take_entries
+from xmleval.kernels.folds import N_FOLDS, find_row_folds
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
-from xmleval.records import Block, Ints, Ranking, Truth
+from xmleval.records import Block, Ints
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
+from xmleval.view.parts import rows_of
 from xmleval.view.view import View
 
 
@@ -56,6 +55,14 @@ class Folds(States):
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
         return super().worker_bytes + N_FOLDS * self.folds[0].worker_bytes
+
+    def update(self, block: Block) -> None:
+        """Add the rows of a block."""
+        if block.fold is None:
+            fold = np.empty(block.truth.ptr.size - 1, np.uint8)
+            find_row_folds(block.first_row, fold)
+            block = block._replace(fold=fold)
+        super().update(block)
 
     def add(self, view: View) -> None:
         """Add the rows of a view."""
@@ -154,41 +161,6 @@ class Folds(States):
 def new_states(plan: Plan, work: Work) -> States:
     """Return the empty states of a plan."""
     return States(plan, work) if plan.confidence is None else Folds(plan, work)
-
-
-def rows_of(block: Block, rows: Ints) -> Block:
-    """Return some rows of a block, which keep what does not depend on their numbers."""
-    truth, ranking, pred, weight, n_reachable = (
-        block.truth, block.ranking, block.pred, block.weight, block.n_reachable,
-    )  # fmt: skip
-    return Block(
-        truth=_sets_of(truth, rows),
-        ranking=None if ranking is None else _lists_of(ranking, rows),
-        pred=None if pred is None else _sets_of(pred, rows),
-        weight=None if weight is None else weight[rows],
-        first_row=0,
-        n_reachable=None if n_reachable is None else n_reachable[rows],
-    )
-
-
-def _sets_of(sets: Truth, rows: Ints) -> Truth:
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(sets.ptr, rows, ptr)
-    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr))
-
-
-def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(lists.ptr, rows, ptr)
-    labels = _taken(lists.ptr, lists.labels, rows, ptr)
-    scores = None if lists.scores is None else _taken(lists.ptr, lists.scores, rows, ptr)
-    return Ranking(ptr, labels, scores, lists.n_above[rows], lists.ordered)
-
-
-def _taken(ptr: Ints, entries: NDArray[Any], rows: Ints, taken_ptr: Ints) -> NDArray[Any]:
-    taken = np.empty(taken_ptr[-1], entries.dtype)
-    take_entries(ptr, entries, rows, taken)
-    return taken
 
 
 def _states_of(plan: Plan, names: Iterable[str], work: Work) -> dict[str, State]:

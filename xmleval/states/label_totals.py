@@ -30,6 +30,7 @@ class LabelTotals(State):
 
     by_fold = True
     shared = True
+    of_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

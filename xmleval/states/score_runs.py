@@ -19,7 +19,7 @@ from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.spill import SpillFile
 from xmleval.pooled.store import Store
 from xmleval.pooled.value_curves import sweep_values
-from xmleval.pooled.values import MANY, Values, order
+from xmleval.pooled.values import Values
 from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Scores, as_score, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -41,6 +41,8 @@ class ScoreRuns(State):
 
     Formulas receive the `Curve` of all entries, or of each label.
     """
+
+    of_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
@@ -135,12 +137,7 @@ class ScoreRuns(State):
             ptr, together = np.empty((2, self.n_labels + 1), np.int64), np.empty_like(scores)
             group_entries(flags, labels, scores, ptr, together)
             found[f"{COLUMNS}.{BAD}"], found[f"{COLUMNS}.{GOOD}"] = ([Grouped(own, together)] for own in ptr)
-        if self.needs.cells and scores.dtype == np.float32 and scores.size >= MANY:
-            apart: list[Scores] = []
-            others = Values()
-            others.ordered = order(scores, flags, apart)
-            found |= {f"{CELLS}.{GOOD}": _as_found(np.concatenate(apart)), f"{CELLS}.{BAD}": others}
-        elif self.needs.cells:
+        if self.needs.cells:
             for kind, own in zip((GOOD, BAD), _parted(flags, scores), strict=True):
                 found[f"{CELLS}.{kind}"] = _as_found(own)
         if self.needs.bounds:
@@ -346,7 +343,8 @@ def _parted(flags: Bools, scores: Scores) -> tuple[Scores, Scores]:
     """Return the scores of relevant and of irrelevant entries."""
     n_relevant = int(np.count_nonzero(flags))
     good, bad = (np.empty(size + 1, scores.dtype) for size in (n_relevant, flags.size - n_relevant))
-    part_scores(flags, scores, good, bad)  # the kernel writes one more
+    bits = np.dtype(f"u{scores.itemsize}")
+    part_scores(flags, *(array.view(bits) for array in (scores, good, bad)))  # the kernel writes one more
     return good[:-1], bad[:-1]
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from xmleval.plan import Plan
+from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -40,6 +40,7 @@ class State:
 
     by_fold = False  # whether it gives replicates itself where rows are in folds
     shared = False  # whether workers fill the same state
+    of_labels = False  # whether it counts labels, or entries, over all rows
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -56,6 +57,11 @@ class State:
     def fold_bytes(self) -> int:
         """Size of what is counted for each fold in bytes, where it gives replicates itself."""
         return 0
+
+    @property
+    def worker_bytes(self) -> int:
+        """Size of the tables of each worker in bytes, independent of the number of rows."""
+        return 0 if self.shared else self.table_bytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -135,7 +141,9 @@ class States:
         self.plan = plan
         self.work = work
         if states is None:
-            states = {name: state_class(name)(plan, specs, work) for name, specs in plan.states.items()}
+            n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
+            own = work._replace(memory=max(1, work.memory // n_kinds))
+            states = {name: state_class(name)(plan, specs, own) for name, specs in plan.states.items()}
         self._states = states
 
     @property
@@ -146,7 +154,12 @@ class States:
     @property
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return sum(state.table_bytes for state in self._states.values() if not state.shared)
+        return sum(state.worker_bytes for state in self._states.values())
+
+    @property
+    def row_groups(self) -> frozenset[str]:
+        """Names of the groups of rows."""
+        return frozenset(getattr(self._states.get(ROW_GROUPS), "parts", ()))
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""

@@ -9,7 +9,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.kernels.extremes import find_extremes
-from xmleval.kernels.folds import N_FOLDS, find_row_folds, order_by_fold
+from xmleval.kernels.folds import N_FOLDS, order_by_fold
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
     count_places,
@@ -93,14 +93,11 @@ class View:
         assert self.block.ranking is not None
         return self.block.ranking
 
-    @cached
+    @property
     def folds(self) -> Bytes:
         """Fold of each row."""
-        found = self.block.fold
-        if found is None:
-            found = np.empty(self.n_rows, np.uint8)
-            find_row_folds(self.block.first_row, found)
-        return found
+        assert self.block.fold is not None
+        return self.block.fold
 
     @cached
     def fold_order(self) -> tuple[Ints, Ints]:

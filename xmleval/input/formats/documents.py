@@ -285,6 +285,8 @@ class _Reading:
             elif self._of_labels is None:
                 told = [what, *told]
         found = self._entries.finish(self._allowance)
+        if cells is not None:
+            found = replace(found, is_cut=cells.is_cut, uncut=cells.uncut)
         unscored = self._kind == "scores" and cells is not None and not self._scored
         return replace(found, unscored=unscored, by_order=not self._has_id, told=tuple(told))
 

@@ -14,6 +14,7 @@ from xmleval.input.lines import SHOWN, shown
 from xmleval.numerals import decimal_number
 
 SEPARATORS = "|;,"
+UNCUT = re.compile(r"[|;,](?=\S)")  # a comma before a blank also stands within names
 BETWEEN_NUMBERS = re.compile(r"[|;,\s]+")
 PYTHON = re.compile(  # a string as repr writes it, or a parenthesis, a comma before its end or not
     r"""(?:'(?:[^'\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+'|"(?:[^"\\]|\\(?:[\\'"nrt]|x..|u.{4}|U.{8}))*+")|\(|,\s*+\)|\)"""
@@ -39,6 +40,8 @@ class LabelCells:
     def __init__(self, field: str, separator: str | None) -> None:
         self.field, self.separator = field, separator
         self._is_given = separator is not None
+        self.is_cut = False
+        self.uncut: str | None = None  # the first without a given separator, and with another one
         self._blank: tuple[int, str] | None = None  # the first that may be one label, or several
 
     @property
@@ -71,6 +74,10 @@ class LabelCells:
                     self._blank = number, text
                 separator = SEPARATORS  # which is not there
         parts = text.split(None if separator == " " else separator)
+        if len(parts) > 1:
+            self.is_cut = True
+        elif self._is_given and self.uncut is None and UNCUT.search(text):
+            self.uncut = text
         return [name for part in parts if (name := part.strip())]
 
     def close(self) -> None:

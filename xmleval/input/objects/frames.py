@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
-from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows, as_list, flat_rows, refuse_other_labels
+from xmleval.input.objects.named import (
+    BY_INDEX,
+    BY_KEY,
+    NamedRows,
+    as_list,
+    flat_rows,
+    is_missing,
+    refuse_other_labels,
+)
 from xmleval.message import counted
 
 INSTANCE, LABEL, SCORE = ("instance", "row"), "label", "score"  # columns of a long frame
 LABELS, SCORES = "labels", "scores"  # columns of lists
-MISSING = ("None", "nan", "NaT", "<NA>")  # texts of values that are not there
 
 
 class Wide(NamedTuple):
@@ -202,7 +209,7 @@ def _long(argument: str, held: Columns) -> NamedRows:
     rows = np.array(
         [numbers.setdefault(key, len(numbers)) for key in as_list(frame.column(instance)) or []], np.int64
     )
-    nameless = [number for key, number in numbers.items() if str(key) in MISSING and not isinstance(key, str)]
+    nameless = [number for key, number in numbers.items() if is_missing(key)]
     if nameless:
         row = int((rows == nameless[0]).argmax())
         raise InputError(argument, f"column {instance!r} has no value", row=row)

@@ -22,7 +22,7 @@ from xmleval.input.objects.numbered import (
     refuse_order,
     shapes_of,
 )
-from xmleval.message import Keyword, Message
+from xmleval.message import Keyword, Message, counted
 from xmleval.records import Ints
 
 Held = Wide | NamedRows
@@ -161,10 +161,10 @@ class Matching:
         if (codes < 0).any():
             entry = int((codes < 0).argmax())
             name = rows.labels[entry]
-            raise InputError(
-                argument, f"label {name!r} is not one of the {self.n_known} given ones",
-                row=rows.row_of(entry), value=name,
-            )  # fmt: skip
+            missing = {label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code < 0}
+            told = f"label {name!r} is not one of the {self.n_known} given ones; "
+            fix = Message(told, Keyword("labels"), f" must name {counted(len(missing), 'labels')} more")
+            raise InputError(argument, fix, row=rows.row_of(entry), value=name)
         return codes
 
     def _note_new(self, argument: str, n_new: int, codes: Ints) -> None:

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.tensors import refuse_other
 from xmleval.records import Bools, Ints
 
 BY_INDEX, BY_KEY = "index", "key"  # how rows are matched: all of them, or those that are there
+MISSING = ("None", "nan", "NaT", "<NA>")  # texts of values that are not there
 IDS, SCORE = ("corpus_id", "label"), "score"  # of hits, as search and pipelines return them
 
 
@@ -74,6 +76,7 @@ def read_rows(argument: str, value: Any) -> NamedRows | None:
         rows, index = column, getattr(value, "index", None)
         if index is not None and not callable(index):
             keys, match = as_list(index), BY_INDEX
+    _refuse_once(argument, rows)
     at, first = next(((at, row) for at, row in enumerate(rows) if not _is_empty(row)), (0, None))
     plain = isinstance(value, list | tuple)  # of numbers: lists of ids or a dense array
     if first is None:
@@ -85,6 +88,39 @@ def read_rows(argument: str, value: Any) -> NamedRows | None:
     if not isinstance(first, dict) and not hasattr(first, "__iter__"):
         return None  # a vector of numbers
     return flat_rows(argument, rows, keys, match)
+
+
+def read_array(argument: str, array: NDArray[Any]) -> NamedRows | None:
+    """Return rows of names, of which empty and missing ones do not count; None of numbers, as text, too."""
+    if array.dtype.kind not in "OTU":
+        return None
+    rows = array.tolist()
+    items = [item for row in rows for item in row]
+    if not all(isinstance(item, str) or is_missing(item) for item in items):
+        return None
+    names = [[item for item in row if isinstance(item, str) and item] for row in rows]
+    if all(_is_number(name) for row in names for name in row):
+        return None
+    return flat_rows(argument, names, None, None)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none."""
+    return not isinstance(value, str) and str(value) in MISSING
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_once(argument: str, rows: list[Any]) -> None:
+    for number, row in enumerate(rows):
+        if hasattr(row, "__next__"):
+            refuse_other(argument, row, number)
 
 
 def without_labels(value: Any) -> NamedRows | None:

@@ -10,7 +10,7 @@ from xmleval.input.csr import Source, Stored, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.matching import Held, Matching, Taken, refuse_other_count
-from xmleval.input.objects.named import NamedRows, as_list, has_names, read_rows, without_labels
+from xmleval.input.objects.named import NamedRows, as_list, has_names, read_array, read_rows, without_labels
 from xmleval.input.objects.numbered import (
     are_ids,
     as_numbers,
@@ -19,6 +19,7 @@ from xmleval.input.objects.numbered import (
     shape_of,
     shapes_of,
 )
+from xmleval.input.tensors import refuse_other
 from xmleval.message import Keyword, Message
 
 
@@ -81,6 +82,7 @@ def has_label_names(argument: str, value: Any) -> bool:
 
 def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     """Return the names of all labels, or refuse what is no list of distinct ones, or of another length."""
+    refuse_other("labels", None if isinstance(labels, str) else labels)
     given = as_list(labels) or labels
     listed = hasattr(given, "__iter__") and not isinstance(given, str)
     found: list[Any] = given.tolist() if isinstance(given, np.ndarray) else [*given] if listed else []
@@ -98,8 +100,11 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
 
 def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
-    if value is None or (isinstance(value, np.ndarray) and value.ndim == 2):
+    if value is None:
         return None
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        return read_array(argument, value)
+    refuse_other(argument, value)
     if isinstance(value, Columns):
         return value.rows(argument)
     if isinstance(value, Source | Stored):

@@ -1,0 +1,140 @@
+"""Simulated test sets: power-law labels, and the scores of two fitted models whose quality varies by row.
+
+Labels appeal to a row by a linear function of its features, on top of their Zipf frequency. Those drawn in
+proportion to the exponential of their appeal are relevant, and their number is log-normal. Models know the
+weights of a label the worse, the rarer it is, and see the features the worse, the harder the row; the second
+sees them worse than the first. Rows of a cluster, such as the sentences of a document, share half of the
+variance of their features, their mean number of labels and how hard they are.
+
+A large pool of clusters is drawn once. It is the population: data sets are clusters drawn from it with
+replacement, so that values of the population are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from xmleval import inverse_propensity
+
+N_FEATURES, STRENGTH = 8, 6.0
+ROW_MEAN, SPREAD = 4.0, 0.6  # labels per row after the first, log-normal
+TRAIN_ROWS, SHRINK = 20_000, 20.0  # training rows, and training positives at which a weight is half noise
+NOISE = (0.15, 0.25)  # mean noise of the features that each model sees
+CHUNK = 4096
+Scores = tuple[NDArray[np.int32], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Truth, the top of the scores of two models, and the cluster of each row."""
+
+    truth: sparse.csr_matrix[np.float32]
+    models: tuple[Scores, Scores]
+    cluster: NDArray[np.int64]
+
+    def take(self, rows: NDArray[np.int64], cluster: NDArray[np.int64]) -> Rows:
+        """Return some rows, in other clusters."""
+        (labels, scores), (other_labels, other_scores) = self.models
+        models = (labels[rows], scores[rows]), (other_labels[rows], other_scores[rows])
+        return Rows(take_rows(self.truth, rows), models, cluster)
+
+
+@dataclass(frozen=True)
+class Population:
+    """A pool of rows, in order of their clusters, and the inverse propensities of the labels."""
+
+    rows: Rows
+    starts: NDArray[np.int64]  # where the rows of each cluster start
+    inverse_propensity: NDArray[np.float64]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether clusters have several rows."""
+        return self.starts.size <= int(self.starts[-1])
+
+    def draw(self, n_rows: int, random: np.random.Generator) -> Rows:
+        """Draw clusters with replacement, of about as many rows, or exactly if they have one row each."""
+        sizes = np.diff(self.starts)
+        chosen = random.integers(sizes.size, size=round(n_rows * sizes.size / self.starts[-1]))
+        counts = sizes[chosen]
+        before = np.cumsum(counts) - counts
+        rows = np.arange(counts.sum()) + np.repeat(self.starts[chosen] - before, counts)
+        return self.rows.take(rows, np.repeat(np.arange(chosen.size), counts))
+
+
+def take_rows(matrix: sparse.csr_matrix[Any], rows: NDArray[np.int64]) -> sparse.csr_matrix[Any]:
+    """Return some rows of a matrix of ones."""
+    counts = np.diff(matrix.indptr)[rows]
+    ptr = np.concatenate(([0], np.cumsum(counts)))
+    entries = np.arange(ptr[-1]) + np.repeat(matrix.indptr[rows] - ptr[:-1], counts)
+    ones = np.ones(ptr[-1], np.float32)
+    return sparse.csr_matrix((ones, matrix.indices[entries], ptr), (rows.size, matrix.shape[1]))
+
+
+def make_population(
+    n_rows: int, n_labels: int = 1000, cluster_mean: int = 1, depth: int = 10, seed: int = 0
+) -> Population:
+    """Draw a pool of rows in clusters of 1 to 2 * ``cluster_mean`` - 1 rows."""
+    random = np.random.default_rng(seed)
+    frequency = 1 / (np.arange(n_labels) + 5.0)
+    frequency *= (1 + ROW_MEAN) / frequency.sum()
+    scale = STRENGTH / np.sqrt(N_FEATURES)
+    weights = scale * random.standard_normal((n_labels, N_FEATURES))
+    share = 1 / (1 + TRAIN_ROWS * frequency / SHRINK)  # of noise in the weights of a fitted model
+    error = scale * random.standard_normal(weights.shape)
+    fitted = np.sqrt(1 - share)[:, None] * weights + np.sqrt(share)[:, None] * error
+
+    sizes = random.integers(1, 2 * cluster_mean, size=max(1, n_rows // cluster_mean))
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    cluster = np.repeat(np.arange(sizes.size), sizes)
+    of_cluster = random.standard_normal((sizes.size, N_FEATURES))
+    features = np.sqrt(0.5) * (of_cluster[cluster] + random.standard_normal((starts[-1], N_FEATURES)))
+    level = np.exp(SPREAD * random.standard_normal(sizes.size) - SPREAD**2 / 2)
+    n_relevant = np.minimum(1 + random.poisson(ROW_MEAN * level[cluster]), n_labels)
+    hardness = random.gamma(2.0, 0.5, sizes.size)[cluster]
+
+    truths: list[sparse.csr_matrix[np.float32]] = []
+    found: tuple[list[Scores], list[Scores]] = ([], [])
+    for first in range(0, starts[-1], CHUNK):
+        own = slice(first, first + CHUNK)
+        appeal = (features[own] @ weights.T + np.log(frequency)).astype(np.float32)
+        waits = random.standard_exponential(appeal.shape, np.float32)
+        appeal -= np.log(np.maximum(waits, np.finfo(np.float32).tiny))  # Gumbel's distribution
+        truths.append(leading(appeal, n_relevant[own]))
+        for lists, noise in zip(found, NOISE, strict=True):
+            seen = features[own] + noise * hardness[own, None] * random.standard_normal(features[own].shape)
+            lists.append(top((seen @ fitted.T + np.log(frequency)).astype(np.float32), depth))
+    truth = sparse.csr_matrix(sparse.vstack(truths))
+    counts = random.binomial(TRAIN_ROWS, np.asarray(truth.mean(axis=0)).ravel())
+    q = np.asarray(inverse_propensity(label_counts=counts, n_instances=TRAIN_ROWS))
+    return Population(Rows(truth, (joined(found[0]), joined(found[1])), cluster), starts, q)
+
+
+def leading(appeal: NDArray[np.float32], counts: NDArray[np.int64]) -> sparse.csr_matrix[np.float32]:
+    """Return the labels of the highest numbers of each row, as many as ``counts``."""
+    labels, _ = top(appeal, int(counts.max()))
+    kept = np.arange(labels.shape[1]) < counts[:, None]
+    ptr = np.concatenate(([0], np.cumsum(counts)))
+    truth = sparse.csr_matrix((np.ones(ptr[-1], np.float32), labels[kept], ptr), appeal.shape)
+    truth.sort_indices()
+    return truth
+
+
+def joined(lists: list[Scores]) -> Scores:
+    """Join lists, and turn scores into probabilities: on average, as many as are relevant exceed 0.5."""
+    labels, scores = (np.concatenate(arrays) for arrays in zip(*lists, strict=True))
+    middle = np.quantile(scores, 1 - (1 + ROW_MEAN) / scores.shape[1])
+    return labels, 1 / (1 + np.exp(middle - scores))
+
+
+def top(scores: NDArray[np.float32], depth: int) -> Scores:
+    """Return the labels and scores of the highest scores of each row, best first."""
+    labels = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
+    order = np.argsort(-np.take_along_axis(scores, labels, axis=1), axis=1)
+    labels = np.take_along_axis(labels, order, axis=1)
+    return labels.astype(np.int32), np.take_along_axis(scores, labels, axis=1)

@@ -1,0 +1,191 @@
+"""`compare`: differences of models on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from xmleval.api.evaluate import evaluate
+from xmleval.comparing.differences import JACKKNIFE, OF_ROWS, TESTS
+from xmleval.input.csr import is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.objects.take import has_label_names
+from xmleval.input.objects.vectors import of_rows
+from xmleval.input.sets import held, set_rows
+from xmleval.input.tensors import as_plain
+from xmleval.message import Keyword, Message, did_you_mean
+from xmleval.propensity import inverse_propensity
+from xmleval.records import Floats, Ints
+from xmleval.report.compared import Compared
+from xmleval.report.report import Report
+
+
+def compare(
+    models: Mapping[str, Any] | None,
+    y_true: Any,
+    *,
+    y_pred: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
+    test: str = JACKKNIFE,
+    confidence: float = 0.95,
+    groups: Any = None,
+    seeds: bool = False,
+    **options: Any,
+) -> Compared:
+    """Compare models on the same rows: differences, their intervals and p-values, and wins by rows.
+
+    Parameters
+    ----------
+    models : dict of str to y_score
+        Scores of two or more models by name, each as `evaluate` takes them; None with ``y_pred`` alone.
+    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
+        Relevant labels, see `evaluate`. A matrix is checked and converted once.
+    y_pred : dict of str to y_pred, optional
+        Predicted sets of each model.
+    baseline : str, optional
+        Compare each other model with this one; default all pairs.
+    test : {"t", "randomisation", "paired_t", "wilcoxon"}, default "t"
+        Student's t with the jackknife's standard error, which every measure with a confidence interval has;
+        or, for means over rows alone, 10,000 random flips of the signs of row differences (all of them where
+        these are few; whole groups with ``groups``), the paired t-test of rows, or Wilcoxon's signed ranks.
+        p-values are corrected by Holm's method for all measures and pairs together.
+    confidence : float, default 0.95
+        Probability that an interval covers. A difference is significant where the corrected p-value is below
+        1 - ``confidence``.
+    groups : array of shape (m,), or values by name, optional
+        Group of each instance, where rows belong together, see `evaluate`.
+    seeds : bool, default False
+        Whether each value of ``models`` is a list of scores, of one training seed each. Their means are
+        compared, and the standard deviation over seeds is given beside the intervals: these cover the
+        sampling of test rows alone.
+    options : dict
+        ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`.
+
+    Returns
+    -------
+    Compared
+        Prints as tables; ``differences`` has the numbers.
+
+    Raises
+    ------
+    ValueError
+        If input is invalid (the message names the model), the models have other rows than ``y_true``, or a
+        measure needs input that was not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import compare
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random((200, 5)) < 0.3
+    >>> good, poor = y_true + rng.normal(size=(2, 200, 5)) * [[[0.5]], [[0.9]]]
+    >>> compared = compare({"good": good, "poor": poor}, y_true, metrics=["p@1", "ranking_loss"])
+    >>> found = compared.difference("p@1", "good", "poor")
+    >>> round(found.value, 4), found.outcomes, found.better
+    (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
+    """
+    names = names_of(models, y_pred)
+    if test not in TESTS:
+        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}; {did_you_mean(str(test), TESTS)}")
+    if baseline is not None and baseline not in names:
+        known = f"{baseline!r} is none of the models {', '.join(names)}"
+        raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
+    if confidence is None:
+        raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
+    weighted = options.get("sample_weight") is not None
+    if test in OF_ROWS and test != "randomisation" and (weighted or groups is not None):
+        given = Keyword("sample_weight" if weighted else "groups")
+        needs = f"{test!r} takes rows that count alike and are independent, which ", given
+        raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
+    truth = checked_once(y_true, options)
+    more = {"confidence": confidence, "groups": groups, "keep_rows": True, **options}
+    reports = {
+        name: [
+            evaluated(name, truth, scores, sets, more)
+            for scores, sets in _of_seeds(name, models, y_pred, seeds)
+        ]
+        for name in names
+    }
+    first = next(iter(reports.values()))[0]
+    if not any(spec.needs for spec in first.specs):
+        raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
+    weight = of_rows("sample_weight", options.get("sample_weight"), first.row_names)
+    return Compared(
+        reports,
+        baseline=baseline,
+        test=test,
+        weight=None if weight is None else _as_floats("sample_weight", weight),
+        groups=None if groups is None else _numbered(of_rows("groups", groups, first.row_names)),
+    )
+
+
+def names_of(models: Any, y_pred: Any) -> list[str]:
+    """Return the names of the models, or refuse what is no dict of two or more."""
+    given = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
+    for argument, value in given.items() or {"models": None}.items():
+        if not isinstance(value, Mapping):
+            said = f"{type(value).__name__} is not a dict; give models by name, as in {{'a': .., 'b': ..}}"
+            raise InputError(argument, said)
+        if len(value) < 2:
+            raise InputError(argument, f"{len(value)} given; expected two or more to compare")
+        other = next((name for name in value if not isinstance(name, str)), None)
+        if other is not None:
+            raise InputError(argument, f"{other!r} is not a name")
+    names = [*next(iter(given.values()))]
+    if any({*names} != {*value} for value in given.values()):
+        raise InputError("y_pred", f"has other models ({', '.join(given['y_pred'])}) than {', '.join(names)}")
+    return names
+
+
+def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[Any, Any]]:
+    """Return the scores and the sets of each seed of a model."""
+    own: Any
+    sets: Any
+    own, sets = (None if given is None else given[name] for given in (models, y_pred))
+    if not seeds:
+        return [(own, sets)]
+    for value in (own, sets):
+        if value is not None and not (isinstance(value, list | tuple) and value):
+            raise InputError("models", f"{name!r} is not a list with the scores of each seed")
+    n = len(own if own is not None else sets)
+    if own is not None and sets is not None and len(sets) != n:
+        raise InputError("y_pred", f"{name!r} has {len(sets)} seeds, and {n} with scores")
+    return [*zip(own or [None] * n, sets or [None] * n, strict=True)]
+
+
+def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
+    """Return a matrix as rows that need no further check, and estimate propensities of its labels once.
+
+    What may have names is returned as it is: each model is matched with it.
+    """
+    if not (is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)):
+        return y_true
+    truth = held(set_rows("y_true", y_true, options.get("n_labels")))[1]
+    y_train = options.get("y_train")
+    if y_train is not None and options.get("inverse_propensity") is None and options.get("labels") is None:
+        own = None if has_label_names("y_train", y_train) else truth.n_labels
+        q = inverse_propensity(y_train, n_labels=own, dataset=options.pop("dataset", None))
+        options |= {"inverse_propensity": q, "y_train": None}
+    return truth
+
+
+def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:
+    """Evaluate one of several models; errors name it."""
+    try:
+        return evaluate(truth, y_score, y_pred=y_pred, **options)
+    except InputError as error:
+        if error.argument not in ("y_score", "y_pred"):
+            raise
+        told = f"{error.argument} of {name!r}"
+        raise InputError(told, error.reason, row=error.row, value=error.value) from None
+
+
+def _as_floats(argument: str, value: Any) -> Floats:
+    return np.asarray(as_plain(argument, value), np.float64).reshape(-1)
+
+
+def _numbered(groups: Any) -> Ints:
+    """Return the number of the group of each row."""
+    return np.unique(np.asarray(as_plain("groups", groups)), return_inverse=True)[1].reshape(-1)

@@ -1,0 +1,131 @@
+"""`xmleval compare`: differences of models on the same rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.budget import Budget, memory_bytes
+from xmleval.cli.evaluate import evaluate, refuse_conflicts
+from xmleval.cli.evaluation import count, prepare
+from xmleval.cli.files import find_input
+from xmleval.cli.forms import written
+from xmleval.cli.help import Choice, Sectioned
+from xmleval.cli.messages import naming_files
+from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.output import write_result
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.comparing.differences import JACKKNIFE, TESTS
+from xmleval.message import did_you_mean
+from xmleval.report.compared import Compared
+from xmleval.report.report import Report
+from xmleval.report.tables import short_names
+from xmleval.spec import expand_metrics
+
+SECTIONS = {
+    "Comparison": "baseline test confidence seeds",
+    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
+    " id_field separator",
+    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    "Output": "output_format output",
+    "Resources": "memory threads help",
+}
+OF_EVALUATE = {name for names in SECTIONS.values() for name in names.split()}
+EXAMPLES = """Examples:
+
+\b
+  xmleval compare Y.npz bert.npz tree.npz \\
+      --train Y_train.npz --baseline tree.npz
+  xmleval compare Y.npz 'a_*.npz' 'b_*.npz' \\
+      --seeds --metrics ndcg@5 --format latex
+"""
+
+
+def options_of_evaluate(*left_out: str) -> list[click.Parameter]:
+    """Return the options of `evaluate` that tell inputs, measures, output and resources."""
+    return [one for one in evaluate.params if one.name in OF_EVALUATE - {*left_out}]
+
+
+@click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES, params=options_of_evaluate("confidence"))
+@click.argument("truth", type=FILE)
+@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.option("--baseline", metavar="SCORES", help="Compare each other one with this one; default all pairs.")
+@click.option(
+    "--test",
+    type=Choice([*TESTS]),
+    metavar="TEST",
+    default=JACKKNIFE,
+    show_default=True,
+    help=f"{'; '.join(f'{name}: {title}' for name, title in TESTS.items())}. All but t are for means over "
+    "rows alone. p-values are corrected by Holm's method for all measures and pairs together.",
+)
+@click.option(
+    "--confidence",
+    type=NUMBER,
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Probability that an interval covers; differences are significant below 1 - LEVEL.",
+)
+@click.option(
+    "--seeds",
+    is_flag=True,
+    help="Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
+    "compare their means, and tell their standard deviation.",
+)
+def compare(
+    truth: Path, scores: tuple[Path, ...], baseline: str | None, test: str, seeds: bool, **options: Any
+) -> None:
+    """Compare the predictions in two or more SCORES on the rows of TRUTH.
+
+    Prints values, and for each pair of SCORES the differences with their intervals and p-values, and the
+    rows that each wins. Intervals cover the sampling of test rows, not training seeds. Inputs are those of
+    `xmleval evaluate`.
+    """
+    refuse_conflicts(options)
+    if len(scores) < 2:
+        said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
+        raise click.UsageError(said, click.get_current_context())
+    given = [str(path) for path in (truth, *scores)]
+    refuse_expanded(given)
+    asked = expand_metrics(options["metrics"], options["k"])
+    if not any(spec.needs for spec, _ in asked):
+        raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
+    files = [_files_of_seeds(path, options) if seeds else [path] for path in scores]
+    if seeds and max(map(len, files)) == 1:
+        said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
+        raise ValueError(f"{said}, for those of several seeds")
+    with hinting_shards(given):
+        run = prepare(truth, [path for own in files for path in own], options | {"keep_rows": True})
+        reports = dict(zip(run.names, count(run), strict=True))
+    tell_other_shards(given)
+    names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
+    if seeds and len({Path(name).name for name in names}) == len(names):
+        names = [Path(name).name for name in names]
+    own_baseline = None if baseline is None else _found(baseline, names, scores)
+
+    def together(found: dict[str, Report]) -> Compared:
+        several = iter(found.values())
+        models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
+        return Compared(models, baseline=own_baseline, test=test)
+
+    text = written(reports, options["output_format"], options["output"], together)
+    write_result(text, options["output"])
+
+
+def _files_of_seeds(path: Path, options: dict[str, Any]) -> list[Path]:
+    with naming_files({"memory": "--memory"}):
+        allowance = Budget(memory_bytes("memory", options["memory"])).allowance()
+    found = find_input(path, "scores", options["input_format"], allowance)
+    return [shard.path for shard in found.shards]
+
+
+def _found(baseline: str, names: list[str], scores: tuple[Path, ...]) -> str:
+    """Return the name of the model that --baseline tells by its path, its name or what tables call it."""
+    for known in ([str(path) for path in scores], names, short_names(names)):
+        if known.count(baseline) == 1:
+            return names[known.index(baseline)]
+    near = did_you_mean(baseline, names)
+    raise ValueError(f"--baseline {baseline}: is none of SCORES: {', '.join(names)}{near and f'; {near}'}")

@@ -1,0 +1,146 @@
+"""`xmleval rank`: average ranks of models over the results of several data sets."""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.cli.help import Choice
+from xmleval.cli.messages import naming_files
+from xmleval.cli.options import FILE, NUMBER, OUTPUT, format_option, split_names
+from xmleval.cli.output import check_outputs, screen, write_result
+from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
+from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
+from xmleval.comparing.ranking import rank as rank_models
+from xmleval.report.saved_results import load_results
+from xmleval.report.tables import short_names
+from xmleval.spec import parse_spec
+
+SEVERAL = "`xmleval evaluate TRUTH A B --output NAME.json`, one file for each data set"
+NAMES = {"results": "RESULTS", "metric": "--metric", "control": "--control", "alpha": "--alpha"}
+EXAMPLES = """Examples:
+
+\b
+  xmleval rank results/*.json --metric p@5
+  xmleval rank results/*.json \\
+      --metric ndcg@5 --control bert
+"""
+FORMS: dict[str, Callable[[list[Ranking]], str]] = {
+    "table": lambda rankings: "\n\n".join(map(str, rankings)),
+    "json": lambda rankings: _as_json(rankings),
+    "csv": ranks_as_csv,
+    "markdown": lambda rankings: "\n".join(ranking.to_markdown() for ranking in rankings),
+    "latex": lambda rankings: "\n".join(ranking.to_latex() for ranking in rankings),
+}
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("results", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    callback=split_names,
+    metavar="NAMES",
+    help="Measures, separated by commas, with a table for each; default all that every model has.",
+)
+@click.option(
+    "--control",
+    metavar="MODEL",
+    help="Compare the others with this model alone (Bonferroni-Dunn), instead of all pairs (Nemenyi).",
+)
+@click.option("--alpha", type=NUMBER, default=ALPHA, show_default=True, help="Level of significance.")
+@click.option(
+    "--leave-out",
+    type=Choice(LEAVE_OUT),
+    help="Leave out data sets on which a model has no value, or models without one; default: refuse.",
+)
+@format_option(list(FORMS))
+@OUTPUT
+def rank(
+    results: tuple[Path, ...],
+    metrics: list[str],
+    output_format: str,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
+
+    RESULTS are files that `xmleval evaluate TRUTH A B --output NAME.json` wrote, one for each data set; a
+    folder stands for all of its .json files. Models are matched by name.
+    """
+    for name in metrics:
+        parse_spec(name)  # a wrong name is told before any file is read
+    files = [file for path in results for file in _files(path)]
+    check_outputs([output], files)
+    full = {name: _models(path) for name, path in zip(_data_sets(files), files, strict=True)}
+    named = _matched(full)
+    with naming_files(NAMES):
+        asked = metrics or shared_measures(by_data_set(named))
+        rankings = [rank_models(named, metric, **options) for metric in asked or (None,)]
+    if named is not full:
+        told = "models are matched by the part of their names that differs within a data set"
+        rankings = [replace(ranking, notes=[told, *ranking.notes]) for ranking in rankings]
+    if output_format == "table" and output is None:
+        text = "\n\n".join(ranking.to_text(*screen()) for ranking in rankings)
+    else:
+        text = FORMS[output_format](rankings)
+    write_result(text, output)
+
+
+def _as_json(rankings: list[Ranking]) -> str:
+    if len(rankings) == 1:
+        return rankings[0].to_json()
+    by_metric = {ranking.metric: ranking.to_dict() for ranking in rankings}
+    return json.dumps({"rankings": by_metric}, indent=2, allow_nan=False)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files that a name stands for: itself, those of a folder, or those that match a pattern."""
+    if path.is_dir():
+        found = sorted(path.glob("*.json"))
+    elif glob.has_magic(str(path)) and not path.exists():
+        found = sorted(map(Path, glob.glob(str(path))))
+    else:
+        return [path]
+    if not found:
+        raise ValueError(f"{path}: no .json file is there; expected {SEVERAL}")
+    return found
+
+
+def _data_sets(files: list[Path]) -> list[str]:
+    """Name data sets by their files, with folders only where these are needed."""
+    twice = next((file for place, file in enumerate(files) if _is_same(file, files[:place])), None)
+    if twice is not None:
+        raise ValueError(f"{twice}: given twice; expected a file for each data set")
+    names = [file.stem for file in files]
+    return names if len({*names}) == len(names) else [str(file.with_suffix("")) for file in files]
+
+
+def _is_same(file: Path, others: list[Path]) -> bool:
+    return file.resolve() in [other.resolve() for other in others]
+
+
+def _models(path: Path) -> Models:
+    """Return the reports of a file by model."""
+    found = load_results(path)
+    if len(found) < 2:
+        raise ValueError(f"{path}: has one model; expected {SEVERAL}")
+    return dict(found)
+
+
+def _matched(results: dict[str, Models]) -> dict[str, Models]:
+    """Return models by the short names that tables have, where only these are the same for all data sets."""
+    if len({frozenset(models) for models in results.values()}) == 1:
+        return results
+    short = {
+        data_set: dict(zip(short_names([*models]), models.values(), strict=True))
+        for data_set, models in results.items()
+    }
+    return short if len({frozenset(models) for models in short.values()}) == 1 else results

@@ -1,0 +1,167 @@
+"""Differences of models on the same rows: intervals, p-values corrected for their number, wins by rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.comparing.paired import (
+    Outcomes,
+    holm,
+    paired_t_p,
+    sign_flip_p,
+    wilcoxon_p,
+    wins_ties_losses,
+)
+from xmleval.jackknife import Estimate, difference_p, estimate
+from xmleval.records import Floats, Ints
+from xmleval.results import Results
+from xmleval.spec import Spec
+
+JACKKNIFE = "t"
+OF_ROWS: dict[str, Callable[[Floats], float]] = {
+    "randomisation": sign_flip_p,
+    "paired_t": paired_t_p,
+    "wilcoxon": wilcoxon_p,
+}
+TESTS = {
+    JACKKNIFE: "paired t-test by the jackknife",
+    "randomisation": "randomisation test of paired rows (sign flips)",
+    "paired_t": "paired t-test of rows",
+    "wilcoxon": "Wilcoxon signed-rank test of rows",
+}
+
+
+class Difference(NamedTuple):
+    """The difference of a measure between two models on the same rows.
+
+    Attributes
+    ----------
+    name : str
+        Canonical name of the measure.
+    a, b : str
+        Names of the models.
+    value : float
+        Value of a minus that of b.
+    estimate : Estimate or None
+        Its confidence interval and standard error, None for measures without.
+    p_value, corrected_p : float
+        p-value of the test, and that corrected by Holm's method for all tests that were asked for; NaN where
+        there is none.
+    outcomes : Outcomes or None
+        Rows on which a is better, as good and worse; None for measures that are no means over rows.
+    better : str or None
+        The better model where the corrected p-value is below 1 - confidence, otherwise None.
+    """
+
+    name: str
+    a: str
+    b: str
+    value: float
+    estimate: Estimate | None
+    p_value: float
+    corrected_p: float
+    outcomes: Outcomes | None
+    better: str | None
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows on which the measure is defined for both models, None as for ``outcomes``."""
+        return None if self.outcomes is None else sum(self.outcomes)
+
+
+def find_differences(
+    results: Mapping[str, Results],
+    pairs: Iterable[tuple[str, str]],
+    specs: Sequence[Spec],
+    confidence: float,
+    test: str = JACKKNIFE,
+    comparable: Callable[[Spec, str, str], bool] = lambda spec, a, b: True,
+    weight: Floats | None = None,
+    groups: Ints | None = None,
+) -> list[Difference]:
+    """Compare pairs of models by each measure.
+
+    Parameters
+    ----------
+    results : dict of str to Results
+        Results of the same rows, with values without each fold of them, by name of the model.
+    pairs : iterable of (str, str)
+        The models to compare.
+    specs : sequence of Spec
+        The measures.
+    confidence : float
+        Probability that an interval covers; 1 - confidence is the level of the tests.
+    test : str
+        A key of `TESTS`.
+    comparable : callable
+        Whether a measure says which of two models is better; it is not tested where it does not.
+    weight : float64 (n_rows,), optional
+        Weights of rows.
+    groups : int64 (n_rows,), optional
+        Number of the group of each row, from 0; the randomisation test flips the signs of whole groups.
+    """
+    found = [
+        _difference(results, spec, pair, confidence, test, comparable, weight, groups)
+        for pair in pairs
+        for spec in specs
+    ]
+    corrected = holm([one.p_value for one in found]).tolist()
+    directions = {spec.name: spec.metric.direction for spec in specs}
+    return [
+        one._replace(corrected_p=p, better=_better(one, directions[one.name]) if p < 1 - confidence else None)
+        for one, p in zip(found, corrected, strict=True)
+    ]
+
+
+def _better(one: Difference, direction: str) -> str | None:
+    signed = {"up": one.value, "down": -one.value}.get(direction, 0.0)
+    return one.a if signed > 0 else one.b if signed < 0 else None
+
+
+def _difference(
+    results: Mapping[str, Results],
+    spec: Spec,
+    pair: tuple[str, str],
+    confidence: float,
+    test: str,
+    comparable: Callable[[Spec, str, str], bool],
+    weight: Floats | None,
+    groups: Ints | None,
+) -> Difference:
+    a, b = (results[model] for model in pair)
+    name = spec.name
+    value = a.values[name] - b.values[name]
+    replicates = without_folds(a, b, name)
+    least, most = spec.metric.range
+    interval = (
+        None if replicates is None else estimate(value, replicates, confidence, least - most, most - least)
+    )
+    outcomes, p = None, math.nan
+    if name in a.rows and name in b.rows:
+        own, other = a.rows[name], b.rows[name]
+        outcomes = wins_ties_losses(own, other, spec.metric.direction)
+        if test in OF_ROWS and comparable(spec, *pair):
+            p = OF_ROWS[test](_terms(own - other, weight, groups))
+    if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
+        p = difference_p(value, replicates)
+    return Difference(name, *pair, value, interval, p, p, outcomes, None)
+
+
+def without_folds(a: Results, b: Results, name: str) -> Floats | None:
+    """Return the difference of a measure without each fold of the rows, None if it is not known."""
+    own, other = a.replicates.get(name), b.replicates.get(name)
+    return None if own is None or other is None or own.size != other.size else own - other
+
+
+def _terms(differences: Floats, weight: Floats | None, groups: Ints | None) -> Floats:
+    """Return the weighted sums of differences of each group of rows, or weighted differences of rows."""
+    terms = differences if weight is None else differences * weight
+    if groups is None:
+        return terms
+    known = ~np.isnan(terms)
+    sums: Floats = np.bincount(groups[known], terms[known]).astype(np.float64)  # of integers without any
+    return sums

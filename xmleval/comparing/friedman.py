@@ -1,0 +1,99 @@
+"""Friedman's test of models over data sets, and the tests of pairs that follow it, as in Demsar 2006."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.records import Floats, Ints
+
+
+class OmnibusTest(NamedTuple):
+    """A test of whether any of several models differs: its statistic, degrees of freedom and p-value."""
+
+    statistic: float
+    degrees_of_freedom: tuple[int, ...]
+    p_value: float
+
+
+def ranks_within_rows(values: Floats, larger: bool) -> Floats:
+    """Return the ranks within each row, float64 (n, k): 1 for the best, averages for ties."""
+    signed = values if larger else -values
+    ranks = np.empty(values.shape)
+    for row, own in zip(ranks, signed, strict=True):
+        n_better = np.count_nonzero(own > own[:, None], axis=1)
+        row[:] = n_better + (1 + np.count_nonzero(own == own[:, None], axis=1)) / 2
+    return ranks
+
+
+def omnibus_tests(ranks: Floats, corrected: bool = False) -> dict[str, OmnibusTest]:
+    """Return Friedman's test of ranks, (n, k), and that of Iman and Davenport, which is less conservative.
+
+    Demsar's formula does not correct for ties; the corrected one is that of `scipy.stats.friedmanchisquare`.
+    Where all rows are ranked alike, F is infinite and p is the chance of that: without ties 1 / k!^(n - 1),
+    as in Conover (1999).
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    n, k = ranks.shape
+    doubled: Ints = np.rint(2 * ranks).astype(np.int64)  # whole numbers, so that nothing is rounded
+    squares = sum(int(total) ** 2 for total in doubled.sum(0))
+    above, below = 3 * (squares - n * n * k * (k + 1) ** 2), n * k * (k + 1)
+    if corrected:
+        all_ties = n * k * (k - 1) * (k + 1)
+        above, below = above * all_ties, below * (all_ties - count_ties(ranks))
+    chi_square, p_value = (
+        (above / below, float(chdtrc(k - 1, above / below))) if below else (math.nan, math.nan)
+    )
+    free, left = (k - 1, (k - 1) * (n - 1)), n * (k - 1) * below - above
+    if left:
+        ratio = (n - 1) * above / left
+        by_f = OmnibusTest(ratio, free, float(fdtrc(*free, ratio)))
+    elif below:
+        alike = math.prod(math.factorial(t) for t in np.unique(ranks[0], return_counts=True)[1].tolist())
+        by_f = OmnibusTest(math.inf, free, 1 / (math.factorial(k) // alike) ** (n - 1))
+    else:  # all are tied
+        by_f = OmnibusTest(math.nan, free, math.nan)
+    return {"friedman": OmnibusTest(chi_square, free[:1], p_value), "iman_davenport": by_f}
+
+
+def count_ties(ranks: Floats) -> int:
+    """Return the sum of t^3 - t over the sets of t tied ranks of each row."""
+    sizes = [np.unique(row, return_counts=True)[1] for row in ranks]
+    return sum(int(t) ** 3 - int(t) for row in sizes for t in row)
+
+
+def critical_difference(n: int, k: int, alpha: float, with_control: bool) -> float:
+    """Return the difference of two average ranks from which on it is significant.
+
+    That of Nemenyi for all pairs of k models on n data sets, or that of Bonferroni and Dunn for all with a
+    control.
+    """
+    if with_control:
+        from scipy.special import ndtri
+
+        quantile = -float(ndtri(alpha / (2 * (k - 1))))
+    else:
+        from scipy.stats import studentized_range
+
+        quantile = float(studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2)
+    return quantile * math.sqrt(k * (k + 1) / (6 * n))
+
+
+def find_groups(ranks: Sequence[float], difference: float) -> list[slice]:
+    """Return the longest runs of two or more ranks in ascending order whose ends differ by less.
+
+    Examples
+    --------
+    >>> find_groups([1.0, 1.5, 2.5, 4.0], 1.6)
+    [slice(0, 3, None), slice(2, 4, None)]
+    """
+    found: list[slice] = []
+    for first, lowest in enumerate(ranks):
+        end = next((i for i in range(first, len(ranks)) if ranks[i] - lowest >= difference), len(ranks))
+        if end - first > 1 and (not found or end > found[-1].stop):
+            found.append(slice(first, end))
+    return found

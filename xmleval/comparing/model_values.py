@@ -1,0 +1,221 @@
+"""Values of models on data sets, in the forms that people have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.input.errors import InputError, real_number
+from xmleval.input.objects.frames import Frame, open_frame
+from xmleval.message import Keyword, Message, counted
+from xmleval.records import Floats
+from xmleval.report.report import Report
+from xmleval.report.saved_results import SavedReport
+from xmleval.spec import Spec, parse_spec
+from xmleval.spellings import not_there
+
+LEAVE_OUT = ("data_sets", "models")
+MOST_NAMED = 3  # of many missing values
+Models = dict[str, Any]
+ONE_LEVEL = "expected for each data set a mapping of models to reports, values or numbers"
+
+
+class Measure(NamedTuple):
+    """What is compared: its name as asked for, its record if it has one, and its direction."""
+
+    name: str | None
+    spec: Spec | None
+    larger: bool
+
+
+class Table(NamedTuple):
+    """Values of models on data sets, float64 (data sets, models), and what was left out."""
+
+    data_sets: list[str]
+    models: list[str]
+    values: Floats
+    notes: list[str]
+
+
+def by_data_set(results: Any) -> dict[str, Models]:
+    """Return what is known of each model on each data set: a report, values by measure, or a number."""
+    frame = None if isinstance(results, Mapping) else open_frame("results", results)
+    if frame is not None:
+        found = _models_of_frame(frame)
+    elif isinstance(results, Mapping):
+        found = {str(name): _models_of(str(name), given) for name, given in results.items()}
+    else:
+        raise InputError("results", f"{type(results).__name__} is neither a mapping nor a frame; {ONE_LEVEL}")
+    _refuse_few(found, "data sets")
+    return found
+
+
+def _refuse_few(names: Collection[str], what: str, left: str = "") -> None:
+    if len(names) < 2:
+        raise InputError("results", f"{counted(len(names), what)}{left}; average ranks need 2 or more")
+
+
+def _models_of_frame(frame: Frame) -> dict[str, Models]:
+    """Return the rows of a frame; they are called as its index or its first column has it, or numbered."""
+    columns = frame.columns
+    names = [str(name) for name in frame.keys or range(len(frame.matrix(columns[:1])))]
+    if frame.matrix(columns[:1]).dtype.kind not in "biuf":
+        names, columns = [*map(str, frame.matrix(columns[:1])[:, 0])], columns[1:]
+    matrix = frame.matrix(columns)
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(
+            "results", "a column holds no numbers; the rows of a frame are data sets, the columns models"
+        )
+    models = [*map(str, columns)]
+    for several in (names, models):
+        if len({*several}) < len(several):
+            twice = next(name for place, name in enumerate(several) if name in several[:place])
+            raise InputError("results", f"{twice!r} is there twice")
+    return {
+        name: dict(zip(models, row, strict=True)) for name, row in zip(names, matrix.tolist(), strict=True)
+    }
+
+
+def _models_of(data_set: str, given: Any) -> Models:
+    given = getattr(given, "reports", given)  # of a `Comparison`
+    if isinstance(given, Report) or not isinstance(given, Mapping):
+        raise InputError("results", f"{data_set!r} is one {type(given).__name__}; {ONE_LEVEL}")
+    models = {str(name): model for name, model in given.items()}
+    if models and all(map(_parsed, models)):
+        first = next(iter(models))
+        raise InputError("results", f"{data_set!r} holds {first!r}, a measure and no model; {ONE_LEVEL}")
+    return models
+
+
+def _parsed(name: Any) -> Spec | None:
+    try:
+        return parse_spec(name) if isinstance(name, str) else None
+    except ValueError:
+        return None
+
+
+def _values_of(model: Any) -> Mapping[str, Any] | None:
+    """Return the values of a model by measure, None for a number alone."""
+    if isinstance(model, SavedReport):
+        return model.values
+    return model if isinstance(model, Mapping) else None
+
+
+def shared_measures(results: Mapping[str, Models]) -> list[str]:
+    """Return the measures that all models have on all data sets, but those that do not describe a model."""
+    held = [_values_of(model) for models in results.values() for model in models.values()]
+    several = [values for values in held if values is not None]
+    names = [name for name in (several[0] if several else ()) if all(name in values for values in several)]
+    return [name for name in names if (spec := _parsed(name)) is None or spec.metric.direction != "none"]
+
+
+def measure_of(results: Mapping[str, Models], metric: str | None, larger: bool | None) -> Measure:
+    """Return the measure that is asked for, or the only one there is, and its direction."""
+    names = shared_measures(results)
+    if metric is None:
+        if len(names) > 1:
+            raise InputError("metric", f"not given; the models have {', '.join(names)}")
+        if not names:
+            if any(_values_of(model) is not None for models in results.values() for model in models.values()):
+                raise InputError(
+                    "metric", "not given, and there is none that every model has on every data set"
+                )
+            if larger is None:
+                ways = Keyword("metric"), " or ", Keyword("larger")
+                raise InputError("metric", Message("numbers do not tell which are better; give ", *ways))
+            return Measure(None, None, larger)
+        metric = names[0]
+    if not isinstance(metric, str):
+        raise InputError("metric", f"{metric!r} is not the name of a measure")
+    try:
+        spec = parse_spec(metric)
+    except ValueError as error:
+        if larger is None:
+            own = Message("; a measure of your own needs ", Keyword("larger"))
+            raise InputError("metric", Message(str(error), own)) from None
+        return Measure(metric, None, larger)
+    direction = spec.metric.direction
+    if direction == "none":
+        raise InputError("metric", f"{spec} describes the labels, and not a model")
+    if larger not in (None, direction == "up"):
+        better = "larger" if direction == "up" else "smaller"
+        raise InputError("larger", f"{larger!r}, and {better} is better for {spec}")
+    return Measure(spec.name, spec, direction == "up")
+
+
+def table_of(results: Mapping[str, Models], measure: Measure, leave_out: str | None) -> Table:
+    """Return the values of a measure, with one for every model on every data set."""
+    if leave_out not in (None, *LEAVE_OUT):
+        raise InputError("leave_out", f"{leave_out!r} is neither {LEAVE_OUT[0]!r} nor {LEAVE_OUT[1]!r}")
+    names = [[*results], [*dict.fromkeys(model for own in results.values() for model in own)]]
+    values = np.full((len(names[0]), len(names[1])), math.nan)
+    missing = []
+    for i, data_set in enumerate(names[0]):
+        _refuse_unlike(data_set, results[data_set], measure.spec)
+        for j, model in enumerate(names[1]):
+            try:
+                values[i, j] = _value(results[data_set].get(model), measure, f"{model} on {data_set}")
+            except LookupError as error:
+                missing.append(str(error.args[0]))
+    notes = []
+    if missing and leave_out is None:
+        if len(missing) == values.size:
+            raise InputError("metric", missing[0])
+        more = [f"{len(missing) - MOST_NAMED} more"] if missing[MOST_NAMED:] else []
+        told = "; ".join([*missing[:MOST_NAMED], *more])
+        ways = Keyword("leave_out", LEAVE_OUT[0]), " or ", Keyword("leave_out", LEAVE_OUT[1])
+        asked = "; average ranks need a value of every model on every data set; give "
+        raise InputError("results", Message(told, asked, *ways))
+    if missing:
+        axis = LEAVE_OUT.index(leave_out or "")
+        whole = ~np.isnan(values).any(1 - axis)
+        out = [name for name, kept in zip(names[axis], whole, strict=True) if not kept]
+        names[axis] = [name for name in names[axis] if name not in out]
+        values = values.compress(whole, axis)
+        notes = [f"left out, as a model has no value on a data set: {', '.join(out)}"]
+    for several, what in zip(names, ("data sets", "models"), strict=True):
+        _refuse_few(several, what, " left" if missing else "")
+    return Table(names[0], names[1], values, notes)
+
+
+def _value(model: Any, measure: Measure, where: str) -> float:
+    """Return the value of a model; raise LookupError where there is none, with the reason."""
+    values = _values_of(model)
+    if values is not None:
+        if measure.name is None:
+            raise InputError("metric", f"not given; {where} has {', '.join(map(str, values))}")
+        spelled = [measure.name] if measure.name in values else []
+        spelled += [name for name in values if measure.spec and _parsed(name) == measure.spec]
+        if not spelled:
+            raise LookupError(f"{where}: {not_there(measure.name, [*values])}")
+        model = values[spelled[0]]
+    if model is None:
+        raise LookupError(f"no value of {where}")
+    try:
+        value = real_number("results", model)
+    except InputError as error:
+        raise InputError("results", f"{where}: {error.reason}") from None
+    if math.isnan(value):
+        raise LookupError(f"undefined value of {where}")
+    return value
+
+
+def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
+    """Refuse models that were not evaluated on the same rows, or under the same conventions."""
+    of_measure = (*spec.metric.conventions, *({"propensity"} & {*spec.needs})) if spec else ()
+    for fact in ("n_rows", "sample_weight", *of_measure):
+        known = {name: own[fact] for name, model in models.items() if fact in (own := _facts(model))}
+        first = next(iter(known), "")
+        for name, value in known.items():
+            if value != known[first]:
+                told = f"{fact} is {known[first]} for {first} and {value} for {name}"
+                raise InputError("results", f"{data_set}: {told}, whose values cannot be compared")
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    if isinstance(model, SavedReport):
+        return model.settings | {"n_rows": model.n_rows}
+    return model.to_dict() | model.conventions.as_dict() if isinstance(model, Report) else {}

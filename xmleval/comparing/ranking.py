@@ -1,0 +1,330 @@
+"""Average ranks of models over data sets, with the tests and printed forms of Demsar 2006."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xmleval.comparing.friedman import (
+    OmnibusTest,
+    count_ties,
+    critical_difference,
+    find_groups,
+    omnibus_tests,
+    ranks_within_rows,
+)
+from xmleval.comparing.model_values import Measure, by_data_set, measure_of, table_of
+from xmleval.input.errors import InputError, real_number
+from xmleval.message import counted, did_you_mean
+from xmleval.report.tables import (
+    Cell,
+    as_csv,
+    as_html,
+    as_json_value,
+    as_latex,
+    as_markdown,
+    as_text,
+    short,
+    short_names,
+)
+from xmleval.version import __version__
+
+ALPHA = 0.05
+FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approximation
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Models in the order of their average ranks over data sets, and which of them differ.
+
+    Attributes
+    ----------
+    metric : str or None
+        Name of the measure, if it has one.
+    larger : bool
+        Whether larger values are better.
+    alpha : float
+        Level of significance.
+    control : str or None
+        Model with which all others are compared, if not all pairs are.
+    average_ranks : dict of str to float
+        Average rank of each model, the best (lowest) first; ties share the average of their ranks.
+    ranks, values : dict of str to dict of str to float
+        Rank and value of each model on each data set.
+    friedman, iman_davenport : OmnibusTest
+        ``statistic``, ``degrees_of_freedom`` and ``p_value`` of Friedman's chi-square and of Iman and
+        Davenport's F, as in Demsar 2006, that is without a correction for ties.
+    corrected : dict of str to OmnibusTest
+        Both with that correction, as in SciPy, where there are ties.
+    critical_difference : float
+        Average ranks that differ by this or more are significantly different: by Nemenyi's test for all
+        pairs, or by that of Bonferroni and Dunn for all with ``control``.
+    groups : list of list of str
+        Longest runs of models, in the order of ranks, of which no two are significantly different: the bars
+        of a critical difference diagram. With a control, the one run of those that do not differ from it.
+    notes : list of str
+        What was left out, and what the tests do not tell.
+    """
+
+    measure: Measure = field(repr=False)
+    alpha: float
+    control: str | None
+    average_ranks: dict[str, float]
+    ranks: dict[str, dict[str, float]] = field(repr=False)
+    values: dict[str, dict[str, float]] = field(repr=False)
+    friedman: OmnibusTest
+    iman_davenport: OmnibusTest
+    corrected: dict[str, OmnibusTest]
+    critical_difference: float
+    groups: list[list[str]]
+    notes: list[str]
+
+    @property
+    def metric(self) -> str | None:
+        """Name of the measure."""
+        return self.measure.name
+
+    @property
+    def larger(self) -> bool:
+        """Whether larger values are better."""
+        return self.measure.larger
+
+    @property
+    def n_data_sets(self) -> int:
+        """Number of data sets."""
+        return len(self.ranks)
+
+    def _title(self) -> str:
+        n_models = counted(len(self.average_ranks), "models")
+        return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
+
+    def _grid(self, names: Mapping[str, str]) -> list[list[Cell]]:
+        """Return a header, a row for each data set, and the average ranks; ``names`` are shown."""
+        spec, direction = self.measure.spec, "up" if self.larger else "down"
+        head = Cell(spec.symbol if spec else self.metric or "value", direction)
+        rows = [[head, *(Cell(names[model]) for model in self.average_ranks)]]
+        for data_set, ranks in self.ranks.items():
+            values = self.values[data_set]
+            rows.append([Cell(data_set), *(Cell(f"{short(values[m])} ({ranks[m]:g})") for m in ranks)])
+        rows.append([Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())])
+        return rows
+
+    def _footnotes(self, names: Mapping[str, str]) -> list[str]:
+        lines = [_told(self.friedman, self.iman_davenport)]
+        if self.corrected:
+            lines.append(f"corrected for ties: {_told(**self.corrected)}")
+        test = "Bonferroni-Dunn" if self.control else "Nemenyi"
+        lines.append(f"critical difference {short(self.critical_difference)} ({test}, alpha {self.alpha:g})")
+        to = f" from {names[self.control]}" if self.control else ""
+        for group in self.groups:
+            shown = ", ".join(names[model] for model in group if model != self.control)
+            lines.append(f"not significantly different{to}: {shown}")
+        if not self.groups:
+            lines.append(f"all significantly different{to}")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def _names(self) -> dict[str, str]:
+        return {model: model for model in self.average_ranks}
+
+    def footnotes(self) -> list[str]:
+        """Return the lines below the table: the tests, which models do not differ, and `notes`."""
+        return self._footnotes(self._names())
+
+    def __str__(self) -> str:
+        """Return a table for a terminal."""
+        return self.to_text()
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return a table for a terminal of ``width`` columns, if given, under short names of the models."""
+        models = [*self.average_ranks]
+        names = dict(zip(models, short_names(models), strict=True))
+        return as_text(self._title(), self._grid(names), self._footnotes(names), width, colour)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self._grid(self._names()), self.footnotes())
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown, with the footnotes below."""
+        return as_markdown(self._grid(self._names()), self.footnotes())
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments."""
+        return as_latex(self._grid(self._names()), self.footnotes())
+
+    def to_csv(self) -> str:
+        """Return CSV: a row for each model, with its average rank and its rank on each data set."""
+        return ranks_as_csv([self])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as JSON values."""
+        tests = {"friedman": self.friedman, "iman_davenport": self.iman_davenport}
+        return {
+            "metric": self.metric,
+            "larger": self.larger,
+            "alpha": self.alpha,
+            "control": self.control,
+            "n_data_sets": self.n_data_sets,
+            "average_ranks": self.average_ranks,
+            "ranks": self.ranks,
+            "values": {
+                data_set: {model: as_json_value(value) for model, value in own.items()}
+                for data_set, own in self.values.items()
+            },
+            **{name: _as_dict(test) for name, test in tests.items()},
+            "corrected": {name: _as_dict(test) for name, test in self.corrected.items()},
+            "critical_difference": self.critical_difference,
+            "groups": self.groups,
+            "notes": self.notes,
+            "version": __version__,
+        }
+
+    def to_json(self) -> str:
+        """Return all attributes as JSON; null where a test is undefined."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+
+def _as_dict(test: OmnibusTest) -> dict[str, Any]:
+    return {
+        "statistic": as_json_value(test.statistic),
+        "degrees_of_freedom": [*test.degrees_of_freedom],
+        "p_value": as_json_value(test.p_value),
+    }
+
+
+def _told(friedman: OmnibusTest, iman_davenport: OmnibusTest) -> str:
+    chi_square, f = (
+        f"{name} {test.statistic:.4g} ({', '.join(map(str, test.degrees_of_freedom))}), p {test.p_value:.3g}"
+        for name, test in (("Friedman chi-square", friedman), ("Iman-Davenport F", iman_davenport))
+    )
+    return f"{chi_square}; {f}"
+
+
+def ranks_as_csv(rankings: Sequence[Ranking]) -> str:
+    """Return CSV of the ranks by several measures, one below the other."""
+    data_sets = [*dict.fromkeys(name for ranking in rankings for name in ranking.ranks)]
+    header = ["metric", "model", "average_rank", *(f"rank on {name}" for name in data_sets)]
+    rows: list[list[str | float]] = []
+    for ranking in rankings:
+        for model, average in ranking.average_ranks.items():
+            own = (ranking.ranks.get(name, {}).get(model, math.nan) for name in data_sets)
+            rows.append([ranking.metric or "", model, average, *own])
+    return as_csv(header, rows)
+
+
+def rank(
+    results: Any,
+    metric: str | None = None,
+    *,
+    larger: bool | None = None,
+    control: str | None = None,
+    alpha: float = ALPHA,
+    leave_out: str | None = None,
+) -> Ranking:
+    """Compare models over several data sets by their average ranks (Demsar 2006).
+
+    Parameters
+    ----------
+    results : mapping of data sets to mappings of models, or frame of shape (data sets, models)
+        For each model a `Report`, values by measure, or a number. Each model needs a value on each data set.
+    metric : str, optional
+        Measure, in any accepted spelling; default the only one that all models have. Of numbers alone, it
+        tells the direction.
+    larger : bool, optional
+        Whether larger values are better, for a measure of your own.
+    control : str, optional
+        Model with which the others are compared, by the test of Bonferroni and Dunn, which sees smaller
+        differences. Default: all pairs are compared, by that of Nemenyi.
+    alpha : float, default 0.05
+        Level of significance, within (0, 1).
+    leave_out : {"data_sets", "models"}, optional
+        Leave out the data sets on which some model has no value, or the models without a value on some data
+        set. Default: missing and undefined values are refused.
+
+    Returns
+    -------
+    Ranking
+        Average ranks, tests, critical difference, and the groups of models that do not differ significantly.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two data sets or models; if a value is missing, or was computed on other rows
+        or under other conventions than those beside it; if the measure or its direction is not known.
+
+    Examples
+    --------
+    >>> from xmleval import rank
+    >>> values = {"bibtex": {"lr": 0.64, "knn": 0.58}, "delicious": {"lr": 0.69, "knn": 0.66}}
+    >>> found = rank(values, "p@1")
+    >>> found.average_ranks
+    {'lr': 1.0, 'knn': 2.0}
+    >>> found.groups
+    [['lr', 'knn']]
+    """
+    level = real_number("alpha", alpha)
+    if not 0 < level < 1:
+        raise InputError("alpha", f"{alpha!r} is not between 0 and 1")
+    by_name = by_data_set(results)
+    measure = measure_of(by_name, metric, larger)
+    table = table_of(by_name, measure, leave_out)
+    ranks = ranks_within_rows(table.values, measure.larger)
+    means = ranks.sum(0) / len(ranks)
+    order = np.argsort(means, kind="stable")
+    models = [table.models[j] for j in order]
+    control = None if control is None else _control(control, models)
+    difference = critical_difference(len(ranks), len(models), level, control is not None)
+    if control is None:
+        runs = [models[run] for run in find_groups(means[order].tolist(), difference)]
+    else:
+        near = np.abs(means[order] - means[table.models.index(control)]) < difference
+        runs = [[model for model, is_near in zip(models, near, strict=True) if is_near]]
+    tests = omnibus_tests(ranks)
+    return Ranking(
+        measure=measure,
+        alpha=level,
+        control=control,
+        average_ranks={table.models[j]: float(means[j]) for j in order},
+        ranks=_by_name(table.data_sets, models, ranks[:, order]),
+        values=_by_name(table.data_sets, models, table.values[:, order]),
+        corrected=omnibus_tests(ranks, corrected=True) if count_ties(ranks) else {},
+        critical_difference=difference,
+        groups=[run for run in runs if len(run) > 1],
+        notes=[*table.notes, *_cautions(ranks.shape, tests["iman_davenport"].p_value, level)],
+        **tests,
+    )
+
+
+def _by_name(data_sets: list[str], models: list[str], table: Any) -> dict[str, dict[str, float]]:
+    return {
+        name: dict(zip(models, row, strict=True)) for name, row in zip(data_sets, table.tolist(), strict=True)
+    }
+
+
+def _control(name: str, models: list[str]) -> str:
+    """Return the model of a name, or of the short name that tables have."""
+    known = dict(zip(short_names(models), models, strict=True)) | {model: model for model in models}
+    if name not in known:
+        near = did_you_mean(str(name), known) or f"there are {', '.join(models)}"
+        raise InputError("control", f"{name!r} is none of the models; {near}")
+    return known[name]
+
+
+def _cautions(shape: tuple[int, ...], p_value: float, alpha: float) -> list[str]:
+    n, k = shape
+    notes = []
+    if not p_value < alpha:
+        notes.append(
+            f"no difference seen: p of F is not below {alpha:g}, and Demsar 2006 then tests no pairs"
+        )
+    if k == 2:
+        notes.append("for two models, Demsar 2006 recommends Wilcoxon's signed-rank test of the values")
+    if n <= FEW_DATA_SETS or k <= FEW_MODELS:
+        large = f"more than {FEW_DATA_SETS} data sets and {FEW_MODELS} models"
+        notes.append(f"chi-square and F are approximations for {large}; exact values are not offered")
+    return notes

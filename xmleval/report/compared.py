@@ -1,0 +1,310 @@
+"""Models compared on the same rows: their values, and the differences of pairs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, find_differences
+from xmleval.message import counted
+from xmleval.records import Floats, Ints
+from xmleval.report.comparison import Comparison
+from xmleval.report.frames import as_frame
+from xmleval.report.report import Report
+from xmleval.report.tables import (
+    Cell,
+    Table,
+    as_csv,
+    as_json_value,
+    as_latex,
+    latex_text,
+    short,
+)
+from xmleval.spec import Spec, parse_spec
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+RECORD = [
+    "name", "symbol", "direction", "a", "b", "value_a", "value_b", "difference", "standard_error",
+    "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
+    "n_rows", "better",
+]  # fmt: skip
+NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
+UNSEEN = "no difference seen"
+
+
+class Compared(Comparison):
+    """Models compared on the same rows.
+
+    Parameters
+    ----------
+    reports : dict of str to list of Report
+        Reports of each model, with kept rows and of one confidence: one, or one for each seed. What is
+        compared are means over seeds.
+    baseline : str, optional
+        The model that each other one is compared with; default all pairs.
+    test : str
+        A key of `TESTS`.
+    weight : float64 (n_rows,), optional
+        Weights of rows.
+    groups : int64 (n_rows,), optional
+        Number of the group of each row.
+
+    Attributes
+    ----------
+    differences : list of Difference
+        Each measure of each pair: ``value``, ``estimate`` with ``lower``, ``upper`` and ``standard_error``,
+        ``p_value``, ``corrected_p``, ``outcomes`` with ``wins``, ``ties`` and ``losses``, ``n_rows``,
+        ``better``.
+    reports : dict of str to Report
+        Values of each model.
+    notes : list of str
+        What was seen in the data.
+    """
+
+    unfair = "models whose lists differ are not tested for"
+    _legend = ""
+
+    def __init__(
+        self,
+        reports: Mapping[str, Sequence[Report]],
+        *,
+        baseline: str | None = None,
+        test: str = JACKKNIFE,
+        weight: Floats | None = None,
+        groups: Ints | None = None,
+    ) -> None:
+        self.seeds = {name: list(own) for name, own in reports.items()}
+        super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
+        self.baseline, self.test = baseline, test
+        names = [*self.reports]
+        self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
+        others = ((name, baseline) for name in names if name != baseline)
+        self.pairs: list[tuple[str, str]] = [*(combinations(names, 2) if baseline is None else others)]
+        self.specs = [spec for spec in self.specs if spec.needs]  # others are of the truth alone
+        assert self.level is not None
+        self.differences = find_differences(
+            {name: report.results for name, report in self.reports.items()},
+            self.pairs,
+            self.specs,
+            self.level,
+            test,
+            lambda spec, a, b: self._is_fair(spec, (a, b)),
+            weight,
+            groups,
+        )
+
+    def difference(self, name: str, a: str, b: str) -> Difference:
+        """Return the difference of a measure, by any spelling of its name, of two models that were compared.
+
+        Raises
+        ------
+        KeyError
+            If these two were not compared by it.
+        """
+        wanted = str(parse_spec(name)), a, b
+        for found in self.differences:
+            if (found.name, found.a, found.b) == wanted:
+                return found
+        compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
+        raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
+
+    @property
+    def n_tests(self) -> int:
+        """Number of p-values that are corrected together."""
+        return sum(not math.isnan(one.p_value) for one in self.differences)
+
+    def _cell(self, spec: Spec, name: str) -> Cell:
+        """Return a value with what it is better than: a star for two models, letters for more."""
+        text = self.reports[name].shown(spec)
+        worse = [
+            self.letters[one.b if one.a == name else one.a]
+            for one in self.differences
+            if one.name == spec.name and one.better == name
+        ]
+        if len(self.reports) == 2:
+            return Cell(text, "best" if worse else "other")
+        above = ("" if len(self.reports) <= 26 else ",").join(worse)
+        return Cell(text, "other", above)
+
+    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+        if len(self.reports) == 2:
+            return super()._grid(names)
+        lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
+        columns = zip(*super()._grid(lettered), strict=True)
+        return [[*row] for row in zip(*map(_padded, columns), strict=True)]
+
+    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
+        """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
+        shown = [*(names or self.reports)]
+        known = dict(zip(self.reports, shown, strict=True))
+        return [*self._seed_tables(known), *self._pair_tables(known), *super().part_tables(shown)]
+
+    def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
+        """Return the title and the table of each pair."""
+        found = {spec.name: spec for spec in self.specs}
+        columns = [0, 1, 2, 3, 4] if len(self._numbers_of_rows) > 1 else [0, 1, 2, 4]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", ""]
+        tables = []
+        for pair in self.pairs:
+            rows = [[Cell("measure"), *(Cell(header[column]) for column in columns)]]
+            for one in self.differences:
+                if (one.a, one.b) == pair:
+                    spec, told = found[one.name], _told(one, names)
+                    name = Cell(spec.symbol, spec.metric.direction)
+                    rows.append([name, *(Cell(told[column]) for column in columns)])
+            tables.append(Table(f"{names[pair[0]]} - {names[pair[1]]}", rows))
+        return tables
+
+    def _seed_tables(self, names: Mapping[str, str]) -> list[Table]:
+        """Return the mean and the standard deviation over seeds, if there are several of any model."""
+        if max(map(len, self.seeds.values())) == 1:
+            return []
+        rows = [[Cell("measure"), *(Cell(f"{names[name]} ({len(own)})") for name, own in self.seeds.items())]]
+        for spec in self.specs:
+            values = [[report[spec.name] for report in own] for own in self.seeds.values()]
+            shown = [Cell(f"{short(mean)} sd {short(sd)}") for mean, sd in map(mean_and_sd, values)]
+            rows.append([Cell(spec.symbol, spec.metric.direction), *shown])
+        return [Table("mean and standard deviation over (n) seeds, which ± does not cover", rows)]
+
+    def _about_marks(self) -> list[str]:
+        return [self._about_test(), *self._about_gaps()]
+
+    def _about_test(self) -> str:
+        assert self.level is not None
+        several = len(self.reports) > 2
+        mark = "letters: better than that model" if several else "* better"
+        n = [*self._numbers_of_rows, next(iter(self.reports.values())).n_rows]
+        return (
+            f"{mark}, p < {1 - self.level:.4g}: {TESTS[self.test]}, "
+            f"Holm over {counted(self.n_tests, 'tests')}, n = {n[0]} rows"
+        )
+
+    @property
+    def _numbers_of_rows(self) -> list[int]:
+        """The different numbers of rows on which measures are defined, the largest first."""
+        return sorted({one.n_rows for one in self.differences if one.n_rows is not None}, reverse=True)
+
+    def _about_gaps(self) -> list[str]:
+        """Return the lines on measures that were not tested, but for those without a standard error."""
+        if self.test == JACKKNIFE:
+            return []
+        rows = next(iter(self.reports.values())).results.rows
+        without = [str(spec) for spec in self.specs if spec.name not in rows]
+        return [f"no {TESTS[self.test]}, as no mean over rows: {', '.join(without)}"] if without else []
+
+    def to_latex(self) -> str:
+        """Return the values as a LaTeX tabular (package booktabs), with a line below that tells the test.
+
+        Values have a star, or for more than two models the letters of those that they are better than.
+
+        Returns
+        -------
+        str
+        """
+        told = latex_text(self._about_test()).replace("* better", "$^*$ better", 1)
+        tables = as_latex(self.grid(), self.footnotes(), super().part_tables())
+        return f"{tables}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return reports, differences and notes as JSON values.
+
+        Returns
+        -------
+        dict
+            ``reports`` by model (those of seeds as ``seeds``), and ``comparison`` with ``differences``.
+        """
+        found: dict[str, Any] = super().to_dict()
+        found["comparison"] = {
+            "confidence_level": self.level,
+            "test": self.test,
+            "correction": "holm",
+            "n_tests": self.n_tests,
+            "baseline": self.baseline,
+            "differences": [dict(zip(RECORD, self._as_json(one), strict=True)) for one in self.differences],
+        }
+        if max(map(len, self.seeds.values())) > 1:
+            found["comparison"]["seeds"] = {
+                name: [report.to_dict() for report in own] for name, own in self.seeds.items()
+            }
+        return found
+
+    def _record(self, one: Difference) -> list[Any]:
+        spec = next(spec for spec in self.specs if spec.name == one.name)
+        values = [self.reports[name][one.name] for name in (one.a, one.b)]
+        ends = [math.nan] * 3
+        if one.estimate is not None:
+            ends = [one.estimate.standard_error, one.estimate.lower, one.estimate.upper]
+        counts = [None] * 3 if one.outcomes is None else [*one.outcomes]
+        return [
+            one.name, spec.symbol, spec.metric.direction, one.a, one.b, *values, one.value, *ends,
+            one.p_value, one.corrected_p, *counts, one.n_rows, one.better,
+        ]  # fmt: skip
+
+    def _as_json(self, one: Difference) -> list[Any]:
+        return [as_json_value(field) if isinstance(field, float) else field for field in self._record(one)]
+
+    def _records(self) -> tuple[list[str], list[list[str | float]]]:
+        rows = map(self._record, self.differences)
+        return RECORD, [[math.nan if field is None else field for field in row] for row in rows]
+
+    def to_csv(self) -> str:
+        """Return CSV with a line for each measure of each pair, in full precision."""
+        return as_csv(*self._records())
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each measure of each pair."""
+        header, rows = self._records()
+        return as_frame(header, rows, range(1, len(header)))
+
+
+def mean_of(reports: Sequence[Report]) -> Report:
+    """Return a report of the means of several of the same rows."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    several = [report.results for report in reports]
+    names = [name for name in first.results.values if all(name in own.values for own in several)]
+
+    def mean(kind: str) -> dict[str, Any]:
+        held = [getattr(own, kind) for own in several]
+        shared = [name for name in names if all(name in own for own in held)]
+        return {name: sum(own[name] for own in held) / len(held) for name in shared}
+
+    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
+    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
+    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
+    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of values of several seeds and their standard deviation, NaN of one."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def _padded(column: Sequence[Cell]) -> list[Cell]:
+    """Return a column with superscripts of one width, if it has any, and without room for stars."""
+    widest = max(len(cell.above) for cell in column)
+    tails = {"other": ""}
+    return [Cell(text, tails.get(tail, tail), above.ljust(widest)) for text, tail, above in column]
+
+
+def _told(one: Difference, names: Mapping[str, str]) -> list[str]:
+    """Return what a table tells of a difference."""
+    signed = f"{'+' if one.value > 0 else ''}{short(one.value)}"
+    if one.estimate is not None:
+        signed += f" ±{short(one.estimate.half_width)}"
+    p = one.corrected_p
+    verdict = UNSEEN if one.better is None else f"{names[one.better]} better"
+    return [
+        signed,
+        "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}",
+        "" if one.outcomes is None else "/".join(map(str, one.outcomes)),
+        "" if one.n_rows is None else str(one.n_rows),
+        "" if math.isnan(p) else verdict,
+    ]
