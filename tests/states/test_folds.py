@@ -182,8 +182,9 @@ def test_groups_of_rows_and_labels_have_intervals(weighted: bool) -> None:
     weight = np.random.default_rng(2).integers(1, 4, N_ROWS) / 2 if weighted else None
     names = np.where(np.arange(N_ROWS) % 3, "long", "short")
     labels = np.arange(N_LABELS) // 8
+    metrics = ["p@3", "f1.macro@3", "auc.micro", "lrap"]
     measures: dict[str, Any] = {
-        "metrics": ["p@3", "f1.macro@3", "auc.micro", "lrap"],
+        "metrics": metrics,
         "sample_weight": weight,
     }
     own: dict[str, Any] = {"row_groups": names, "label_groups": labels}
@@ -203,4 +204,4 @@ def test_groups_of_rows_and_labels_have_intervals(weighted: bool) -> None:
                 for measure, values in report.results.replicates.items():
                     if values.size == np.unique(folds).size:
                         assert same(values[number], getattr(others, kind)[name][measure])
-                assert report.confidence.keys() == {*measures["metrics"]}
+                assert report.confidence.keys() == {*metrics}
