@@ -26,7 +26,7 @@ MODELS = {
 }
 TWO = {name: MODELS[name] for name in ("good", "fair")}
 MEASURES = ["p@1", "ndcg@3", "ranking_loss", "psp@3", "f1.macro@3", "auc.micro", "peak_f1.micro", "ap.macro"]
-Q = {"inverse_propensity": np.linspace(1, 9, L)}
+Q: dict[str, Any] = {"inverse_propensity": np.linspace(1, 9, L)}
 
 
 def compared(models: Any = MODELS, **more: Any) -> Compared:
