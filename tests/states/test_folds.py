@@ -205,3 +205,9 @@ def test_groups_of_rows_and_labels_have_intervals(weighted: bool) -> None:
                     if values.size == np.unique(folds).size:
                         assert same(values[number], getattr(others, kind)[name][measure])
                 assert report.confidence.keys() == {*metrics}
+
+
+def test_a_value_that_no_fold_changes_has_no_interval() -> None:
+    found = evaluate(np.eye(40), np.eye(40), metrics=["p@1", "p@3"], confidence=0.95)
+    assert found.confidence == {}
+    assert "standard error not known: p@1, p@3" in str(found)

@@ -7,6 +7,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -47,7 +48,7 @@ class Inputs(NamedTuple):
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
     what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
-    reports or of each. ``row_groups`` is a file, and the group of each row.
+    reports or of each. ``of_rows`` has a file and an entry for each row, by argument.
     """
 
     truth: tuple[str, Pieces]
@@ -58,7 +59,7 @@ class Inputs(NamedTuple):
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
-    row_groups: tuple[str, list[str]] | None = None
+    of_rows: Mapping[str, tuple[str, list[str]]] = MappingProxyType({})
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
@@ -110,15 +111,14 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, sets, n, inputs.row_groups)
+            _count(evaluators, truth, scores, sets, n, inputs.of_rows)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
-        if inputs.row_groups is not None:
-            _refuse_other_groups(*inputs.row_groups, truth, truth.n_taken)
+        for given in inputs.of_rows.values():
+            _refuse_other_groups(*given, truth, truth.n_taken)
         if not truth.n_taken:
-            none: dict[str, Any] = {} if inputs.row_groups is None else {"row_groups": []}
-            _count_nothing(evaluators, scores, sets, **none)
+            _count_nothing(evaluators, scores, sets, **{argument: [] for argument in inputs.of_rows})
     finally:
         for reader in readers:
             reader.close()
@@ -149,14 +149,13 @@ def _count(
     scores: Sequence[RowReader],
     sets: Readers,
     n: int,
-    row_groups: tuple[str, list[str]] | None,
+    of_rows: Mapping[str, tuple[str, list[str]]],
 ) -> None:
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
-    if row_groups is not None:
-        files["row_groups"], groups = row_groups
-        more["row_groups"] = groups[first : first + n]
+    for argument, (name, groups) in of_rows.items():
+        files[argument], more[argument] = name, groups[first : first + n]
         if len(groups) < first + n:
-            _refuse_other_groups(*row_groups, truth, truth.count() or first + n)
+            _refuse_other_groups(name, groups, truth, truth.count() or first + n)
     y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None

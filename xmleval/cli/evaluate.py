@@ -66,7 +66,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k unlisted larger conventions bounds confidence inverse_propensity dataset a b",
+    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Confidence": "confidence clusters",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -127,6 +128,11 @@ EXAMPLES = """Examples:
 @file_option(
     "--row-groups",
     help="Measures of groups of rows, too: the group of each row, one a line, or row and group.",
+)
+@file_option(
+    "--clusters",
+    help="With --confidence: which rows belong together, such as the sentences of a document; the cluster of "
+    "each row, one a line, or row and cluster.",
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."

@@ -18,7 +18,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
-from xmleval.cli.grouping import group_file, groups_of_labels, with_row_groups
+from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
@@ -50,6 +50,7 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 ]  # fmt: skip
 LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
+FILES_ALONE = ("inverse_propensity", "exclude", "labels", "row_groups", "clusters")  # inputs of one file
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
@@ -103,7 +104,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         fields, find(truth, "truth"), pred, train, among, *others
     )
     given = first, others
-    alone = [options.get(name) for name in ("inverse_propensity", "exclude", "labels", "row_groups")]
+    alone = [options.get(name) for name in FILES_ALONE]
     rule = Path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
@@ -120,7 +121,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         ],
         states,
     )
-    rows = with_row_groups(open_rows(*given, pred, options, among), options.get("row_groups"), allowance)
+    groups_of_rows = {"row_groups": options.get("row_groups"), "groups": options.get("clusters")}
+    rows = with_groups_of_rows(open_rows(*given, pred, options, among), groups_of_rows, allowance)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
@@ -339,7 +341,7 @@ def _checkpoint(
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]
-        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels", "row_groups")
+        for name in ("pred", "train", "candidates", *FILES_ALONE)
         if (option := f"--{name.replace('_', '-')}") not in files
     }
     files["--groups"] = [file] if (file := group_file(options)) else []

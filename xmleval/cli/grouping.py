@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +69,15 @@ def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int) -> list
     return [found.get(label, OTHER) for label in range(n_labels)]
 
 
-def with_row_groups(rows: Inputs, path: Path | None, allowance: Allowance) -> Inputs:
-    """Return inputs with the groups of their rows, if a file of them is given."""
-    if path is None:
-        return rows
+def with_groups_of_rows(rows: Inputs, files: Mapping[str, Path | None], allowance: Allowance) -> Inputs:
+    """Return inputs with the groups of their rows, by argument, as far as files of them are given."""
+    given = {argument: path for argument, path in files.items() if path is not None}
+    of_rows = {argument: _of_rows(rows, path, allowance) for argument, path in given.items()}
+    return rows._replace(of_rows=of_rows)
+
+
+def _of_rows(rows: Inputs, path: Path, allowance: Allowance) -> tuple[str, list[str]]:
+    """Return the name of a file and the group of each row in it."""
     n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
     held = read_group_lines(path, allowance)
     found, n_unknown = held.in_order("row", rows.row_names, n_rows)
@@ -82,4 +87,4 @@ def with_row_groups(rows: Inputs, path: Path | None, allowance: Allowance) -> In
     if missing is not None and held.keys is not None:
         name = missing if rows.row_names is None else rows.row_names[missing]
         raise ValueError(f"{path}: no group for row {name}")
-    return rows._replace(row_groups=(str(path), [found[row] for row in range(len(found))]))
+    return str(path), [found[row] for row in range(len(found))]

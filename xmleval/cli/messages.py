@@ -21,6 +21,7 @@ OPTIONS = {
     "candidates": "--candidates",
     "label_groups": "--groups",
     "row_groups": "--row-groups",
+    "groups": "--clusters",
     "unlisted": "--unlisted",
     "dataset": "--dataset",
     "conventions": "--conventions",

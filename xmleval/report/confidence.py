@@ -24,7 +24,8 @@ def estimates_of(
     for spec in specs:
         if confidence is not None and spec.name in replicates:
             own = estimate(values[spec.name], replicates[spec.name], confidence, *spec.metric.range)
-            found |= {spec.name: own} if own else {}
+            if own and own.standard_error:  # no width where all groups agree: nothing of the kind was seen
+                found[spec.name] = own
     return found
 
 
@@ -45,7 +46,7 @@ def about_confidence(
     rough = [str(spec) for spec in specs if not spec.smooth]
     undefined = [str(spec) for spec in specs if spec.smooth and spec.name not in estimates]
     lines += [f"no standard error of maxima, extremes and counts: {', '.join(rough)}"] if rough else []
-    return lines + ([f"standard error undefined: {', '.join(undefined)}"] if undefined else [])
+    return lines + ([f"standard error not known: {', '.join(undefined)}"] if undefined else [])
 
 
 def confidence_as_json(confidence: float | None, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
