@@ -77,7 +77,7 @@ def shares_table(records: Sequence[Record]) -> str:
     """Return coverage of shares near 1."""
     head = ["share of rows", "rows", "expected misses", "covered, %", "by logits, %", "no width, %"]
     rows = [
-        [f"{r['share']:g}", f"{r['rows']:,}", f"{r['rows'] * (1 - r['share']):.3g}"]
+        [f"{r['share']:g}", f"{r['rows']:,}", f"{r['rows'] * (1 - r['share']):,.0f}"]
         + [f"{100 * r[key]:.1f}" for key in ("covered", "covered_logit", "empty")]
         for r in records
     ]
