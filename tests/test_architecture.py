@@ -44,6 +44,7 @@ GRAPH = {
     "input.objects": "records message input.errors input.tensors input.csr",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
+    "groups": "records message propensity input.errors input.csr input.objects input.sets",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -72,8 +73,8 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity view spec"
-        " plan states thresholds.rule"
+        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity groups view"
+        " spec plan states thresholds.rule"
     ),
     "thresholds": (
         "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
@@ -93,25 +94,28 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
     ),
     "evaluator": (
-        "message budget files input.errors input.objects spec plan states thresholds.rule engine report"
+        "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
+        " report"
     ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
         "records message conventions input.errors input.csr input.sets input.tensors input.objects"
-        " propensity spec engine thresholds thresholds.rule comparing.differences report evaluator"
+        " propensity groups spec engine thresholds thresholds.rule comparing.differences report"
+        " evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr"
-        " input.sets datasets propensity kernels input view metrics spec thresholds.linear"
+        " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
         " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
         " comparing comparing.differences evaluator statistics demo spellings"
     ),
     "": (
-        "version conventions input.objects propensity effectiveness thresholds report comparing evaluator"
+        "version conventions input.objects propensity groups effectiveness thresholds report comparing"
+        " evaluator"
         " statistics io api"
     ),
     "__main__": "cli",

@@ -64,3 +64,11 @@ def test_sums_of_discounts_far_down_the_list(rank: int) -> None:
     own, first = float(discount_sums(np.array([rank]))[0]), discounts(TABULATED)
     want = Decimal(math.fsum(first)) + far_sum(rank + 1) - far_sum(TABULATED + 1)
     assert own == pytest.approx(float(want), rel=2e-14)  # the first are summed one by one
+
+
+def test_discounts_far_down_the_list_need_no_table() -> None:
+    deepest = 4 * TABULATED
+    each = (1.0 / np.log2(np.arange(2, deepest + 2))).tolist()
+    ranks = np.array([0, 1, TABULATED - 1, TABULATED, TABULATED + 1, 2 * TABULATED, deepest])
+    want = [math.fsum(each[:rank]) for rank in ranks]
+    np.testing.assert_allclose(discount_sums(ranks), want, rtol=1e-13)

@@ -13,6 +13,7 @@ from xmleval.version import __version__
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
     from xmleval.api.compare import compare
+    from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
     from xmleval.api.measures import (
         auc_macro,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from xmleval.comparing.ranking import rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
+    from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
     from xmleval.report.report import Report
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conventions",
     "Evaluator",
+    "LabelGroups",
     "Report",
     "__version__",
     "auc_macro",
@@ -64,6 +67,7 @@ __all__ = [
     "auc_samples",
     "compare",
     "coverage",
+    "diff",
     "effectiveness",
     "evaluate",
     "f1_macro",
@@ -77,6 +81,7 @@ __all__ = [
     "instance_f1",
     "inverse_propensity",
     "io",
+    "label_groups",
     "label_ranking_average_precision",
     "label_statistics",
     "lrap",
@@ -104,11 +109,14 @@ _MODULES = ("effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Conventions": "conventions",
     "Evaluator": "evaluator",
+    "LabelGroups": "groups",
     "Report": "report.report",
     "compare": "api.compare",
+    "diff": "api.diff",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
     "inverse_propensity": "propensity",
+    "label_groups": "groups",
     "label_statistics": "statistics",
     "rank": "comparing.ranking",
 }

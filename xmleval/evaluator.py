@@ -19,6 +19,7 @@ from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
+from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
@@ -127,6 +128,7 @@ class Evaluator:
         y_pred: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
+        row_groups: Any = None,
         exclude: Any = None,
         exclude_from: str = "both",
         candidates: Any = None,
@@ -136,7 +138,8 @@ class Evaluator:
 
         Parameters
         ----------
-        y_true, y_score, y_pred, sample_weight, groups, exclude, exclude_from, candidates : optional
+        y_true, y_score, y_pred, sample_weight, groups, row_groups : optional
+        exclude, exclude_from, candidates : optional
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
@@ -147,7 +150,7 @@ class Evaluator:
         ValueError
             If input is invalid, or differs in kind from earlier updates.
         """
-        rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from
+        rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from, row_groups
         others = beside(exclude, candidates, exclude_from)
         told = None if self._settle is None else labels_of(y_true)
 
@@ -196,6 +199,8 @@ class Evaluator:
         mine, others = here.settings.propensities, there.settings.propensities
         if mine.shape != others.shape or (mine != others).any():  # np.array_equal hides what a handler raises
             raise ValueError("merge: propensity differs")
+        if (here.settings.group_of != there.settings.group_of).any():
+            raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
 
         def change(counted: Counted) -> Counted:
@@ -273,6 +278,8 @@ class Evaluator:
                 arrays = counted.states.arrays()
         if settings.propensity is not None:
             arrays["propensity"] = settings.propensities
+        if settings.label_groups is not None:
+            arrays["label_groups"] = settings.group_of
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -325,6 +332,9 @@ class Evaluator:
         q = arrays.pop("propensity", None)
         if q is not None and q.dtype != np.float64:
             raise ValueError(f"propensity is {q.dtype}")
+        groups = None
+        if settings["label_groups"] is not None:
+            groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
@@ -332,6 +342,7 @@ class Evaluator:
             inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
+            label_groups=groups,
             **{name: settings[name] for name in KEPT},
             **more,
         )
@@ -398,6 +409,7 @@ def make_report(
         keeps_rows=plan.keep_rows,
         larger=settings.larger,
         label_names=settings.labels,
+        group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         confidence_level=settings.confidence,
         notes=[*settings.notes(), *results.notes.values(), *notes],
     )

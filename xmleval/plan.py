@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import MOST_ENTRIES, MOST_ROWS, Propensity
+from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
+LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
 SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
@@ -42,6 +44,8 @@ class Plan:
     bounds: bool = False
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
+    label_groups: Groups | None = None
+    row_groups: bool = False
     confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
     left_out: dict[str, Message] = field(default_factory=dict)  # skipped group members: missing input
@@ -73,7 +77,7 @@ class Plan:
         """The states to count, and the specs that read each."""
         found: dict[str, tuple[Spec, ...]] = {}
         for spec in self.every:
-            if name := self._state_of(spec):
+            if name := self.state_of(spec):
                 found[name] = (*found.get(name, ()), spec)
         bounded = [spec for spec in found.get("row_sums", ()) if self.bounds and spec.metric.bounded]
         if bounded:
@@ -83,13 +87,24 @@ class Plan:
         if self.kept_decisions:
             found.setdefault(SETS_OF_LABELS, ())
         if self.keep_curves or self.curve_points:
-            found.setdefault(self._state_of(CURVE), ())
+            found.setdefault(self.state_of(CURVE), ())
         found[SEEN] = ()
-        if self.candidates:
-            found[CEILING] = ()
-        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, CEILING) if name in found}
+        beside = {CEILING: self.candidates, LABEL_GROUPS: self.label_groups, ROW_GROUPS: self.row_groups}
+        found |= {name: () for name, given in beside.items() if given}
+        return {name: found[name] for name in (*ORDER, ROW_BOUNDS, GAPS, SEEN, *beside) if name in found}
 
-    def _state_of(self, spec: Spec) -> str:
+    def part(self, **changed: Any) -> Plan:
+        """Return the plan for a part of the data, of which nothing is kept but values."""
+        flags = ("keep_rows", "keep_labels", "keep_curves", "bounds", "candidates", "row_groups")
+        nothing: dict[str, Any] = {
+            **dict.fromkeys(flags, False),
+            "curve_points": 0,
+            "label_groups": None,
+            "confidence": None,
+        }
+        return replace(self, **nothing | changed)
+
+    def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
         return (self.weighted and spec.metric.weighted_state) or spec.state
 
@@ -135,7 +150,7 @@ class Plan:
     def depth(self) -> int | None:
         """Depth of the ranking that the measures read; None for all of it."""
         decision = self.decision
-        if self.reads_scores or any(spec.metric.whole for spec in self.every):
+        if self.label_groups or self.reads_scores or any(spec.metric.whole for spec in self.every):
             return None
         if decision and decision.kind not in ("pred", "top", "listed") and self.uses_decision:
             return None

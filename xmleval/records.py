@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_GROUPS = 1000  # of labels, or of rows
 MOST = 1 << 60  # of what is counted: sums of several counts fit in 64 bits
 
 Ints = NDArray[np.int64]
@@ -75,13 +76,29 @@ class Propensity(NamedTuple):
     highest: float
 
 
+class Groups(NamedTuple):
+    """Groups of labels: names, the group of each label, uint16 (n_labels,), and any ranges such as "1-10"."""
+
+    names: list[str]
+    of: NDArray[np.uint16]
+    ranges: list[str]
+
+
+class RowGroups(NamedTuple):
+    """Groups of rows: their names, and the group of each row, int64 (n,)."""
+
+    names: list[str]
+    of: Ints
+
+
 class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
-    uint8 (n,), where rows belong to groups, None where the number of a row decides.
+    uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
+    of the rows that have results of their own, None without any.
     """
 
     truth: Truth
@@ -91,6 +108,7 @@ class Block(NamedTuple):
     first_row: int
     by_id: bool = False
     n_reachable: Ints | None = None
+    groups: RowGroups | None = None
     fold: Bytes | None = None
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.records import Floats
 
-NOT_BY_SPEC = ("labels", "points", "left_open", "notes")
+NOT_BY_SPEC = ("labels", "points", "left_open", "notes", "groups", "shares", "row_groups")
 
 
 @dataclass
@@ -36,6 +36,9 @@ class Results:
         What was seen in the rows, and what it does to the values, by kind.
     short : dict of str to float
         Specs that read more labels than the lists hold, and the mean number of labels that a row lists.
+    groups, shares, row_groups : dict of str to Part
+        Results within groups of labels, their parts of the values of all labels, and results of groups of
+        rows, by the name of the group.
     replicates : dict of str to array
         Values without each of the folds of the rows, float64 (n_folds,), for standard errors.
     """
@@ -51,6 +54,9 @@ class Results:
     left_open: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     short: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, Part] = field(default_factory=dict)
+    shares: dict[str, Part] = field(default_factory=dict)
+    row_groups: dict[str, Part] = field(default_factory=dict)
     replicates: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
@@ -71,3 +77,11 @@ class Results:
         for kind, held in vars(self).items():
             if held and kind not in NOT_BY_SPEC:
                 vars(self)[kind] = {name: held[name] for name in names if name in held}
+
+
+class Part(NamedTuple):
+    """Results of a part of the data, and its size."""
+
+    results: Results
+    n_rows: int
+    n_labels: int

@@ -84,4 +84,18 @@ TASKS = [
         ("a - b", "p (Holm)", "no difference seen"),
     ),
     Task(f"{MODELS}xmleval.compare([a, b], Y)", ("list is not a dict; give models by name",)),
+    Task(
+        "xmleval diff Y.npz bert.npz tree.npz --metric ndcg@5 --worst 2",
+        ("nDCG@5 ↑: ", "rows better", "\n  truth", "labels by tp@5", "* relevant"),
+    ),
+    Task(
+        "xmleval diff Y.npz bert.npz tree.npz --metric f1.macro@5", ("labels by f1@5", "is no mean over rows")
+    ),
+    Task("xmleval diff docs.csv m.csv n.csv --metric p@1 --separator ;", ("row 2 3: ", "bird*", "cat")),
+    Task("xmleval diff Y.npz bert.npz --worst 2", ("exit code 2",)),
+    Task("xmleval diff Y.npz bert.npz tree.npz --metric ngcg@5", ("did you mean", "exit code 2")),
+    Task(
+        f'{MODELS}xmleval.diff({{"a": a, "b": b}}, Y, metric="p@1", worst=1)',
+        ("P@1 ↑: ", "truth", "labels by"),
+    ),
 ]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
-from xmleval import compare, evaluate
+from xmleval import compare, diff, evaluate
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.version import SCHEMA
@@ -41,6 +41,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "weights": lambda: report(["p@1"], sample_weight=[1, 2, 3, 4], larger=False),
     "confidence": lambda: report(confidence=0.9),
     "confidence of one row": lambda: evaluate(np.eye(3)[:1], np.eye(3)[:1], metrics="all", confidence=0.9),
+    "groups": lambda: report(label_groups=list("aabbc"), row_groups=[1, 1, 2, 3], confidence=0.9),
     "kept": lambda: report(["p@1"], keep_rows=True, keep_labels=True),
 }
 
@@ -85,6 +86,17 @@ def test_comparisons_follow_the_schema(seeds: bool) -> None:
         assert {*one} == {*described["difference"]["properties"]}
 
 
+@pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])
+def test_changes_follow_the_schema(metric: str) -> None:
+    models = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
+    found = json.loads(diff(models, Y_TEST, metric=metric).to_json())
+    VALIDATOR.validate(found)
+    described = VALIDATOR.schema["$defs"]
+    assert {*found} == {*described["changes"]["properties"]}
+    for one in [*(found["changes"]["rows"] or []), *(found["changes"]["labels"] or [])]:
+        assert {*one} < {*described["change"]["properties"]}
+
+
 @pytest.mark.parametrize("scores", ["m", "scores.npz", "m scores.npz"])
 @pytest.mark.parametrize(
     "words", ["--metrics all", "--metrics p,psp --train Y_train.npz", "--metrics sets --confidence 0.9"]
@@ -104,7 +116,7 @@ def test_merged_states_follow_the_schema(folder: Path, run: Callable[..., str]) 
 
 def test_what_may_be_added_within_a_version_is_valid() -> None:
     found = json.loads(report(["p@1"]).to_json())
-    found |= {"groups": {"tail": {"p@1": 0.5}}, "other": None}
+    found |= {"more": {"tail": {"p@1": 0.5}}, "other": None}
     VALIDATOR.validate(found)
     VALIDATOR.validate({"schema": SCHEMA, "reports": {"a": found}, "notes": [], "other": 1})
 

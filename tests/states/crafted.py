@@ -28,6 +28,7 @@ LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
 PRED = TRUTH[::-1].copy()
 Q = 1.0 + RNG.random(N) * 9
 WEIGHT = RNG.random(M)
+GROUPS = [*"abacbba"]
 RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "peak_f1.macro"]
 MARGINS = ["margin.samples", "margin.macro", "margin_share.macro", "coverage"]
@@ -72,6 +73,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "gaps": ({"metrics": "all"}, {"y_score": LISTS}),
     "label sets": ({"metrics": ["label_diversity", "proportional_diversity", "label_cardinality"]}, {}),
     "candidates": ({"metrics": ["p@1", "p@2"]}, {"y_score": LISTS, "candidates": PRED}),
+    "groups": (
+        {"metrics": [*RANKS, "f1.macro@2", "auc.macro"], "inverse_propensity": Q, "label_groups": GROUPS},
+        {"y_score": LISTS, "row_groups": np.array(["de", "en", "fr"] * 4)},
+    ),
+    "weighted groups": (
+        {"metrics": ["p@1", "f1.macro@2", "auc.micro"], "label_groups": GROUPS, "memory": 1},
+        {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
+    ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip
 

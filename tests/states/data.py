@@ -18,9 +18,12 @@ from xmleval.files.input import InputFile
 from xmleval.files.saved import LARGE
 from xmleval.plan import Plan
 from xmleval.pooled.values import Packed, Values
-from xmleval.records import Block, Chunks, Floats, Given, Ints, Ranking, Truth
+from xmleval.records import Block, Chunks, Floats, Given, Ints, Ranking, RowGroups, Truth
+from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.parts import Parts
+from xmleval.states.row_groups import RowGroups as RowGroupsState
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
 from xmleval.states.weighted_scores import WeightedScores
@@ -33,6 +36,18 @@ PRED, TOP = Decision("pred"), Decision("top", 3.0)
 WORK = Work(1 << 20, 2)
 LEVELS = [-2.5, -0.0, 0.0, 0.25, 1.0, 3.0]
 KEYS = ["short", "wide", "empty"]
+GROUPED = [
+    "p@5",
+    "psp@3",
+    "lrap",
+    "f1.macro@3",
+    "label_diversity",
+    "auc.micro",
+    "auc.micro(bits=8)",
+    "auc.macro",
+]
+BY_LABEL: dict[str, Any] = {"label_groups": np.array(["tail", "head", "other"])[np.arange(N_LABELS) % 7 % 3]}
+BY_ROW: dict[str, Any] = {"row_groups": True}
 
 
 class DataView(View):
@@ -72,6 +87,12 @@ class Data:
         rows = zip(self.truth[lo:hi], self.pred[lo:hi], strict=True)
         return np.array([len({*truth} & {*pred}) for truth, pred in rows], np.int64)
 
+    def groups(self, lo: int, hi: int) -> RowGroups:
+        """Groups of rows, by their numbers of predicted labels."""
+        sizes = np.array([len(pred) for pred in self.pred[lo:hi]], np.int64)
+        names, places = np.unique(sizes, return_inverse=True)
+        return RowGroups([f"{name}" for name in names.tolist()], places)
+
     def view(self, lo: int, hi: int, plan: Plan) -> DataView:
         ptr, labels = csr(self.listed[lo:hi], np.int32)
         scores, n_above = csr(self.scores[lo:hi], np.float32)[1], np.diff(ptr)
@@ -85,6 +106,7 @@ class Data:
             lo,
             by_id=True,
             n_reachable=self.n_reachable(lo, hi) if plan.candidates else None,
+            groups=self.groups(lo, hi) if plan.row_groups else None,
         )
         view = DataView(block, plan.n_labels, plan.unlisted)
         view.values = [column[lo:hi] for column in self.values]
@@ -132,6 +154,7 @@ def make_plan(
     weighted: bool = False,
     pred: bool = False,
     candidates: bool = False,
+    row_groups: bool = False,
     q: Any = None,
     **more: Any,
 ) -> Plan:
@@ -146,6 +169,7 @@ def make_plan(
         *["sample_weight"] * weighted,
         *["y_pred"] * pred,
         *["candidates"] * candidates,
+        *["row_groups"] * row_groups,
     }
     return Settings.checked(metrics=names, k=1, inverse_propensity=q, **settings).plan(frozenset(given))
 
@@ -185,6 +209,13 @@ def bits_of(arrays: dict[str, Any]) -> Bits:
 
 def frozen(state: Any) -> Bits:
     """Every bit of a state but for how the data were cut, which shows in the pieces of what is kept."""
+    if isinstance(state, Parts):
+        parts = state.counted if isinstance(state, RowGroupsState) else state.parts
+        found = bits_of({name: array for name, array in state.arrays().items() if "/" not in name})
+        for part, states in parts.items():
+            for kind, own in states._states.items():
+                found |= {f"{part}/{kind}/{name}": bits for name, bits in frozen(own).items()}
+        return found
     arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
     if isinstance(state, ScoreRuns):
         arrays = in_order(arrays)
@@ -241,6 +272,13 @@ def added_up(arrays: dict[str, Any]) -> dict[str, Any]:
 
 def finished(state: Any) -> dict[str, Any]:
     """Every bit of what a state gives."""
+    return bits_of_results(state.finish())
+
+
+def bits_of_results(results: Results) -> dict[str, Any]:
     return {
-        kind: bits_of({n: np.array(v) for n, v in own.items()}) for kind, own in vars(state.finish()).items()
+        kind: {n: (bits_of_results(v[0]), v[1:]) for n, v in own.items()}
+        if kind in ("groups", "shares", "row_groups")
+        else bits_of({n: np.array(v) for n, v in own.items()})
+        for kind, own in vars(results).items()
     }

@@ -84,9 +84,9 @@ def compare(
     >>> compared = compare({"good": good, "poor": poor}, y_true, metrics=["p@1", "ranking_loss"])
     >>> found = compared.difference("p@1", "good", "poor")
     >>> round(found.value, 4), found.outcomes, found.better
-    (0.135, Outcomes(wins=37, ties=153, losses=10), 'good')
+    (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
     """
-    names = _names(models, y_pred)
+    names = names_of(models, y_pred)
     if test not in TESTS:
         raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}; {did_you_mean(str(test), TESTS)}")
     if baseline is not None and baseline not in names:
@@ -99,10 +99,11 @@ def compare(
         given = Keyword("sample_weight" if weighted else "groups")
         needs = f"{test!r} takes rows that count alike and are independent, which ", given
         raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
-    truth = _checked_once(y_true, options)
+    truth = checked_once(y_true, options)
+    more = {"confidence": confidence, "groups": groups, "keep_rows": True, **options}
     reports = {
         name: [
-            _evaluated(name, truth, scores, None if y_pred is None else sets, confidence, groups, options)
+            evaluated(name, truth, scores, sets, more)
             for scores, sets in _of_seeds(name, models, y_pred, seeds)
         ]
         for name in names
@@ -120,7 +121,7 @@ def compare(
     )
 
 
-def _names(models: Any, y_pred: Any) -> list[str]:
+def names_of(models: Any, y_pred: Any) -> list[str]:
     """Return the names of the models, or refuse what is no dict of two or more."""
     given = {name: value for name, value in (("models", models), ("y_pred", y_pred)) if value is not None}
     for argument, value in given.items() or {"models": None}.items():
@@ -154,7 +155,7 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
     return [*zip(own or [None] * n, sets or [None] * n, strict=True)]
 
 
-def _checked_once(y_true: Any, options: dict[str, Any]) -> Any:
+def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     """Return a matrix as rows that need no further check, and estimate propensities of its labels once.
 
     What may have names is returned as it is: each model is matched with it.
@@ -170,12 +171,10 @@ def _checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     return truth
 
 
-def _evaluated(
-    name: str, truth: Any, y_score: Any, y_pred: Any, confidence: float, groups: Any, options: dict[str, Any]
-) -> Report:
+def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:
+    """Evaluate one of several models; errors name it."""
     try:
-        more: dict[str, Any] = {"confidence": confidence, "groups": groups, "keep_rows": True}
-        return evaluate(truth, y_score, y_pred=y_pred, **more, **options)
+        return evaluate(truth, y_score, y_pred=y_pred, **options)
     except InputError as error:
         if error.argument not in ("y_score", "y_pred"):
             raise

@@ -12,6 +12,7 @@ from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import MEMORY, make_report
+from xmleval.groups import given_groups
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -39,6 +40,8 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     sample_weight: Any = None,
+    label_groups: Any = None,
+    row_groups: Any = None,
     exclude: Any = None,
     exclude_from: str = "both",
     candidates: Any = None,
@@ -94,6 +97,12 @@ def evaluate(
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20.
+    label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
+        Groups of labels, such as `label_groups` makes from training labels; those that a dict lacks are in
+        the group "other". See ``report.groups`` and ``report.shares``.
+    row_groups : array of shape (m,), or values by name, optional
+        The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
+        See ``report.row_groups``.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
     exclude_from : {"both", "predictions"}, default "both"
@@ -152,7 +161,10 @@ def evaluate(
     taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
-    groups = of_rows("groups", groups, taken.row_names)
+    groups, row_groups = (
+        of_rows(name, value, taken.row_names)
+        for name, value in (("groups", groups), ("row_groups", row_groups))
+    )
     truth = set_rows("y_true", y_true, n_labels)
     settings = Settings.checked(
         metrics,
@@ -169,12 +181,13 @@ def evaluate(
         keep_rows=keep_rows,
         keep_labels=keep_labels,
         curve_points=curve_points,
+        label_groups=given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
-    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from)
+    given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups)
     plan = settings.plan(given)
     reachable = None
     if others:
@@ -185,6 +198,7 @@ def evaluate(
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
+        row_groups=row_groups,
     )  # fmt: skip
     states = count(plan, work, None, rows)
     report = make_report(settings, plan, states, rows.n_rows, taken.notes)

@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",
     "demo": "Evaluate two models on generated data.",
+    "diff": "Show the rows and labels that changed most between models.",
     "evaluate": "Compute measures of predictions.",
     "merge": "Combine saved states of shards.",
     "metrics": "List the measures, or explain one.",

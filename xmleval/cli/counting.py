@@ -47,7 +47,7 @@ class Inputs(NamedTuple):
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
     what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
-    reports or of each.
+    reports or of each. ``row_groups`` is a file, and the group of each row.
     """
 
     truth: tuple[str, Pieces]
@@ -58,6 +58,7 @@ class Inputs(NamedTuple):
     row_names: list[str] | None = None
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
+    row_groups: tuple[str, list[str]] | None = None
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
@@ -109,12 +110,15 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, sets, n)
+            _count(evaluators, truth, scores, sets, n, inputs.row_groups)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
+        if inputs.row_groups is not None:
+            _refuse_other_groups(*inputs.row_groups, truth, truth.n_taken)
         if not truth.n_taken:
-            _count_nothing(evaluators, scores, sets)
+            none: dict[str, Any] = {} if inputs.row_groups is None else {"row_groups": []}
+            _count_nothing(evaluators, scores, sets, **none)
     finally:
         for reader in readers:
             reader.close()
@@ -133,25 +137,43 @@ def _refuse_other_count(
         raise ValueError(f"{told}{shards_hint(truth.name, expected, given)}")
 
 
+def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:
+    if len(groups) != n_rows:
+        told = counted(len(groups), "groups do not match", "group does not match")
+        raise ValueError(f"{name}: {told} the {n_rows} rows of {truth.name}")
+
+
 def _count(
-    evaluators: Sequence[Counter], truth: RowReader, scores: Sequence[RowReader], sets: Readers, n: int
+    evaluators: Sequence[Counter],
+    truth: RowReader,
+    scores: Sequence[RowReader],
+    sets: Readers,
+    n: int,
+    row_groups: tuple[str, list[str]] | None,
 ) -> None:
-    first = truth.n_taken
+    first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
+    if row_groups is not None:
+        files["row_groups"], groups = row_groups
+        more["row_groups"] = groups[first : first + n]
+        if len(groups) < first + n:
+            _refuse_other_groups(*row_groups, truth, truth.count() or first + n)
     y_true, others = truth.take(n), {name: [one.take(n) for one in several] for name, several in sets.items()}
     for number, evaluator in enumerate(evaluators):
         reader = scores[number] if scores else None
         own = {name: widened(rows[number % len(rows)], evaluator.n_labels) for name, rows in others.items()}
         named = {name: several[number % len(several)] for name, several in sets.items()}
-        with naming_rows({"y_true": truth, "y_score": reader, **named}, first):
+        with naming_rows({"y_true": truth, "y_score": reader, **named}, first, files):
             own_true = widened(y_true, evaluator.n_labels)
-            evaluator.update(own_true, reader.take(n) if reader else None, **own)
+            evaluator.update(own_true, reader.take(n) if reader else None, **own, **more)
 
 
-def _count_nothing(evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers) -> None:
+def _count_nothing(
+    evaluators: Sequence[Counter], scores: Sequence[RowReader], sets: Readers, **more: Any
+) -> None:
     """Let evaluators know what is given, where there are no rows of it."""
     for evaluator in evaluators:
         none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
-        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none))
+        evaluator.update(none, none if scores else None, **dict.fromkeys(sets, none), **more)
 
 
 @contextlib.contextmanager

@@ -67,6 +67,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
     "Measures": "metrics k unlisted larger conventions bounds confidence inverse_propensity dataset a b",
+    "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
     "Resources": "memory threads checkpoint resume help",
@@ -117,6 +118,16 @@ EXAMPLES = """Examples:
 )
 @click.option("--a", "a", type=NUMBER, help="Constant A of the propensity model, else 0.55.")
 @click.option("--b", "b", type=NUMBER, help="Constant B of the propensity model, else 1.5.")
+@click.option(
+    "--groups",
+    metavar="GROUPS",
+    help="Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
+    "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
+)
+@file_option(
+    "--row-groups",
+    help="Measures of groups of rows, too: the group of each row, one a line, or row and group.",
+)
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
 )

@@ -15,16 +15,17 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, count_training, progress
+from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
 from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
+from xmleval.cli.grouping import group_file, groups_of_labels, with_row_groups
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
-    count_named_training,
     holds_both,
     named_rows,
     rules_for,
+    training_counts,
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
@@ -67,14 +68,15 @@ class Run(NamedTuple):
 
 NONE_OF_THESE = {
     "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
-    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False,
+    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False, "labels_shown": False,
 }  # fmt: skip
 
 
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted.
 
-    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for.
+    ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for, and
+    ``labels_shown`` tells that names of labels may belong to columns without.
     """
     options = NONE_OF_THESE | options
     with naming_files({"memory": "--memory"}):
@@ -101,15 +103,24 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         fields, find(truth, "truth"), pred, train, among, *others
     )
     given = first, others
-    alone = [options[name] for name in ("inverse_propensity", "exclude", "labels")]
+    alone = [options.get(name) for name in ("inverse_propensity", "exclude", "labels", "row_groups")]
     rule = Path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
-        [given[0], *given[1], pred, train, among, *alone, rule if rule.is_file() else None],
+        [
+            given[0],
+            *given[1],
+            pred,
+            train,
+            among,
+            *alone,
+            rule if rule.is_file() else None,
+            group_file(options),
+        ],
         states,
     )
-    rows = open_rows(*given, pred, options, among)
+    rows = with_row_groups(open_rows(*given, pred, options, among), options.get("row_groups"), allowance)
     if rows.pred is not None and not rows.scores and not _is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
@@ -121,19 +132,22 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if name in options and name not in ("labels", "dataset")  # which are settled before
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
-    propensities = _propensities(options, train, rows, widths, budget, allowance)
+    counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
+    propensities = _propensities(options, train, counts, n_train, allowance)
+    groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
     arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
     evaluators = []
-    own_settings = zip(widths, cycle(decisions), cycle(propensities), strict=False)
-    for n_labels, decision, propensity in own_settings:
+    own_settings = zip(widths, cycle(decisions), cycle(propensities), cycle(groups), strict=False)
+    for n_labels, decision, propensity, label_groups in own_settings:
         with naming_files(
             {
                 "inverse_propensity": options["inverse_propensity"],
                 "bounds": "--bounds",
                 "confidence": "--confidence",
                 "threads": "--threads",
+                "label_groups": group_file(options),
             }
         ):
             evaluator = Evaluator(
@@ -141,6 +155,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 n_labels=n_labels,
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
+                label_groups=label_groups,
                 **arguments | {"decision": decision, "inverse_propensity": propensity},
             )
         if rows.pairs is not None:
@@ -276,7 +291,7 @@ def open_rows(
         if not (own or scores or pred) and truth.shards[0].format.for_fields and _needs_predictions(options):
             tell(truth.name, "none of its fields is known to hold predicted labels; --pred-field names it")
     else:
-        if options["labels"] is not None:
+        if options["labels"] is not None and not options.get("labels_shown"):
             raise click.UsageError("--labels is for files with names", click.get_current_context())
         rows = Inputs(
             (truth.name, truth.pieces()),
@@ -297,28 +312,12 @@ def _is_given(option: str) -> bool:
 
 
 def _propensities(
-    options: dict[str, Any],
-    train: Input | None,
-    rows: Inputs,
-    widths: list[int],
-    budget: Budget,
-    allowance: Allowance,
+    options: dict[str, Any], train: Input | None, counts: Any, n_rows: int, allowance: Allowance
 ) -> list[Any]:
     """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""
     if train is None:
         path = options["inverse_propensity"]
         return [None if path is None else load_inverse_propensity(path, allowance)]
-    if rows.label_names is not None:
-        listed = None if options["labels"] is None else rows.label_names[0]
-        counts, n_rows = count_named_training(train, rows.label_names, listed)
-    elif train.named:
-        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
-    else:
-        pieces, n_bytes = train.pieces(), budget.lone_piece
-        by_width = {
-            width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}
-        }
-        counts, n_rows = [by_width[width][0] for width in widths], by_width[widths[0]][1]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
         return [
@@ -340,9 +339,10 @@ def _checkpoint(
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]
-        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels")
+        for name in ("pred", "train", "candidates", "inverse_propensity", "exclude", "labels", "row_groups")
         if (option := f"--{name.replace('_', '-')}") not in files
     }
+    files["--groups"] = [file] if (file := group_file(options)) else []
     inside = next(
         (p for several in files.values() for p in several if p.resolve().parent == folder.resolve()), None
     )

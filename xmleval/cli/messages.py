@@ -19,6 +19,8 @@ OPTIONS = {
     "y_train": "--train",
     "decision": "--decision",
     "candidates": "--candidates",
+    "label_groups": "--groups",
+    "row_groups": "--row-groups",
     "unlisted": "--unlisted",
     "dataset": "--dataset",
     "conventions": "--conventions",

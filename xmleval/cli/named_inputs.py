@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import PIECE_BYTES
-from xmleval.cli.counting import Inputs, read_sets
+from xmleval.budget import PIECE_BYTES, Allowance, Budget
+from xmleval.cli.counting import Inputs, count_training, read_sets
 from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
@@ -283,6 +283,27 @@ def count_named_training(
         tell(train.name, f"labels that are in no other input and do not count: {n_other}")
     counts = [np.array([count_of.get(name, 0) for name in names], np.int64) for names in label_names]
     return counts, len(found.row_names)
+
+
+def training_counts(
+    options: dict[str, Any],
+    train: Input | None,
+    rows: Inputs,
+    widths: list[int],
+    budget: Budget,
+    allowance: Allowance,
+) -> tuple[list[Any] | None, int]:
+    """Return how many training rows have each label, for each report, and how many rows there are."""
+    if train is None:
+        return None, 0
+    if rows.label_names is not None:
+        listed = None if options["labels"] is None else rows.label_names[0]
+        return count_named_training(train, rows.label_names, listed)
+    if train.named:
+        raise ValueError(f"{train.name}: has names, which {rows.truth[0]} has not")
+    pieces, n_bytes = train.pieces(), budget.lone_piece
+    by_width = {width: count_training(train.name, pieces, width, n_bytes, allowance) for width in {*widths}}
+    return [by_width[width][0] for width in widths], by_width[widths[0]][1]
 
 
 def rules_for(rule: Rule, path: Path, label_names: LabelNames | None) -> list[Rule]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.groups import check_row_groups
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
@@ -27,6 +28,7 @@ class Blocks(NamedTuple):
     n_rows: int
     size: int
     make: Callable[[int, int], Block]
+    row_groups: frozenset[str] = frozenset()  # their names
 
     @property
     def n_blocks(self) -> int:
@@ -54,6 +56,7 @@ def join_arguments(
     threads: int,
     block_rows: int | None,
     reachable: Source[Truth] | None = None,
+    row_groups: Any = None,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
@@ -78,6 +81,7 @@ def join_arguments(
             raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
+    of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
@@ -109,11 +113,12 @@ def join_arguments(
             by_id=by_id,
             fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
+            groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
-    return Blocks(truth.n_rows, size, make)
+    return Blocks(truth.n_rows, size, make, frozenset(of_rows.names if of_rows else ()))
 
 
 def check_rows(argument: str, plan: Plan, n_rows: int) -> None:

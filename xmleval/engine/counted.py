@@ -12,6 +12,7 @@ from xmleval.engine.restrict import restrict
 from xmleval.engine.run import count, merged
 from xmleval.engine.settings import SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
+from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -49,6 +50,8 @@ class Counted:
         The counted rows, by source.
     place : tuple of (str, int)
         The source of the next row and its index there; no source before it is known.
+    row_groups : frozenset of str
+        Names of the groups of rows.
     """
 
     n_rows: int = 0
@@ -59,6 +62,7 @@ class Counted:
     score_dtype: str | None = None
     spans: Spans = field(default_factory=dict)
     place: tuple[str, int] = (COMMON, 0)
+    row_groups: frozenset[str] = frozenset()
 
 
 class Counting:
@@ -79,6 +83,7 @@ class Counting:
         groups: Any,
         first_row: int | None,
         exclude_from: str,
+        row_groups: Any = None,
         **others: Any,
     ) -> Counted:
         """Return the counts after adding rows; ``others`` take labels out of them."""
@@ -91,10 +96,13 @@ class Counting:
         y_true, y_score, y_pred, *pairs = taken.inputs
         sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
         groups = of_rows("groups", groups, taken.row_names)
+        row_groups = of_rows("row_groups", row_groups, taken.row_names)
         for note in taken.notes:
             warnings.warn(note, stacklevel=5)  # of the call of update
         truth = set_rows("y_true", y_true, n_labels)
-        given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from)
+        given = given_inputs(
+            y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
+        )
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -125,8 +133,10 @@ class Counting:
         rows = join_arguments(
             plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
-            block_rows=self.block_rows, reachable=reachable,
+            block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
         )  # fmt: skip
+        row_groups = counted.row_groups | rows.row_groups
+        refuse_many_groups("row_groups", len(row_groups))
         states, waiting = self._count(counted, plan, rows)
         return Counted(
             n_rows=counted.n_rows + rows.n_rows,
@@ -137,6 +147,7 @@ class Counting:
             score_dtype=next(iter(dtypes), None),
             spans=spans,
             place=place,
+            row_groups=row_groups,
         )
 
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
@@ -168,6 +179,8 @@ class Counting:
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
+        row_groups = counted.row_groups | other.row_groups
+        refuse_many_groups("merge: row_groups", len(row_groups))
         spans = self._refusing(united, counted.spans, other.spans)
         mine, theirs = self.settled(counted).states if counted.n_rows else None, other.states
         if self.settings.keep_rows and COMMON not in other.spans:  # rows of files, which follow one another
@@ -183,6 +196,7 @@ class Counting:
             score_dtype=counted.score_dtype or other.score_dtype,
             spans=spans,
             place=counted.place,
+            row_groups=row_groups,
         )
 
     def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:

@@ -44,7 +44,9 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     elif meta["updated"] is not False or n_rows or given:
         raise ValueError("rows of no input")
     contents.done()
-    return Counted(n_rows, plan, given, states, (), score_dtype, spans, (source, whole(row, "place")))
+    groups = states.row_groups if states else frozenset()
+    place = source, whole(row, "place")
+    return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, groups)
 
 
 def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:

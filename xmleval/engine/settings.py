@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.groups import given_groups
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.matching import BESIDE
@@ -19,12 +21,12 @@ from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.propensity import given_or_estimated
-from xmleval.records import Floats, Propensity
+from xmleval.records import Floats, Groups, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
-INPUTS = ("y_score", "y_pred", "sample_weight", "groups")  # beside y_true
+INPUTS = ("y_score", "y_pred", "sample_weight", "groups", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
 FROM_PREDICTIONS = "exclude_from='predictions'"
 GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
@@ -55,6 +57,7 @@ class Options(TypedDict, total=False):
     keep_labels: bool
     larger: bool
     curve_points: int | None
+    label_groups: Any
     confidence: float | None
 
 
@@ -85,9 +88,10 @@ def given_inputs(
     beside: Iterable[str] = (),
     groups: Any = None,
     exclude_from: str = "both",
+    row_groups: Any = None,
 ) -> frozenset[str]:
     """Return the names of the given inputs and of those ``beside``, with `SCORED` for scores of a ranking."""
-    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, groups), strict=True)
+    kinds = zip(INPUTS, (y_score, y_pred, sample_weight, groups, row_groups), strict=True)
     given = frozenset(name for name, value in kinds if value is not None).union(beside)
     given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
@@ -112,6 +116,8 @@ class Settings:
         Inverse propensities; ``constants`` are those they were computed with, if known.
     decision : Decision or None
         How scores become sets.
+    label_groups : Groups or None
+        Groups of labels within which measures are computed, too.
     """
 
     n_labels: int
@@ -126,6 +132,7 @@ class Settings:
     bounds: bool
     larger: bool
     curve_points: int
+    label_groups: Groups | None
     confidence: float | None
 
     @classmethod
@@ -181,6 +188,7 @@ class Settings:
             decision=rule,
             confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
+            label_groups=given_groups(options.get("label_groups"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
         )
 
@@ -202,7 +210,14 @@ class Settings:
             "conventions": self.conventions.as_dict(),
             "decision": None if self.decision is None else str(self.decision),
             **{name: getattr(self, name) for name in KEPT},
+            "label_groups": self.label_groups
+            and [*map(list, (self.label_groups.names, self.label_groups.ranges))],
         }
+
+    @property
+    def group_of(self) -> NDArray[np.uint16]:
+        """The group of each label, empty if not given."""
+        return np.empty(0, np.uint16) if self.label_groups is None else self.label_groups.of
 
     @property
     def propensities(self) -> Floats:
@@ -295,6 +310,8 @@ class Settings:
             decision=self._decided(given),
             weighted="sample_weight" in given,
             candidates="candidates" in given,
+            row_groups="row_groups" in given,
+            label_groups=self.label_groups,
             keep_curves=self.keep_labels and curves,
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
             left_out=left_out,

@@ -68,10 +68,10 @@ def read_archive(
     file: InputFile,
     wanted: Callable[[str], bool] = lambda name: True,
     *,
-    in_pieces: tuple[str, ...] = (),
+    in_pieces: Callable[[str], Any] = lambda name: False,
     allowance: Allowance = UNLIMITED,
 ) -> dict[str, Any]:
-    """Read the wanted arrays of an .npz archive; those named ``in_pieces...`` as `Chunks`.
+    """Read the wanted arrays of an .npz archive; those ``in_pieces`` as `Chunks`.
 
     Raise ValueError or zipfile.BadZipFile if it is damaged, contains objects or declares impossible sizes;
     OverLimitError, before anything is unpacked, if the others need more than the allowance.
@@ -79,7 +79,7 @@ def read_archive(
     arrays: dict[str, Any] = {}
     with open_archive(file) as archive:
         members = {name: archive.getinfo(f"{name}.npy") for name in filter(wanted, array_names(archive))}
-        whole = {name: info for name, info in members.items() if not name.startswith(in_pieces)}
+        whole = {name: info for name, info in members.items() if not in_pieces(name)}
         allowance.take(sum(info.file_size for info in whole.values()))
         for name, info in members.items():
             arrays[name] = _read_member(archive, info) if name in whole else _chunks_of(file, archive, info)

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from xmleval.files.output import replacing
 from xmleval.message import Message
 from xmleval.records import MOST
 
-LARGE = ("score_runs/c", "weighted_scores/c")  # prefixes of score arrays, which may exceed memory
+LARGE = re.compile("(^|/)(score_runs|weighted_scores)/c").search  # scores, which may exceed memory
 JSON_VALUE_BYTES = 80  # of an empty list, or a short string and its place in a list
 DAMAGE = (
     zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError,

@@ -15,7 +15,7 @@ from xmleval.message import counted
 from xmleval.report.frames import as_frame
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report
-from xmleval.report.tables import Cell, as_csv, as_text, short, short_names
+from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
@@ -133,6 +133,22 @@ class Comparison(Printed):
             ),
         ]
 
+    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
+        """Return a table for each group that all reports have, under names of the reports."""
+        found = []
+        for kind, of in (("groups", "labels"), ("row_groups", "rows")):
+            several = [getattr(report, kind) for report in self.reports.values()]
+            for group in (group for group in several[0] if all(group in other for other in several)):
+                own = Comparison({n: other[group] for n, other in zip(self.reports, several, strict=True)})
+                one = several[0][group]
+                sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
+                header, *rows = own.grid()
+                header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
+                if any(report.confidence_level is not None for report in self.reports.values()):
+                    rows = [[row[0], *(Cell(cell.text, "other") for cell in row[1:])] for row in rows]
+                found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
+        return found
+
     def _title(self, names: Iterable[str] | None = None) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""
         widths = [report.n_labels for report in self.reports.values()]
@@ -146,7 +162,8 @@ class Comparison(Printed):
         header, *rows = self.grid()
         names = short_names([*self.reports])
         header = [header[0], *(Cell(name, "other") for name in names)]
-        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour)
+        tables = self.part_tables(names)
+        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour, tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``."""
@@ -165,15 +182,23 @@ class Comparison(Printed):
         """Return a pandas DataFrame: a row for each measure, with a column of values for each report."""
         header, rows = self._records()
         bounded = any(report.intervals for report in self.reports.values())
-        return as_frame(header, rows, [1, 2, *range(3, len(header), 1 if bounded else 3)])
+        ends = tuple(f"{name} {end}" for name in self.reports for end in ("lower", "upper"))
+        shown = [n for n, head in enumerate(header) if bounded or head not in ends]
+        return as_frame(header, rows, shown[1:])
 
     def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        heads = [head for name in self.reports for head in (name, f"{name} lower", f"{name} upper")]
+        columns = {name: report.part_columns() for name, report in self.reports.items()}
+        heads = [
+            head
+            for name, own in columns.items()
+            for head in (name, f"{name} lower", f"{name} upper", *(f"{name} {part}" for part in own))
+        ]
         rows: list[list[str | float]] = []
         for spec in self.specs:
             row: list[str | float] = [spec.name, spec.symbol, spec.metric.direction]
             for report in self.reports.values():
                 row += [report[spec.name], *report.intervals.get(spec.name, (math.nan, math.nan))]
+                row += report.part_values(spec)
             rows.append(row)
         return ["name", "symbol", "direction", *heads], rows
 

@@ -17,6 +17,7 @@ from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.report.frames import as_frame, flat_name, name_column
+from xmleval.report.parts import WithParts
 from xmleval.report.printed import Printed
 from xmleval.report.signature import signature_of
 from xmleval.report.tables import Cell, as_csv, as_json_value, short
@@ -30,7 +31,7 @@ RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Printed, Mapping[str, float]):
+class Report(WithParts, Printed, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -63,6 +64,8 @@ class Report(Printed, Mapping[str, float]):
         Whether larger scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
+    group_ranges : list of str
+        Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
         What was seen in the data, and what it does to the values; see `footnotes` for all that is printed.
 
@@ -90,6 +93,7 @@ class Report(Printed, Mapping[str, float]):
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
+    group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> float:
@@ -332,6 +336,7 @@ class Report(Printed, Mapping[str, float]):
             "rows_left_out": self.rows_left_out,
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
+            **self.parts_as_dict(),
             "notes": [*self.notes],
             "version": __version__,
         }
@@ -373,9 +378,9 @@ class Report(Printed, Mapping[str, float]):
         ImportError
             If pandas is not installed.
         """
-        header = [*RECORD, *([] if self.confidence_level is None else ESTIMATED)]
+        header, rows = self._records()
         shown = [n for n, name in enumerate(header) if n and (self.intervals or name not in RECORD[-2:])]
-        return as_frame(header, [self._record(spec) for spec in self.specs], shown)
+        return as_frame(header, rows, shown)
 
     def to_json(self) -> str:
         """Return the report as JSON.
@@ -383,21 +388,25 @@ class Report(Printed, Mapping[str, float]):
         Returns
         -------
         str
-            Values by canonical name under ``values``; null where a value is undefined.
+            Values by canonical name under ``values``; null where one is undefined.
         """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.
 
-        With confidence intervals, their ends and standard errors follow.
+        With confidence intervals, their ends and standard errors follow, then the values of groups.
 
         Returns
         -------
         str
         """
+        return as_csv(*self._records())
+
+    def _records(self) -> tuple[list[str], list[list[str | float]]]:
         estimated = [] if self.confidence_level is None else ESTIMATED
-        return as_csv([*RECORD, *estimated], [self._record(spec) for spec in self.specs])
+        rows = [[*self._record(spec), *self.part_values(spec)] for spec in self.specs]
+        return [*RECORD, *estimated, *self.part_columns()], rows
 
     def _record(self, spec: Spec) -> list[str | float]:
         ends = self.intervals.get(spec.name, (math.nan, math.nan))

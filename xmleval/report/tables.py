@@ -54,6 +54,13 @@ class Cell(NamedTuple):
 Rows = Sequence[Sequence[Cell]]
 
 
+class Table(NamedTuple):
+    """A further table under a caption."""
+
+    caption: str
+    rows: Rows
+
+
 def short(value: float) -> str:
     """Return a value as tables show it."""
     if math.isnan(value):
@@ -119,14 +126,20 @@ def _without_start(names: list[str]) -> list[str]:
 
 
 def as_text(
-    title: str, rows: Rows, footnotes: Sequence[str], width: int | None = None, colour: bool = False
+    title: str,
+    rows: Rows,
+    footnotes: Sequence[str],
+    width: int | None = None,
+    colour: bool = False,
+    more: Sequence[Table] = (),
 ) -> str:
-    """Return a table for a terminal; lines are no wider than ``width``, as far as words allow."""
-    blocks = [rows] if width is None else _fitted(rows, width)
-    tables = "\n\n".join(_lined_up(block, colour) for block in blocks)
-    return "\n".join(
-        [folded(printable(title), width), tables, *(folded(printable(note), width) for note in footnotes)]
-    )
+    """Return a table, and more, for a terminal; lines are no wider than ``width``, as far as words allow."""
+    tables = []
+    for told, own in (Table(title, rows), *more):
+        blocks = [own] if width is None else _fitted(own, width)
+        lines = "\n\n".join(_lined_up(block, colour) for block in blocks)
+        tables.append(f"{folded(printable(told), width)}\n{lines}")
+    return "\n".join(["\n\n".join(tables), *(folded(printable(note), width) for note in footnotes)])
 
 
 def folded(text: str, width: int | None) -> str:
@@ -186,28 +199,39 @@ def _lined_up(rows: Rows, colour: bool) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
-def as_markdown(rows: Rows, footnotes: Sequence[str]) -> str:
-    """Return a Markdown table."""
+def as_markdown(rows: Rows, footnotes: Sequence[str], more: Sequence[Table] = ()) -> str:
+    """Return Markdown tables."""
+    tables = [_markdown_lines(rows)]
+    for told, own in more:
+        tables += ["", markdown_text(told), "", _markdown_lines(own)]
+    below = (f"{markdown_text(line)}  " for line in footnotes)
+    return "\n".join([*tables, "", *below]).rstrip() + "\n"
+
+
+def _markdown_lines(rows: Rows) -> str:
     shown = [
         [cell.with_above(f"{markdown_text(cell.text)}{MARKDOWN_TAILS[cell.tail]}", ABOVE) for cell in row]
         for row in rows
     ]
     header, *body = [f"| {' | '.join(row)} |" for row in shown]
     rule = f"|---|{'---:|' * (len(rows[0]) - 1)}"
-    below = (f"{markdown_text(line)}  " for line in footnotes)
-    return "\n".join([header, rule, *body, "", *below]).rstrip() + "\n"
+    return "\n".join([header, rule, *body])
 
 
-def as_latex(rows: Rows, footnotes: Sequence[str]) -> str:
-    """Return a LaTeX tabular (package booktabs), the footnotes in comments."""
+def as_latex(rows: Rows, footnotes: Sequence[str], more: Sequence[Table] = ()) -> str:
+    """Return LaTeX tabulars (package booktabs), the footnotes and captions in comments."""
+    tables = [_latex_lines(rows), *(f"% {printable(told)}\n{_latex_lines(own)}" for told, own in more)]
+    return "\n".join([*(f"% {printable(line)}" for line in footnotes), "\n\n".join(tables)]) + "\n"
+
+
+def _latex_lines(rows: Rows) -> str:
     shown = [
         [cell.with_above(f"{latex_text(cell.text)}{LATEX_TAILS[cell.tail]}", LATEX_ABOVE) for cell in row]
         for row in rows
     ]
     header, *body = [" & ".join(row) + r" \\" for row in shown]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-    table = [begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*(f"% {printable(line)}" for line in footnotes), *table]) + "\n"
+    return "\n".join([begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
 
 
 def html_text(text: str) -> str:
@@ -215,8 +239,14 @@ def html_text(text: str) -> str:
     return printable(text).translate(HTML)
 
 
-def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
-    """Return an HTML table, with the title above and the notes below."""
+def as_html(title: str, rows: Rows, notes: Sequence[str], more: Sequence[Table] = ()) -> str:
+    """Return HTML tables, with their titles above and the notes below."""
+    tables = [f"<p>{html_text(told)}</p>\n{_html_lines(own)}" for told, own in (Table(title, rows), *more)]
+    below = (f"<p><small>{html_text(note)}</small></p>" for note in notes)
+    return "\n".join(["<div>", *tables, *below, "</div>"])
+
+
+def _html_lines(rows: Rows) -> str:
     shown = [
         [cell.with_above(html_text(f"{cell.text}{MARKDOWN_TAILS[cell.tail]}"), ABOVE) for cell in row]
         for row in rows
@@ -225,13 +255,7 @@ def as_html(title: str, rows: Rows, notes: Sequence[str]) -> str:
         f'<tr><th style="text-align: left">{name}</th>{_between(tag, texts)}</tr>'
         for tag, (name, *texts) in zip(["th", *["td"] * (len(shown) - 1)], shown, strict=True)
     ]
-    table = ["<table>", "<thead>", header, "</thead>", "<tbody>", *body, "</tbody>", "</table>"]
-    around = [
-        f"<p>{html_text(title)}</p>",
-        *table,
-        *(f"<p><small>{html_text(note)}</small></p>" for note in notes),
-    ]
-    return "\n".join(["<div>", *around, "</div>"])
+    return "\n".join(["<table>", "<thead>", header, "</thead>", "<tbody>", *body, "</tbody>", "</table>"])
 
 
 def _between(tag: str, texts: Sequence[str]) -> str:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xmleval.budget import size_text
 from xmleval.input.errors import InputError
-from xmleval.kernels.folds import N_FOLDS, find_row_folds, order_by_fold, point_to_rows, take_entries
+from xmleval.kernels.folds import N_FOLDS, find_row_folds, order_by_fold
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
-from xmleval.records import Block, Floats, Ints, Ranking, Truth
+from xmleval.records import Block, Floats, Ints
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
+from xmleval.view.parts import rows_of
 
 
 class Folds(States):
@@ -154,41 +153,6 @@ class Folds(States):
 def new_states(plan: Plan, work: Work) -> States:
     """Return the empty states of a plan."""
     return States(plan, work) if plan.confidence is None else Folds(plan, work)
-
-
-def rows_of(block: Block, rows: Ints) -> Block:
-    """Return some rows of a block, which keep what does not depend on their numbers."""
-    truth, ranking, pred, weight, n_reachable = (
-        block.truth, block.ranking, block.pred, block.weight, block.n_reachable,
-    )  # fmt: skip
-    return Block(
-        truth=_sets_of(truth, rows),
-        ranking=None if ranking is None else _lists_of(ranking, rows),
-        pred=None if pred is None else _sets_of(pred, rows),
-        weight=None if weight is None else weight[rows],
-        first_row=0,
-        n_reachable=None if n_reachable is None else n_reachable[rows],
-    )
-
-
-def _sets_of(sets: Truth, rows: Ints) -> Truth:
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(sets.ptr, rows, ptr)
-    return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr))
-
-
-def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
-    ptr = np.empty(rows.size + 1, np.int64)
-    point_to_rows(lists.ptr, rows, ptr)
-    labels = _taken(lists.ptr, lists.labels, rows, ptr)
-    scores = None if lists.scores is None else _taken(lists.ptr, lists.scores, rows, ptr)
-    return Ranking(ptr, labels, scores, lists.n_above[rows], lists.ordered)
-
-
-def _taken(ptr: Ints, entries: NDArray[Any], rows: Ints, taken_ptr: Ints) -> NDArray[Any]:
-    taken = np.empty(taken_ptr[-1], entries.dtype)
-    take_entries(ptr, entries, rows, taken)
-    return taken
 
 
 def _states_of(plan: Plan, names: Iterable[str], work: Work) -> dict[str, State]:

@@ -22,6 +22,8 @@ class KeyCounts(State):
     Formulas receive a `Bracket` and return the lower and the upper bound.
     """
 
+    of_labels = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         numbers = {_bits_of(spec) for spec in specs}

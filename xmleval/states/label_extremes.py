@@ -23,6 +23,8 @@ class LabelExtremes(State):
     Formulas receive the `Extremes` of all labels.
     """
 
+    of_labels = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = 0  # with a positive weight

@@ -28,6 +28,7 @@ class LabelTotals(State):
     """A `LabelTable` for each decision rule; formulas receive `Counts` per label, for micro their sum."""
 
     shared = True
+    of_labels = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)

@@ -44,6 +44,8 @@ class RankProfile(State):
     of the row values of each group.
     """
 
+    by_list = True  # whether all hits of lists count, which are then found while gains are added up
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.depth = max([spec.k or 0 for spec in specs])  # tables are no wider than the deepest hit
@@ -99,7 +101,8 @@ class RankProfile(State):
         ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
         width = min(self.depth, longest_row(view.ranking.ptr))
-        if view.ranking.ordered and view.unlisted is None and max(width, widest) <= WIDTH:
+        in_order = view.ranking.ordered and view.unlisted is None
+        if self.by_list and in_order and max(width, widest) <= WIDTH:
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
             group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
             order = np.empty(view.n_rows, np.int64)

@@ -40,6 +40,8 @@ class ScoreRuns(State):
     Formulas receive the `Curve` of all entries, or of each label.
     """
 
+    of_labels = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.needs = Needs.of(plan, specs)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from xmleval.plan import Plan
+from xmleval.plan import ROW_GROUPS, Plan
 from xmleval.records import Block, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -39,6 +39,7 @@ class State:
     """
 
     shared = False  # whether workers fill the same state
+    of_labels = False  # whether it counts labels, or entries, over all rows
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -50,6 +51,11 @@ class State:
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
         return 0
+
+    @property
+    def worker_bytes(self) -> int:
+        """Size of the tables of each worker in bytes, independent of the number of rows."""
+        return 0 if self.shared else self.table_bytes
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -129,7 +135,9 @@ class States:
         self.plan = plan
         self.work = work
         if states is None:
-            states = {name: state_class(name)(plan, specs, work) for name, specs in plan.states.items()}
+            n_kinds = 1 + (plan.label_groups is not None) + plan.row_groups  # each with scores of its own
+            own = work._replace(memory=max(1, work.memory // n_kinds))
+            states = {name: state_class(name)(plan, specs, own) for name, specs in plan.states.items()}
         self._states = states
 
     @property
@@ -140,11 +148,19 @@ class States:
     @property
     def worker_bytes(self) -> int:
         """Size of the tables of each worker in bytes, independent of the number of rows."""
-        return sum(state.table_bytes for state in self._states.values() if not state.shared)
+        return sum(state.worker_bytes for state in self._states.values())
+
+    @property
+    def row_groups(self) -> frozenset[str]:
+        """Names of the groups of rows."""
+        return frozenset(getattr(self._states.get(ROW_GROUPS), "parts", ()))
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
-        view = View(block, self.plan.n_labels, self.plan.unlisted)
+        self.add(View(block, self.plan.n_labels, self.plan.unlisted))
+
+    def add(self, view: View) -> None:
+        """Add the rows of a view."""
         for state in self._states.values():
             state.update(view)
 

@@ -34,6 +34,8 @@ class WeightedScores(State):
     Formulas receive the `Curve` of all entries, or of each label, or the `Bracket` that leading bits give.
     """
 
+    of_labels = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.curves = tuple(spec for spec in specs if not spec.params)

@@ -1,0 +1,93 @@
+"""`diff`: the rows and labels that changed most between two models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from xmleval.api.compare import checked_once, evaluated, names_of
+from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import take
+from xmleval.records import Ints
+from xmleval.report.changes import Changes, Lists, find_changes, keeps_labels, shown_depth
+from xmleval.spec import parse_spec
+
+
+def diff(
+    models: Mapping[str, Any], y_true: Any, *, metric: str = "ndcg@5", worst: int = 20, **options: Any
+) -> Changes:
+    """Find the rows, and the labels, that changed most from one model to another.
+
+    Parameters
+    ----------
+    models : dict of str to y_score
+        Scores of two models by name, each as `evaluate` takes them; changes are from the first to the second.
+    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
+        Relevant labels, see `evaluate`.
+    metric : str, default "ndcg@5"
+        A measure. Rows have values of means over rows; labels those of averages over labels, and otherwise
+        hits at the cutoff of the measure.
+    worst : int, default 20
+        Largest number of rows, and of labels; of equal changes, losses come first.
+    options : dict
+        ``decision``, ``conventions`` and others of `evaluate`, but not ``exclude`` and ``candidates``.
+
+    Returns
+    -------
+    Changes
+        Prints each row with its truth and both lists; ``rows`` and ``labels`` have them.
+
+    Raises
+    ------
+    ValueError
+        If input is invalid (the message names the model), or the measure has values neither by row nor by
+        label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import diff
+    >>> y_true = np.array([[1, 0, 1], [0, 1, 0]])
+    >>> old, new = np.array([[[3, 2, 1], [1, 3, 2]], [[3, 1, 2], [3, 2, 1]]])
+    >>> print(diff({"old": old, "new": new}, y_true, metric="p@1"))
+    P@1 ↑: 1.0000 (old) -> 0.5000 (new), -0.5000; 0 rows better, 1 worse, 1 as good
+    <BLANKLINE>
+    row 1: 1.0000 -> 0.0000, -1.0000
+      truth  1
+      old    1*
+      new    0
+    <BLANKLINE>
+    labels by tp@1:
+      1: 1 -> 0, -1 (1 row with it)
+    <BLANKLINE>
+    * relevant
+    """
+    names = names_of(models, None)
+    if len(names) != 2:
+        raise InputError("models", f"{len(names)} given; expected two")
+    taken_out = next((name for name in ("exclude", "candidates") if options.get(name) is not None), None)
+    if taken_out:
+        raise InputError(taken_out, "diff shows whole lists; take labels out of the input")
+    worst, spec = positive_integer("worst", worst), parse_spec(metric)
+    truth = checked_once(y_true, options)
+    more = {"metrics": [metric], "keep_rows": True, "keep_labels": keeps_labels(spec), **options}
+    reports = {name: evaluated(name, truth, models[name], None, more) for name in names}
+    first, second = reports.values()
+
+    def lists_of(rows: Ints) -> list[Lists]:
+        unlisted, larger = first.conventions.unlisted_score, first.larger
+        score = unlisted if larger or unlisted is None else 0 - unlisted
+        found, lists = [], []
+        for name, report in reports.items():
+            held = take(truth, models[name], None, options.get("n_labels"), options.get("labels"))
+            lists.append(
+                first_labels(
+                    "y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger
+                )
+            )
+            found.append(relevant_labels(held.inputs[0], rows, report.n_labels))
+        return [Lists(*own) for own in zip(found[0], *lists, strict=True)]
+
+    labels = None if first.label_names is None else (first.label_names, second.label_names or [])
+    return find_changes(spec, reports, worst, lists_of, first.row_names, labels)

@@ -1,0 +1,127 @@
+"""`xmleval diff`: the rows and labels that changed most between two models."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.evaluate import refuse_conflicts
+from xmleval.cli.evaluation import Run, count, prepare
+from xmleval.cli.forms import written
+from xmleval.cli.help import Sectioned
+from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
+from xmleval.cli.output import write_result
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.input.names import load_names
+from xmleval.input.reader import widened
+from xmleval.records import Ints
+from xmleval.report.changes import Changes, Lists, find_changes, keeps_labels, shown_depth
+from xmleval.report.report import Report
+from xmleval.report.tables import short_names
+from xmleval.spec import Spec, parse_spec
+
+SECTIONS = {
+    "Changes": "metric worst",
+    "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
+    " separator",
+    "Measures": "unlisted larger conventions decision inverse_propensity dataset a b",
+    "Output": "output_format output",
+    "Resources": "memory threads help",
+}
+EXAMPLES = """Examples:
+
+\b
+  xmleval diff Y.npz old.npz new.npz \\
+      --metric ndcg@5 --labels labels.txt
+  xmleval diff Y.npz old.npz new.npz \\
+      --metric f1.macro@5 --worst 5 --format csv
+"""
+LEFT_OUT = ("metrics", "k", "candidates", "confidence", "output_format", "output")
+
+
+@click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES, params=options_of_evaluate(*LEFT_OUT))
+@click.argument("truth", type=FILE)
+@click.argument("scores", type=FILE, nargs=2)
+@click.option("--metric", default="ndcg@5", show_default=True, metavar="NAME", help="The measure.")
+@click.option(
+    "--worst",
+    type=COUNT,
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Largest number of rows, and of labels; of equal changes, losses come first.",
+)
+@format_option(["table", "json", "csv", "markdown"])
+@OUTPUT
+def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **options: Any) -> None:
+    """Show the rows, and the labels, that changed most from the first of SCORES to the second.
+
+    Each row comes with its relevant labels and both lists. Labels change by the average over labels that
+    --metric names, or by hits at its cutoff. Inputs are those of `xmleval evaluate`; --labels names the
+    columns, whatever their form.
+    """
+    refuse_conflicts(options)
+    spec = parse_spec(metric)
+    given = [str(path) for path in (truth, *scores)]
+    refuse_expanded(given)
+    more = {
+        "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "keep_rows": True,
+        "keep_labels": keeps_labels(spec), "labels_shown": True,
+    }  # fmt: skip
+    with hinting_shards(given):
+        run = prepare(truth, scores, options | more)
+        reports = dict(zip(run.names, count(run), strict=True))
+    tell_other_shards(given)
+
+    def together(found: dict[str, Report]) -> Changes:
+        own = dict(zip(short_names([*found]), found.values(), strict=True))
+        names = _label_names(run, options["labels"], own)
+        read = partial(_lists, run, spec, own)
+        return find_changes(spec, own, worst, read, run.rows.row_names, names)
+
+    text = written(reports, options["output_format"], options["output"], together)
+    write_result(text, options["output"])
+
+
+def _label_names(
+    run: Run, path: Path | None, reports: dict[str, Report]
+) -> tuple[list[str], list[str]] | None:
+    """Return the names of the labels of each model, if they are known."""
+    if run.rows.label_names is not None:
+        first, *others = run.rows.label_names
+        return first, others[0] if others else first
+    if path is None:
+        return None
+    names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
+    if len(names) < widest:
+        raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
+    return names, names
+
+
+def _lists(run: Run, spec: Spec, reports: dict[str, Report], rows: Ints) -> list[Lists]:
+    """Read the rows again, for the labels of some."""
+    first = next(iter(reports.values()))
+    unlisted, larger, depth = first.conventions.unlisted_score, first.larger, shown_depth(spec)
+    score = unlisted if larger or unlisted is None else 0 - unlisted
+    widths = [one.n_labels for one in reports.values()]
+    truth, scores, _ = run.rows.readers(run.budget, widths)
+    readers, found = [truth, *scores], list[Lists]()
+    try:
+        while n := min(reader.ready() for reader in readers):
+            start = truth.n_taken
+            chosen = rows[(rows >= start) & (rows < start + n)] - start
+            relevant = relevant_labels(widened(truth.take(n), widths[0]), chosen, widths[0])
+            lists = [
+                first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
+                for reader, width in zip(scores, widths, strict=True)
+            ]
+            found += [Lists(*own) for own in zip(relevant, *lists, strict=True)]
+    finally:
+        for reader in readers:
+            reader.close()
+    return found

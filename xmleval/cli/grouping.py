@@ -1,0 +1,85 @@
+"""Groups of labels and of rows, from training counts or from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.budget import Allowance
+from xmleval.cli.counting import Inputs
+from xmleval.cli.messages import naming_files, tell
+from xmleval.groups import DECILES, OTHER, label_groups
+from xmleval.input.group_lines import GroupLines, read_group_lines
+from xmleval.numerals import whole_number
+from xmleval.records import Ints
+
+
+def edges_of(text: str) -> list[int] | str | None:
+    """Return numbers of training rows, or deciles; None for the name of a file."""
+    numbers = [whole_number(word.strip(" ")) for word in text.split(",")]
+    edges = [number for number in numbers if number is not None]
+    return DECILES if text == DECILES else edges if len(edges) == len(numbers) else None
+
+
+def group_file(options: dict[str, Any]) -> Path | None:
+    """Return the file of groups of labels, if one is given."""
+    text = options.get("groups")  # which not all commands have
+    if text is None:
+        return None
+    if edges_of(text) is None:
+        return Path(text)
+    if options["train"] is None:
+        told = f"--groups {text} needs --train, the training labels"
+        raise click.UsageError(told, click.get_current_context())
+    return None
+
+
+def groups_of_labels(
+    options: dict[str, Any],
+    counts: Sequence[Ints] | None,
+    label_names: Sequence[list[str]] | None,
+    widths: Sequence[int],
+    allowance: Allowance,
+) -> list[Any]:
+    """Return groups for the labels of each report; ``counts`` are those of training, if there is any."""
+    path = group_file(options)
+    if options.get("groups") is None:
+        return [None]
+    if path is None:
+        assert counts is not None
+        with naming_files({"edges": "--groups"}):
+            return [label_groups(label_counts=own, edges=edges_of(options["groups"]) or ()) for own in counts]
+    held = read_group_lines(path, allowance)
+    return [
+        _of_labels(held, None if label_names is None else label_names[place], n_labels)
+        for place, n_labels in enumerate(widths)
+    ]
+
+
+def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int) -> list[str]:
+    """Return the group of each label; labels that are not in the file are in another group."""
+    found, n_unknown = held.in_order("label", names, n_labels)
+    if held.keys is None and len(found) != n_labels:
+        raise ValueError(f"{held.path}: {len(found)} groups; expected one for each of {n_labels} labels")
+    if n_unknown:
+        tell(held.path, f"labels that are in no other input and do not count: {n_unknown}")
+    return [found.get(label, OTHER) for label in range(n_labels)]
+
+
+def with_row_groups(rows: Inputs, path: Path | None, allowance: Allowance) -> Inputs:
+    """Return inputs with the groups of their rows, if a file of them is given."""
+    if path is None:
+        return rows
+    n_rows = len(rows.row_names) if rows.row_names is not None else rows.truth[1].n_rows
+    held = read_group_lines(path, allowance)
+    found, n_unknown = held.in_order("row", rows.row_names, n_rows)
+    if n_unknown:
+        tell(path, f"rows that are in no other input and do not count: {n_unknown}")
+    missing = next((row for row in range(n_rows or len(found)) if row not in found), None)
+    if missing is not None and held.keys is not None:
+        name = missing if rows.row_names is None else rows.row_names[missing]
+        raise ValueError(f"{path}: no group for row {name}")
+    return rows._replace(row_groups=(str(path), [found[row] for row in range(len(found))]))

@@ -1,0 +1,320 @@
+"""Groups of labels, by how often they occur in training or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from xmleval.input.csr import as_array
+from xmleval.input.errors import InputError
+from xmleval.input.objects.take import take_truth
+from xmleval.input.objects.vectors import by_name
+from xmleval.input.sets import set_rows
+from xmleval.message import NO_MATCH, counted
+from xmleval.propensity import count_labels_of
+from xmleval.records import MOST_GROUPS, Groups, Ints, RowGroups
+
+N_DECILES = 10
+DECILES = "deciles"
+UNSEEN, OTHER = "zero-shot", "other"
+USUAL = {2: ["few", "frequent"], 3: ["tail", "torso", "head"]}  # by the number of groups seen in training
+
+
+class LabelGroups(Mapping[str, Ints]):
+    """Groups of labels: a mapping from names to label ids. Each label is in one group, and none is empty.
+
+    Parameters
+    ----------
+    names : list of str
+        Names, in printing order.
+    of : array of shape (n_labels,)
+        The place of each label's group among the names.
+    ranges : list of str, optional
+        What the groups are, such as "1-10".
+    label_names : list of str, optional
+        Names of the labels, by column.
+    numbered : bool
+        Whether the caller numbered the labels, not the order in which training names them.
+
+    Examples
+    --------
+    >>> import xmleval
+    >>> groups = xmleval.label_groups(label_counts=[0, 3, 200, 50])
+    >>> groups
+    <LabelGroups: zero-shot (0) 1, tail (1-10) 1, torso (11-100) 1, head (>100) 1>
+    >>> groups["head"].tolist()
+    [2]
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        of: Any,
+        ranges: Sequence[str] = (),
+        label_names: list[Any] | None = None,
+        numbered: bool = True,
+    ) -> None:
+        present, places = np.unique(np.asarray(of, np.int64), return_inverse=True)
+        self.names = [names[place] for place in present.tolist()]
+        self.of = places.astype(np.uint16)
+        self.ranges = [ranges[place] for place in present.tolist()] if ranges else []
+        self.label_names, self.numbered = label_names, numbered
+
+    def __getitem__(self, name: str) -> Ints:
+        """Return the labels of a group."""
+        if name not in self.names:
+            raise KeyError(f"no group {name!r}; there are {', '.join(self.names)}")
+        return np.flatnonzero(self.of == self.names.index(name))
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over names."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        """Return the names of the groups, what they are, and their numbers of labels."""
+        sizes = np.bincount(self.of, minlength=len(self)).tolist()
+        ranges = [f" ({text})" if text != name else "" for name, text in zip(self, self.ranges, strict=False)]
+        shown = zip(self, ranges or [""] * len(self), sizes, strict=True)
+        return f"<LabelGroups: {', '.join(f'{name}{text} {size}' for name, text, size in shown)}>"
+
+    def for_labels(self, names: Sequence[Any]) -> LabelGroups:
+        """Return the groups of other labels, by name; labels that have none are "zero-shot" or "other".
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the labels.
+
+        Returns
+        -------
+        LabelGroups
+
+        Raises
+        ------
+        ValueError
+            If labels had no names.
+        """
+        if self.label_names is None:
+            raise ValueError("groups of labels without names cannot be matched by name")
+        unknown = UNSEEN if self.ranges else OTHER
+        every = self.names if unknown in self.names else [*self.names, unknown]
+        ranges = [*self.ranges, "0"][: len(every)] if self.ranges else []
+        known = dict(zip(self.label_names, self.of.tolist(), strict=True))
+        of = [known.get(name, every.index(unknown)) for name in names]
+        order = sorted(range(len(every)), key=lambda place: every[place] != UNSEEN)
+        rank = np.argsort(order)
+        in_order = [[several[place] for place in order] for several in (every, ranges) if several]
+        return LabelGroups(in_order[0], rank[of], in_order[1] if ranges else (), [*names])
+
+
+def label_groups(
+    y_train: Any = None,
+    edges: Iterable[int] | str = (0, 10, 100),
+    *,
+    label_counts: Any = None,
+    n_labels: int | None = None,
+    labels: Any = None,
+) -> LabelGroups:
+    """Group labels by the number of training rows that have them.
+
+    Parameters
+    ----------
+    y_train : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame, optional
+        Training labels (N, n_labels), as `evaluate` takes them; else ``label_counts``.
+    edges : iterable of int, or "deciles"
+        Largest number of training rows of each group but the last; labels without any are a group in any
+        case. The default gives "zero-shot" (0 rows), "tail" (1-10), "torso" (11-100) and "head" (above 100);
+        ``[0, 50]``, as for EURLEX57K, "zero-shot", "few" (1-50) and "frequent". Other numbers of edges give
+        ranges as names, such as "1-5". ``"deciles"`` orders labels by their number of training rows, most
+        frequent first and equal ones by id, and cuts them at equal shares of all positives: "decile 1" has
+        the most frequent labels. A label is where its first positive is.
+    label_counts : array of shape (n_labels,), optional
+        Number of training rows of each label.
+    n_labels : int, optional
+        Number of labels; required if ``y_train`` is lists of ids.
+    labels : list of str, optional
+        Names of all labels, by column. If ``y_train`` or this names labels, `evaluate` matches them by name.
+
+    Returns
+    -------
+    LabelGroups
+        A mapping from names to label ids, for ``label_groups=`` of `evaluate`. Groups without labels are
+        absent.
+
+    Raises
+    ------
+    ValueError
+        If edges do not rise, or counts are not counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xmleval
+    >>> y_train = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0]])
+    >>> xmleval.label_groups(y_train, edges=[0, 2])
+    <LabelGroups: zero-shot (0) 1, few (1-2) 1, frequent (>2) 1>
+    """
+    if (y_train is None) == (label_counts is None):
+        raise InputError("y_train", "give either y_train or label_counts")
+    limits = _checked(edges)
+    if y_train is not None:
+        taken = take_truth("y_train", y_train, n_labels, labels)
+        truth = set_rows("y_train", taken.inputs[0], taken.n_labels)
+        counts, names, numbered = count_labels_of(truth), taken.label_names, taken.closed
+    else:
+        counts = as_array("label_counts", label_counts).reshape(-1)
+        names, numbered = labels, True
+        bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < np.inf)))
+        if bad.size:
+            value = counts[bad[0]]
+            raise InputError("label_counts", f"label {bad[0]}: {value} is not a number of rows")
+        for given, told in ((n_labels, "n_labels"), (None if labels is None else len(labels), "labels")):
+            if given not in (None, counts.size):
+                raise InputError(told, f"{given} does not match the {counted(counts.size, 'label counts')}")
+        counts = counts.astype(np.int64)
+    if limits is None:
+        of, every = _decile(counts), range(1, N_DECILES + 1)
+        spans = ["0", *(_span(counts[of == n]) for n in every)]
+        return LabelGroups([UNSEEN, *(f"decile {n}" for n in every)], of, spans, names, numbered)
+    ranges = [_range(low, high) for low, high in pairwise([-1, *limits])] + [f">{limits[-1]}"]
+    seen = USUAL.get(len(limits), ranges[1:])
+    return LabelGroups([UNSEEN, *seen], np.searchsorted(limits, counts), ranges, names, numbered)
+
+
+def _checked(edges: Any) -> list[int] | None:
+    """Return rising numbers of rows from 0 on, None for deciles."""
+    if isinstance(edges, str):
+        if edges != DECILES:
+            raise InputError("edges", f"{edges!r} is neither a list of numbers of rows nor {DECILES!r}")
+        return None
+    found = [*edges] if hasattr(edges, "__iter__") else [edges]
+    whole = all(hasattr(edge, "__index__") and not isinstance(edge, bool) and edge >= 0 for edge in found)
+    if not whole or not found or any(low >= high for low, high in pairwise(found)):
+        raise InputError("edges", f"{edges!r} are not rising numbers of training rows, such as [0, 10, 100]")
+    limits = [int(edge) for edge in found]
+    if len(limits) >= MOST_GROUPS:
+        raise InputError("edges", f"{len(limits)} edges; expected fewer than {MOST_GROUPS}")
+    return limits if limits[0] == 0 else [0, *limits]
+
+
+def _range(low: int, high: int) -> str:
+    return f"{high}" if high == low + 1 else f"{low + 1}-{high}"
+
+
+def _span(counts: Ints) -> str:
+    return _range(int(counts.min()) - 1, int(counts.max())) if counts.size else ""
+
+
+def _decile(counts: Ints) -> Ints:
+    """Return the decile of each label from 1 on, 0 for labels that do not occur."""
+    order = np.argsort(-counts, kind="stable")
+    before = np.concatenate(([0], np.cumsum(counts[order])))
+    found = np.empty_like(counts)
+    found[order] = 1 + N_DECILES * before[:-1] // max(1, int(before[-1]))
+    return np.where(counts > 0, found, 0)
+
+
+def given_groups(value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True) -> Groups | None:
+    """Return groups of labels that are given in any form, for labels by name.
+
+    ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
+    """
+    argument = "label_groups"
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise InputError(argument, f"{value!r} is no groups; label_groups(y_train, ...) makes them")
+    if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
+        value = _filled(argument, value, n_labels, names)
+    else:
+        value = by_name(argument, value, names, in_order)
+    if not isinstance(value, LabelGroups | Groups):
+        value = _named(argument, value)
+    if value.of.size != n_labels:
+        raise InputError(argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each")
+    return Groups(value.names, value.of, value.ranges)
+
+
+def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:
+    """Return the group of each label, by name or by id; labels that are not there are in another group."""
+    if names is None:
+        keys = [key for key in groups if not hasattr(key, "__index__") or not 0 <= key < n_labels]
+        if keys:
+            hint = "; label ids are counted from 0, and names of labels need y_true to have them"
+            raise InputError(argument, f"{keys[0]!r} is no label of 0..{n_labels - 1}{hint}")
+        names = [*range(n_labels)]
+    elif not any(name in groups for name in names):
+        raise InputError(argument, f"has no label of y_true, such as {names[0]!r}")
+    return [groups.get(name, OTHER) for name in names]
+
+
+def _named(argument: str, value: Any) -> LabelGroups:
+    """Return groups from a name or number for each label, numbers in their order."""
+    texts = group_names(argument, value, "label")
+    every = [*dict.fromkeys(texts)]
+    last = [name for name in every if name == OTHER]
+    every = in_number_order([name for name in every if name != OTHER]) + last
+    refuse_many_groups(argument, len(every))
+    places = {name: place for place, name in enumerate(every)}
+    return LabelGroups(every, [places[text] for text in texts])
+
+
+def in_number_order(names: list[str]) -> list[str]:
+    """Sort names that are all whole numbers, and leave others as they are."""
+    return sorted(names, key=int) if all(name.lstrip("-").isdecimal() for name in names) else names
+
+
+def group_names(argument: str, value: Any, of: str) -> list[str]:
+    """Return the name of the group of each label or row, or refuse what names none."""
+    array = getattr(value, "to_numpy", lambda: value)()
+    if isinstance(array, np.ndarray):
+        if array.ndim != 1:
+            raise InputError(argument, f"shape {array.shape} is not one group for each {of}")
+        array = array.tolist()
+    if isinstance(array, str | bytes) or not hasattr(array, "__iter__"):
+        raise InputError(argument, f"{value!r} is not one group for each {of}")
+    found = []
+    for place, name in enumerate(array):
+        whole = hasattr(name, "__index__") or (isinstance(name, float) and name.is_integer())
+        if not isinstance(name, str) and not whole:
+            raise InputError(argument, f"{of} {place}: {name!r} is neither a text nor an integer")
+        text = name if isinstance(name, str) else f"{int(name)}"
+        if not text:
+            raise InputError(argument, f"{of} {place}: the name of its group is empty")
+        found.append(text)
+    return found
+
+
+def refuse_many_groups(argument: str, n_groups: int) -> None:
+    """Refuse more groups than results can show."""
+    if n_groups > MOST_GROUPS:
+        raise InputError(argument, f"{n_groups} groups; expected at most {MOST_GROUPS}")
+
+
+def check_row_groups(value: Any, n_rows: int) -> RowGroups:
+    """Return the group of each row, or refuse what names none."""
+    names = group_names("row_groups", value, "row")
+    if len(names) != n_rows:
+        raise InputError("row_groups", f"{counted(len(names), *NO_MATCH)} the {n_rows} of y_true")
+    every = [*dict.fromkeys(names)]
+    refuse_many_groups("row_groups", len(every))
+    places = {name: place for place, name in enumerate(every)}
+    return RowGroups(every, np.array([places[name] for name in names], np.int64))
+
+
+def checked_groups(names_and_ranges: Any, of: Any) -> Groups:
+    """Return the groups of labels of a saved file; raise ValueError where they are none."""
+    names, ranges = names_and_ranges
+    texts = [*names, *ranges]
+    fits = all(type(text) is str for text in texts) and len({*names}) == len(names) <= MOST_GROUPS
+    fits = fits and len(ranges) in (0, len(names)) and of.dtype == np.uint16 and of.ndim == 1
+    if not fits or np.unique(of).tolist() != [*range(len(names))]:
+        raise ValueError("label_groups are no groups of labels")
+    return Groups(names, of, ranges)

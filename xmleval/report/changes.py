@@ -1,0 +1,327 @@
+"""What changed between two models: the rows and the labels whose values differ most."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.message import counted, printable
+from xmleval.records import Floats, Ints
+from xmleval.report.printed import Printed
+from xmleval.report.report import Report
+from xmleval.report.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
+from xmleval.spec import Spec
+from xmleval.version import SCHEMA
+
+LISTED = 5  # labels of a row that are shown where the measure has no cutoff
+RECORD = [
+    "kind", "number", "name", "value_a", "value_b", "change", "support", "truth", "list_a", "list_b",
+]  # fmt: skip
+
+
+class Lists(NamedTuple):
+    """Relevant labels of a row, and the first labels of each list, by number."""
+
+    truth: Sequence[int]
+    a: Sequence[int]
+    b: Sequence[int]
+
+
+class Change(NamedTuple):
+    """A row, or a label, with its number, its name if it has one, and its value by both models."""
+
+    number: int
+    name: str | None
+    a: float
+    b: float
+    lists: Lists | None = None  # of a row
+    support: int | None = None  # of a label: the number of rows that have it
+
+    @property
+    def change(self) -> float:
+        """Value of b minus that of a."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True)
+class Changes(Printed):
+    """Rows and labels that changed most from one model to another.
+
+    Parameters
+    ----------
+    spec : Spec
+        The measure.
+    a, b : str
+        Names of the models.
+    values : tuple of float
+        Their values.
+    rows : list of Change
+        Rows that changed most, with their ``lists``; None where the measure is no mean over rows.
+    labels : list of Change
+        Labels that changed most, with their ``support``; None where there are no values by label.
+    label_column : str
+        What is compared by label, such as ``f1@5``, or ``tp@5``, the hits at 5.
+    n_changed : tuple of int
+        Numbers of rows that became better, stayed, and became worse.
+    label_names : tuple of list of str, or None
+        Names of labels, by model.
+    notes : list of str
+        What was seen in the data.
+    """
+
+    spec: Spec
+    a: str
+    b: str
+    values: tuple[float, float]
+    rows: list[Change] | None
+    labels: list[Change] | None
+    label_column: str = ""
+    n_changed: tuple[int, int, int] | None = None
+    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def _title(self) -> str:
+        a, b = self.values
+        told = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()
+        text = f"{told}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {signed(b - a)}"
+        if self.n_changed is None:
+            return text
+        better, same, worse = self.n_changed
+        return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
+
+    def footnotes(self) -> list[str]:
+        """Return the lines below the tables."""
+        lines = ["* relevant"] if self.rows else []
+        if self.rows is None:
+            lines.append(f"no rows: {self.spec} is no mean over rows")
+        if self.labels is None:
+            lines.append(f"no labels: {self.spec} has no values by label, and no cutoff to count hits at")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
+
+    def _name(self, label: int, model: int = 0) -> str:
+        return str(label) if self.label_names is None else str(self.label_names[model][label])
+
+    def _marked(self, lists: Lists) -> tuple[str, str, str]:
+        """Return the labels of a row and those of its lists, relevant ones with a star."""
+        relevant = {*lists.truth}
+        shown = [
+            [f"{self._name(n, i)}{'*' * (n in relevant)}" for n in own] for i, own in enumerate(lists[1:])
+        ]
+        truth = [self._name(label) for label in lists.truth]
+        first, second = ("; ".join(own) if own else "(nothing)" for own in shown)
+        return "; ".join(truth) if truth else "(nothing)", first, second
+
+    def to_text(self, width: int | None = None, colour: bool = False) -> str:
+        """Return lines for a terminal of ``width`` columns, if given."""
+        blocks = [folded(printable(self._title()), width)]
+        widest = max(len("truth"), len(self.a), len(self.b))
+        for one in self.rows or []:
+            name = "" if one.name is None else f" {one.name}"
+            lines = [f"row {one.number}{name}: {short(one.a)} -> {short(one.b)}, {signed(one.change)}"]
+            assert one.lists is not None
+            for title, text in zip(("truth", self.a, self.b), self._marked(one.lists), strict=True):
+                lines.append(f"  {title.ljust(widest)}  {text}")
+            blocks.append("\n".join(folded(printable(line), width) for line in lines))
+        if self.labels:
+            lines = [f"labels by {self.label_column}:"]
+            for one in self.labels:
+                told = "{} -> {}, {}".format(*self._of_label(one))
+                lines.append(f"  {self._called(one)}: {told} ({counted(one.support or 0, 'rows')} with it)")
+            blocks.append("\n".join(folded(printable(line), width) for line in lines))
+        notes = [folded(printable(note), width) for note in self.footnotes()]
+        return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])])
+
+    @staticmethod
+    def _called(one: Change) -> str:
+        return str(one.number) if one.name is None else one.name
+
+    def _of_label(self, one: Change) -> tuple[str, str, str]:
+        """Return both values of a label and their difference; hits are counts."""
+        if self.label_column.partition("@")[0] == "tp":
+            return f"{one.a:.0f}", f"{one.b:.0f}", f"{one.change:+.0f}"
+        return short(one.a), short(one.b), signed(one.change)
+
+    def grid(self) -> list[list[Cell]]:
+        """Return the table of rows."""
+        found = [["row", self.a, self.b, "change", "truth", f"list of {self.a}", f"list of {self.b}"]]
+        for one in self.rows or []:
+            assert one.lists is not None
+            numbers = [short(one.a), short(one.b), signed(one.change)]
+            found.append([self._called(one), *numbers, *self._marked(one.lists)])
+        return [[*map(Cell, row)] for row in found]
+
+    def _label_grid(self) -> list[list[Cell]]:
+        by = self.label_column
+        found = [["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]]
+        for one in self.labels or []:
+            found.append([self._called(one), *self._of_label(one), str(one.support)])
+        return [[*map(Cell, row)] for row in found]
+
+    def to_markdown(self) -> str:
+        """Return the tables as Markdown.
+
+        Returns
+        -------
+        str
+        """
+        tables = [as_markdown(self.grid(), [])] if self.rows is not None else []
+        tables += [as_markdown(self._label_grid(), [])] if self.labels is not None else []
+        return "\n".join([f"{self._title()}\n", *tables, *self.footnotes()]) + "\n"
+
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook."""
+        labels = [] if self.labels is None else [as_html("", self._label_grid(), [])]
+        return "\n".join([as_html(self._title(), self.grid(), self.footnotes()), *labels])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values; labels by name where they have names.
+
+        Returns
+        -------
+        dict
+        """
+
+        def record(one: Change) -> dict[str, Any]:
+            told: dict[str, Any] = {"number": one.number, "name": one.name}
+            told |= {"value_a": as_json_value(one.a), "value_b": as_json_value(one.b)}
+            told["change"] = as_json_value(one.change)
+            if one.lists is not None:
+                told |= {"truth": self._plain(one.lists.truth, 0)}
+                told |= {"list_a": self._plain(one.lists.a, 0), "list_b": self._plain(one.lists.b, 1)}
+            return told if one.support is None else told | {"support": one.support}
+
+        return {
+            "schema": SCHEMA,
+            "changes": {
+                "name": self.spec.name,
+                "a": self.a,
+                "b": self.b,
+                "value_a": as_json_value(self.values[0]),
+                "value_b": as_json_value(self.values[1]),
+                "rows": None if self.rows is None else [record(one) for one in self.rows],
+                "labels_by": self.label_column or None,
+                "labels": None if self.labels is None else [record(one) for one in self.labels],
+            },
+            "notes": [*self.notes],
+        }
+
+    def _plain(self, labels: Sequence[int], model: int) -> list[Any]:
+        return [label if self.label_names is None else self._name(label, model) for label in labels]
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """Return CSV with a line for each row and each label; the labels of a field have a ; between them.
+
+        Returns
+        -------
+        str
+        """
+        records: list[list[str | float]] = []
+        for kind, several in (("row", self.rows), ("label", self.labels)):
+            for one in several or []:
+                support = "" if one.support is None else str(one.support)
+                lists = ["", "", ""]
+                if one.lists is not None:
+                    own = zip(one.lists, (0, 0, 1), strict=True)
+                    lists = ["; ".join(map(str, self._plain(labels, model))) for labels, model in own]
+                values = [one.a, one.b, one.change]
+                records.append([kind, str(one.number), one.name or "", *values, support, *lists])
+        return as_csv(RECORD, records)
+
+
+def signed(value: float) -> str:
+    """Return a change as tables show it."""
+    return f"{'+' if value > 0 else ''}{short(value)}"
+
+
+def find_changes(
+    spec: Spec,
+    reports: dict[str, Report],
+    worst: int,
+    lists_of: Callable[[Ints], list[Lists]],
+    row_names: Sequence[Any] | None = None,
+    label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
+) -> Changes:
+    """Find the rows and labels whose values changed most between two reports.
+
+    Equal changes come in the order of losses before gains, and then of their numbers.
+
+    Parameters
+    ----------
+    spec : Spec
+        The measure.
+    reports : dict of str to Report
+        Two reports of the same rows, with kept rows, and labels if there are any.
+    worst : int
+        Largest number of rows and of labels.
+    lists_of : callable
+        Returns what to show of rows, by their numbers in rising order.
+    row_names, label_names : sequence, optional
+        Names of rows, and of the labels of each model; those of the first begin as those of the second.
+    """
+    (a, first), (b, second) = reports.items()
+    rows, labels, counts = None, None, None
+    if spec.name in first.results.rows:
+        own, other = first.results.rows[spec.name], second.results.rows[spec.name]
+        gains = (other - own) * (-1 if spec.metric.direction == "down" else 1)
+        counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
+        numbers = most_changed(gains, worst)
+        lists = dict(zip(np.sort(numbers).tolist(), lists_of(np.sort(numbers)), strict=True))
+        rows = [
+            Change(n, _named(row_names, n), float(own[n]), float(other[n]), lists[n])
+            for n in numbers.tolist()
+        ]
+    column = label_column(spec, first)
+    if column:
+        own, other = (report.results.labels[column].astype(np.float64) for report in (first, second))
+        n = min(own.size, other.size)  # labels that one alone knows are relevant nowhere
+        support = first.results.labels["support"]
+        known = None if label_names is None else label_names[0]
+        labels = [
+            Change(n, _named(known, n), float(own[n]), float(other[n]), None, int(support[n]))
+            for n in most_changed(other[:n] - own[:n], worst, support[:n]).tolist()
+        ]
+    notes = list(dict.fromkeys([*first.notes, *second.notes]))
+    values = first[spec.name], second[spec.name]
+    return Changes(spec, a, b, values, rows, labels, column, counts, label_names, notes)
+
+
+def label_column(spec: Spec, report: Report) -> str:
+    """Return the values by label to compare: those of the measure, or the hits; empty if there are none."""
+    columns = report.results.labels
+    own = [spec.label_column, *([f"tp@{spec.k}"] if spec.k else ["tp"])]
+    return next((column for column in own if column in columns), "")
+
+
+def most_changed(gains: Floats, most: int, weight: Floats | Ints | None = None) -> Ints:
+    """Return the numbers of the largest changes, without those that are 0 or undefined."""
+    changed: Ints = np.flatnonzero(np.nan_to_num(gains))
+    found = gains[changed]
+    tied = np.zeros(found.size) if weight is None else -weight[changed]
+    return changed[np.lexsort((changed, found, tied, -np.abs(found)))][:most]
+
+
+def _named(names: Sequence[Any] | None, number: int) -> str | None:
+    return None if names is None else str(names[number])
+
+
+def keeps_labels(spec: Spec) -> bool:
+    """Tell whether values by label are to be kept, those of the measure or hits."""
+    return bool(spec.k) or spec.average in ("macro", "micro", "weighted") or "sets" in spec.needs
+
+
+def shown_depth(spec: Spec) -> int:
+    """Return how many labels of a list are shown."""
+    return spec.k or LISTED

@@ -1,0 +1,146 @@
+"""LabelGroups: measures within groups of labels, and what each group adds to measures of all labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.message import printable
+from xmleval.plan import SETS_OF_LABELS, Plan
+from xmleval.records import Ints, Propensity
+from xmleval.results import Part, Results
+from xmleval.spec import Spec, parse_spec
+from xmleval.states.contents import Contents
+from xmleval.states.parts import Parts
+from xmleval.states.rank_profile import RankProfile
+from xmleval.states.state import Arrays, State, States, state_class
+from xmleval.threads import Work
+from xmleval.view.parts import LabelParts
+from xmleval.view.view import View
+
+ROWS, LABELS, SHARE = "rows", "labels", "share"
+
+
+class Share(RankProfile):
+    """Hits of one group, by the number of relevant labels of all groups."""
+
+    by_list = False
+
+
+class LabelGroups(Parts):
+    """States of each group of labels.
+
+    Measures of rows are those of the rows that have relevant labels of the group, with truth, ranking and
+    predicted sets within it. Measures of labels and of entries are those of the group's labels in all rows.
+    Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
+    """
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        groups = plan.label_groups
+        assert groups is not None
+        self.own = LabelParts(groups)
+        kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
+        for spec in plan.specs:
+            kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
+        of_sets = [spec for spec in plan.every if "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS]
+        self.decisions = dict.fromkeys(map(plan.decide, of_sets))
+        linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == "rank_profile")
+        work = work._replace(memory=max(1, work.memory // len(groups.names)))
+        for name, labels in zip(groups.names, self.own.labels, strict=True):
+            q = plan.propensity and plan.propensity.values[labels]
+            within = plan.part(
+                n_labels=labels.size,
+                propensity=None if q is None else Propensity(q, float(q.min()), float(q.max())),
+            )
+            for kind, asked in kinds.items():
+                if asked or kind == ROWS:
+                    self.parts[f"{kind}/{name}"] = States(within.part(specs=tuple(asked)), work)
+            if linear:
+                whole = plan.part(specs=linear)
+                share: State = Share(whole, linear, work)
+                self.parts[f"{SHARE}/{name}"] = States(whole, work, {"rank_profile": share})
+        self.n_rows = dict.fromkeys(self.parts, 0)
+        self.n_listed: Ints = np.zeros(len(groups.names), np.int64)  # in rows with relevant labels
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        n_rows = dict(self.n_rows)
+
+        def add(kind: str, name: str, own: View) -> None:
+            part = f"{kind}/{name}"
+            if part in self.parts:
+                self.parts[part].add(own)
+                n_rows[part] += own.n_rows
+
+        names, n_listed = self.own.groups.names, self.n_listed.copy()
+        for number, own in enumerate(self.own.within(view, self.decisions)):
+            add(LABELS, names[number], own)
+            add(ROWS, names[number], own.with_relevant)
+            ranking = own.with_relevant.block.ranking
+            n_listed[number] += 0 if ranking is None else ranking.labels.size
+        if f"{SHARE}/{names[0]}" in self.parts:
+            for name, credited in zip(names, self.own.credited(view), strict=True):
+                add(SHARE, name, credited)
+        self.n_rows, self.n_listed = n_rows, n_listed
+
+    def merge(self, other: Parts) -> None:
+        """Merge a state of other rows."""
+        super().merge(other)
+        assert isinstance(other, LabelGroups)
+        self.n_listed = self.n_listed + other.n_listed
+
+    def _with(self, parts: dict[str, States]) -> LabelGroups:
+        found = super()._with(parts)
+        found.n_listed = np.zeros_like(self.n_listed)
+        return found
+
+    def finish(self) -> Results:
+        """Return the results of each group, and a note on short lists."""
+        found, few, deepest = Results(), list[str](), self.plan.deepest
+        several = zip(self.own.groups.names, self.own.labels, self.n_listed.tolist(), strict=True)
+        for name, labels, n_listed in several:
+            n_rows = self.n_rows[f"{ROWS}/{name}"]
+            values, *others = [
+                self.parts[part].finish()
+                for kind in (ROWS, LABELS)
+                if (part := f"{kind}/{name}") in self.parts
+            ]
+            for other in others:
+                values.add(other)
+            values.keep_only([spec.name for spec in self.plan.specs])
+            values.notes.clear()
+            found.groups[name] = Part(values, n_rows, labels.size)
+            if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
+                few.append(f"{printable(name)} {n_listed / n_rows:.3g}")
+                at_k = [spec.name for spec in self.plan.specs if n_rows * (spec.k or 0) > n_listed]
+                values.short |= dict.fromkeys(at_k, n_listed / n_rows)
+            if f"{SHARE}/{name}" in self.parts:
+                share = self.parts[f"{SHARE}/{name}"].finish()
+                found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)
+        if few:
+            told = f"lists hold few labels of a group ({', '.join(few)} in rows where it is relevant)"
+            found.notes["groups"] = f"{told}: measures at k within it count the missing ones as wrong"
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        n_rows = np.array([self.n_rows[f"{ROWS}/{name}"] for name in self.own.groups.names])
+        return {**self.arrays_of(self.parts), "n_rows": n_rows, "n_listed": self.n_listed}
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        names = self.own.groups.names
+        n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
+        self.n_rows = dict.fromkeys(self.parts, contents.n_rows)
+        self.n_rows |= {f"{ROWS}/{name}": n for name, n in zip(names, n_rows.tolist(), strict=True)}
+        self.n_listed = contents.take("n_listed", len(names))
+        self.restore(contents)
+
+
+def _is_of_labels(plan: Plan, spec: Spec) -> bool:
+    """Tell whether a measure is of labels or of entries, not of rows."""
+    parts = [parse_spec(part) for part in spec.metric.parts] or [spec]
+    return all(state_class(plan.state_of(part)).of_labels for part in parts)
+
+
+STATE = LabelGroups

@@ -1,0 +1,84 @@
+"""RowGroups: all measures of each group of rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from xmleval.plan import Plan
+from xmleval.records import MOST_GROUPS
+from xmleval.results import Part, Results
+from xmleval.spec import Spec
+from xmleval.states.contents import Contents, expect
+from xmleval.states.parts import Parts
+from xmleval.states.state import Arrays, States
+from xmleval.threads import Work
+from xmleval.view.parts import rows_of
+from xmleval.view.view import View
+
+SHARES = 16  # of the memory for pooled scores, as the number of groups is not known before
+
+
+class RowGroups(Parts):
+    """States of each group of rows, as far as groups have been seen."""
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        self.own_work = work._replace(memory=max(1, work.memory // SHARES))
+
+    def part(self, name: str) -> States:
+        """Return the states of a group, empty ones where it is new."""
+        if name not in self.parts:
+            self.parts = {**self.parts, name: States(self.plan.part(), self.own_work)}
+        return self.parts[name]
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        groups = view.block.groups
+        assert groups is not None
+        n_rows = dict(self.n_rows)
+        for number in np.unique(groups.of).tolist():
+            rows, name = np.flatnonzero(groups.of == number), groups.names[number]
+            self.part(name).add(View(rows_of(view.block, rows), view.n_labels, view.unlisted))
+            n_rows[name] = n_rows.get(name, 0) + rows.size
+        self.n_rows = n_rows
+
+    @property
+    def counted(self) -> dict[str, States]:
+        """The groups that have rows, by name: numbers in their order, others in that of texts."""
+        names = sorted(name for name, n_rows in self.n_rows.items() if n_rows)
+        if all(name.lstrip("-").isdecimal() for name in names):
+            names = sorted(names, key=int)
+        return {name: self.parts[name] for name in names}
+
+    def finish(self) -> Results:
+        """Return the results of each group, by name."""
+        found = Results()
+        for name, states in self.counted.items():
+            results = states.finish()
+            results.notes.clear()
+            found.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
+        return found
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        names = [*self.counted]
+        texts = np.frombuffer(json.dumps(names).encode(), np.uint8)
+        n_rows = np.array([self.n_rows[name] for name in names], np.int64)
+        return {**self.arrays_of(self.counted), "names": texts, "n_rows": n_rows}
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        names = json.loads(contents.take("names", None, dtype=np.uint8, most=255).tobytes())
+        fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        expect(fits and len({*names}) == len(names) <= MOST_GROUPS, "names are not those of groups")
+        n_rows = contents.take("n_rows", len(names), most=contents.n_rows)
+        expect(int(n_rows.sum()) == contents.n_rows, f"n_rows does not add up to {contents.n_rows}")
+        for name in names:
+            self.part(name)
+        self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
+        self.restore(contents)
+
+
+STATE = RowGroups
