@@ -13,7 +13,7 @@ from scipy import stats
 from benchmarks.simulation import Population, Rows
 from xmleval import Report, evaluate
 from xmleval.comparing.paired import paired_t_p, sign_flip_p, wilcoxon_p
-from xmleval.jackknife import standard_error
+from xmleval.jackknife import difference_p
 
 ALPHA = 0.05
 MEANS_OVER_ROWS = ("p@5", "ndcg@5", "lrap")
@@ -88,14 +88,15 @@ def p_values_of(
             differences = a.results.rows[name] - b.results.rows[name]
             for test, (own, scipys) in TESTS.items():
                 found[name, test] = (own(differences), scipys(differences) if with_scipy else math.nan)
+            if population.clustered:
+                of_clusters = np.bincount(rows.cluster, differences).astype(np.float64)
+                found[name, "sign flips of clusters"] = (sign_flip_p(of_clusters), math.nan)
     return found
 
 
 def jackknife_p(a: Report, b: Report, name: str) -> float:
-    """Return the p-value of a difference by Student's t, with the jackknife's standard error."""
-    replicates = a.results.replicates[name] - b.results.replicates[name]
-    ratio = abs(a[name] - b[name]) / standard_error(replicates)
-    return float(2 * stats.t.sf(ratio, replicates.size - 1))
+    """Return the p-value of a difference by the jackknife."""
+    return difference_p(a[name] - b[name], a.results.replicates[name] - b.results.replicates[name])
 
 
 def summary(null: Differences, real: Differences, scipys: Differences) -> dict[str, Any]:
