@@ -13,6 +13,7 @@ import scipy.stats
 
 from xmleval import compare, evaluate
 from xmleval.comparing.differences import OF_ROWS, TESTS, Difference
+from xmleval.input.groups import folds_of_groups
 from xmleval.report.compared import Compared
 
 N, L = 400, 12
@@ -25,7 +26,7 @@ MODELS = {
 }
 TWO = {name: MODELS[name] for name in ("good", "fair")}
 MEASURES = ["p@1", "ndcg@3", "ranking_loss", "psp@3", "f1.macro@3", "auc.micro", "peak_f1.micro", "ap.macro"]
-Q = {"inverse_propensity": np.linspace(1, 9, L)}
+Q: dict[str, Any] = {"inverse_propensity": np.linspace(1, 9, L)}
 
 
 def compared(models: Any = MODELS, **more: Any) -> Compared:
@@ -92,10 +93,27 @@ def test_intervals_are_those_of_values_without_each_fold() -> None:
 
 def test_replicates_are_those_of_rows_left_out_one_group_at_a_time() -> None:
     groups = np.arange(N) % 7
-    found = compared(TWO, groups=groups, metrics=["ndcg@3", "f1.macro@3"])
+    measures = ["ndcg@3", "psp@3", "f1.macro@3", "auc.micro"]
+    found = compared(TWO, groups=groups, metrics=measures)
+    folds = folds_of_groups(groups, N)
     for one in found.differences:
+        without = []
+        for fold in np.unique(folds):
+            kept = folds != fold
+            values = [
+                evaluate(TRUTH[kept], scores[kept], metrics=[one.name], **Q)[one.name]
+                for scores in TWO.values()
+            ]
+            without.append(values[0] - values[1])
+        n = len(without)
+        error = math.sqrt((n - 1) / n * float(np.sum((np.array(without) - np.mean(without)) ** 2)))
         assert one.estimate is not None
-        assert one.estimate.n_folds <= 7
+        assert one.estimate.n_folds == n
+        np.testing.assert_allclose(one.estimate.standard_error, error, rtol=1e-9)
+
+
+def test_groups_by_name_are_flipped_whole() -> None:
+    groups = np.arange(N) % 7
     codes = [str(group) for group in groups]
     by_name = compared(TWO, groups=codes, metrics=["ndcg@3"], test="randomisation")
     assert by_name.differences[0].p_value == 2 / 2**7  # all signs of seven groups, one model always better
@@ -282,6 +300,12 @@ def test_refusals_name_the_argument(change: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError) as caught:
         compare(more.pop("models"), TRUTH, **more)
     assert told in str(caught.value)
+
+
+def test_measures_of_the_truth_alone_are_not_compared() -> None:
+    found = compared(TWO, metrics=["p@1", "label_cardinality"])
+    assert [one.name for one in found.differences] == ["p@1"]
+    assert "cardinality" not in str(found)
 
 
 def test_an_option_that_is_none_is_refused() -> None:

@@ -16,16 +16,12 @@ from xmleval.report.frames import as_frame
 from xmleval.report.report import Report
 from xmleval.report.tables import (
     Cell,
+    Table,
     as_csv,
-    as_html,
     as_json_value,
     as_latex,
-    as_markdown,
-    as_text,
     latex_text,
-    markdown_text,
     short,
-    short_names,
 )
 from xmleval.spec import Spec, parse_spec
 
@@ -35,6 +31,7 @@ RECORD = [
     "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
     "n_rows", "better",
 ]  # fmt: skip
+NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 UNSEEN = "no difference seen"
 
 
@@ -130,22 +127,22 @@ class Compared(Comparison):
         if len(self.reports) == 2:
             return Cell(text, "best" if worse else "other")
         above = ("" if len(self.reports) <= 26 else ",").join(worse)
-        return Cell(text, "", above)
+        return Cell(text, "other", above)
 
-    def grid(self) -> list[list[Cell]]:
-        """Return the header and the values of each model by measure."""
-        return self._values([*self.reports])
-
-    def _values(self, names: Iterable[str]) -> list[list[Cell]]:
-        _, *rows = super().grid()
-        header = [Cell("measure")]
-        for known, name in zip(self.reports, names, strict=True):
-            lettered = name if len(self.reports) == 2 else f"{self.letters[known]}: {name}"
-            header.append(Cell(lettered, "other" if len(self.reports) == 2 else ""))
-        columns = [*zip(header, *rows, strict=True)]
+    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+        if len(self.reports) == 2:
+            return super()._grid(names)
+        lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
+        columns = zip(*super()._grid(lettered), strict=True)
         return [[*row] for row in zip(*map(_padded, columns), strict=True)]
 
-    def _pair_tables(self, names: Mapping[str, str]) -> list[tuple[str, list[list[Cell]]]]:
+    def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
+        """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
+        shown = [*(names or self.reports)]
+        known = dict(zip(self.reports, shown, strict=True))
+        return [*self._seed_tables(known), *self._pair_tables(known), *super().part_tables(shown)]
+
+    def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the title and the table of each pair."""
         found = {spec.name: spec for spec in self.specs}
         columns = [0, 1, 2, 3, 4] if len(self._numbers_of_rows) > 1 else [0, 1, 2, 4]
@@ -158,10 +155,10 @@ class Compared(Comparison):
                     spec, told = found[one.name], _told(one, names)
                     name = Cell(spec.symbol, spec.metric.direction)
                     rows.append([name, *(Cell(told[column]) for column in columns)])
-            tables.append((f"{names[pair[0]]} - {names[pair[1]]}", rows))
+            tables.append(Table(f"{names[pair[0]]} - {names[pair[1]]}", rows))
         return tables
 
-    def _seed_tables(self, names: Mapping[str, str]) -> list[tuple[str, list[list[Cell]]]]:
+    def _seed_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the mean and the standard deviation over seeds, if there are several of any model."""
         if max(map(len, self.seeds.values())) == 1:
             return []
@@ -170,7 +167,7 @@ class Compared(Comparison):
             values = [[report[spec.name] for report in own] for own in self.seeds.values()]
             shown = [Cell(f"{short(mean)} sd {short(sd)}") for mean, sd in map(mean_and_sd, values)]
             rows.append([Cell(spec.symbol, spec.metric.direction), *shown])
-        return [("mean and standard deviation over (n) seeds, which ± does not cover", rows)]
+        return [Table("mean and standard deviation over (n) seeds, which ± does not cover", rows)]
 
     def _about_marks(self) -> list[str]:
         return [self._about_test(), *self._about_gaps()]
@@ -198,43 +195,6 @@ class Compared(Comparison):
         without = [str(spec) for spec in self.specs if spec.name not in rows]
         return [f"no {TESTS[self.test]}, as no mean over rows: {', '.join(without)}"] if without else []
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return tables for a terminal of ``width`` columns, if given, under short names of the models."""
-        names = short_names([*self.reports])
-        known = dict(zip(self.reports, names, strict=True))
-        tables = [(self._title(names), self._values(names)), *self._others(known)]
-        blocks = [
-            as_text(title, rows, self.footnotes() if number == len(tables) else [], width, colour)
-            for number, (title, rows) in enumerate(tables, 1)
-        ]
-        return "\n\n".join(blocks)
-
-    def _others(self, names: Mapping[str, str]) -> list[tuple[str, list[list[Cell]]]]:
-        """Return title and rows of the tables below the values, under other names of the models."""
-        return [*self._seed_tables(names), *self._pair_tables(names)]
-
-    def _repr_html_(self) -> str:
-        """Return the tables for a notebook."""
-        tables = [(self._title(), self.grid()), *self._others({name: name for name in self.reports})]
-        parts = [as_html(title, rows, []) for title, rows in tables[:-1]]
-        title, rows = tables[-1]
-        return "\n".join([*parts, as_html(title, rows, self.footnotes())])
-
-    def to_markdown(self) -> str:
-        """Return the tables as Markdown, with the footnotes below.
-
-        Returns
-        -------
-        str
-        """
-        tables = [("", self.grid()), *self._others({name: name for name in self.reports})]
-        parts = [
-            (f"{markdown_text(title)}\n\n" if title else "")
-            + as_markdown(rows, self.footnotes() if number == len(tables) else [])
-            for number, (title, rows) in enumerate(tables, 1)
-        ]
-        return "\n".join(parts)
-
     def to_latex(self) -> str:
         """Return the values as a LaTeX tabular (package booktabs), with a line below that tells the test.
 
@@ -245,7 +205,8 @@ class Compared(Comparison):
         str
         """
         told = latex_text(self._about_test()).replace("* better", "$^*$ better", 1)
-        return f"{as_latex(self.grid(), self.footnotes())}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
+        tables = as_latex(self.grid(), self.footnotes(), super().part_tables())
+        return f"{tables}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return reports, differences and notes as JSON values.
@@ -314,7 +275,8 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
     own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    return replace(first, results=replace(first.results, **own, intervals={}, thresholds={}), notes=notes)
+    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
+    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
@@ -326,9 +288,10 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _padded(column: Sequence[Cell]) -> list[Cell]:
-    """Return a column with superscripts of one width, if it has any."""
+    """Return a column with superscripts of one width, if it has any, and without room for stars."""
     widest = max(len(cell.above) for cell in column)
-    return [cell._replace(above=cell.above.ljust(widest)) for cell in column]
+    tails = {"other": ""}
+    return [Cell(text, tails.get(tail, tail), above.ljust(widest)) for text, tail, above in column]
 
 
 def _told(one: Difference, names: Mapping[str, str]) -> list[str]:

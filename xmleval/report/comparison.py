@@ -123,15 +123,15 @@ class Comparison(Printed):
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure."""
-        header = [Cell("measure"), *(Cell(name, "other") for name in self.reports)]
-        names = [*self.reports]
-        return [
-            header,
-            *(
-                [Cell(spec.symbol, spec.metric.direction), *(self._cell(spec, name) for name in names)]
-                for spec in self.specs
-            ),
-        ]
+        return self._grid([*self.reports])
+
+    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+        """Return the grid under other names of the reports."""
+        rows = [[Cell("measure"), *(Cell(name, "other") for name in names)]]
+        for spec in self.specs:
+            cells = (self._cell(spec, name) for name in self.reports)
+            rows.append([Cell(spec.symbol, spec.metric.direction), *cells])
+        return rows
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
         """Return a table for each group that all reports have, under names of the reports."""
@@ -159,11 +159,9 @@ class Comparison(Printed):
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
-        header, *rows = self.grid()
         names = short_names([*self.reports])
-        header = [header[0], *(Cell(name, "other") for name in names)]
         tables = self.part_tables(names)
-        return as_text(self._title(names), [header, *rows], self.footnotes(), width, colour, tables)
+        return as_text(self._title(names), self._grid(names), self.footnotes(), width, colour, tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``."""
