@@ -100,7 +100,6 @@ class Plan:
             **dict.fromkeys(flags, False),
             "curve_points": 0,
             "label_groups": None,
-            "confidence": None,
         }
         return replace(self, **nothing | changed)
 

@@ -230,8 +230,9 @@ def test_candidates_and_exclusion_hold_within_groups() -> None:
 def test_error_bars_change_no_group() -> None:
     given: dict[str, Any] = {"label_groups": NAMES, "row_groups": LANGUAGES, **EVERY}
     plain, with_bars = (evaluate(TRUTH, SPARSE, **given, confidence=level) for level in (None, 0.9))
-    assert plain.to_dict()["groups"] == with_bars.to_dict()["groups"]
-    assert plain.to_dict()["row_groups"] == with_bars.to_dict()["row_groups"]
+    for kind in ("groups", "shares", "row_groups"):
+        for name, report in getattr(plain, kind).items():
+            np.testing.assert_equal(dict(getattr(with_bars, kind)[name]), dict(report))
     assert evaluate(TRUTH, SPARSE, **EVERY, confidence=0.9).confidence == with_bars.confidence
 
 

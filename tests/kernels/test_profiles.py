@@ -38,6 +38,7 @@ def fraction_of_pair(pair: Any) -> Fraction:
 def test_profiles(case: Case, depth: int, large: bool) -> None:
     true_ptr, true_labels, *_ = case.arrays()
     ranks, slots = find_positions(case), case.rng.integers(0, 3, case.n_labels + 1)
+    of_row = slots[np.diff(true_ptr)]
     some = [1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**29 + 0.3 if large else 2.5]
     q = case.rng.choice(some, case.n_labels)
     weight: Any = 1.1 * 2.0 ** case.rng.integers(-50, 20, case.n)
@@ -48,26 +49,26 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
 
     counts = np.zeros((3, depth + 1), np.int64)
-    hit_tables.count_hits(true_ptr, ranks, slots, counts)
+    hit_tables.count_hits(true_ptr, ranks, of_row, counts)
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
     assert counts.sum() <= ranks.size
     weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
-    hit_tables.sum_hits(true_ptr, ranks, slots, weight, weights, weighted)
+    hit_tables.sum_hits(true_ptr, ranks, of_row, weight, weights, weighted)
     assert nonzero(weights[:, None], exact) == by_slot(case, slots, [(i, 0, w) for i, w in enumerate(weight)])
     assert nonzero(weighted, exact) == by_slot(case, slots, [(i, r, weight[i]) for i, r, _ in hits])
 
     none = np.empty(0)
     for values, unit, w in ((q, none, np.ones(case.n)), (q / 7, none, np.ones(case.n)), (q, weight, weight)):
         gains, ideals = np.zeros((2, 3, depth, LIMBS), np.int64)
-        hit_tables.sum_gains(true_ptr, true_labels, ranks, slots, values, unit, gains)
+        hit_tables.sum_gains(true_ptr, true_labels, ranks, of_row, values, unit, gains)
         assert nonzero(gains, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in hits])
-        hit_tables.sum_ideals(true_ptr, true_labels, slots, values, unit, ideals)
+        hit_tables.sum_ideals(true_ptr, true_labels, of_row, values, unit, ideals)
         assert nonzero(ideals, exact) == by_slot(case, slots, [(i, r, values[j] * w[i]) for i, r, j in best])
 
     split_gains, split_ideals = np.zeros((3, depth + 1, 2)), np.zeros((3, depth, 2))
-    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, split_gains, split_ideals)
-    hit_tables.sum_gains(true_ptr, true_labels, ranks, slots, q, none, gains := np.zeros_like(gains))
-    hit_tables.sum_ideals(true_ptr, true_labels, slots, q, none, ideals := np.zeros_like(ideals))
+    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, of_row, q, split_gains, split_ideals)
+    hit_tables.sum_gains(true_ptr, true_labels, ranks, of_row, q, none, gains := np.zeros_like(gains))
+    hit_tables.sum_ideals(true_ptr, true_labels, of_row, q, none, ideals := np.zeros_like(ideals))
     for split, limbs, terms in ((split_gains[:, 1:], gains, hits), (split_ideals, ideals, best)):
         assert nonzero(split, fraction_of_pair) == by_slot(case, slots, [(i, r, q[j]) for i, r, j in terms])
         normal = np.zeros((3 * depth, LIMBS), np.int64)
@@ -111,8 +112,8 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     n_slots = group_ptr.size - 1
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
-    hit_tables.count_hits(true_ptr, ranks, slots, expected_hits)
-    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots, q, expected_gains, expected_ideals)
+    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits)
+    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots[sizes], q, expected_gains, expected_ideals)
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)

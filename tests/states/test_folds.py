@@ -174,3 +174,34 @@ def test_wrong_arguments_are_refused_by_name(more: dict[str, Any], told: str) ->
     with pytest.raises(ValueError) as refused:
         evaluate(truth, scores, **ALL | more)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_of_rows_and_labels_have_intervals(weighted: bool) -> None:
+    truth, scores = made(10)
+    weight = np.random.default_rng(2).integers(1, 4, N_ROWS) / 2 if weighted else None
+    names = np.where(np.arange(N_ROWS) % 3, "long", "short")
+    labels = np.arange(N_LABELS) // 8
+    metrics = ["p@3", "f1.macro@3", "auc.micro", "lrap"]
+    measures: dict[str, Any] = {
+        "metrics": metrics,
+        "sample_weight": weight,
+    }
+    own: dict[str, Any] = {"row_groups": names, "label_groups": labels}
+    found = evaluate(truth, scores, confidence=0.95, **own, **measures)
+    plain = evaluate(truth, scores, **own, **measures)
+    folds = row_folds()
+    for number, fold in enumerate(np.unique(folds)):
+        left = folds != fold
+        kept: dict[str, Any] = {
+            "metrics": measures["metrics"],
+            "sample_weight": None if weight is None else weight[left],
+        }
+        others = evaluate(truth[left], scores[left], row_groups=names[left], label_groups=labels, **kept)
+        for kind in ("groups", "row_groups"):
+            for name, report in getattr(found, kind).items():
+                assert dict(report) == dict(getattr(plain, kind)[name])
+                for measure, values in report.results.replicates.items():
+                    if values.size == np.unique(folds).size:
+                        assert same(values[number], getattr(others, kind)[name][measure])
+                assert report.confidence.keys() == {*metrics}

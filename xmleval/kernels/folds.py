@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xmleval.kernels.jit import kernel
-from xmleval.records import Bytes, Ints
+from xmleval.records import Bytes, Ints, Labels
 
 N_FOLDS = 32  # at most 256
 MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
@@ -54,6 +54,24 @@ def order_by_fold(folds: Bytes, starts: Ints, rows: Ints) -> None:
     for i in range(folds.size):
         rows[places[folds[i]]] = i
         places[folds[i]] += 1
+
+
+@kernel
+def shift_labels(
+    rows: Ints, folds: Bytes, ptr: Ints, sizes: Ints, labels: Labels, n_labels: int, shifted: Ints
+) -> None:
+    """Copy the first labels of rows in some order, each plus ``n_labels`` times the fold of its row.
+
+    rows : int64 (n,); folds : uint8 (n,); ptr : int64 (n + 1,); sizes : int64 (n,), labels to copy per row
+    shifted : int64 (t,), written
+    """
+    place = np.uint64(0)
+    for i in range(rows.size):
+        row = rows[i]
+        first, more = np.uint64(ptr[row]), np.int64(folds[row]) * n_labels
+        for entry in range(np.uint64(sizes[row])):
+            shifted[place + entry] = labels[first + entry] + more
+        place += np.uint64(sizes[row])
 
 
 @kernel

@@ -28,15 +28,15 @@ NO_LISTED, NO_RELEVANT = -1, -2  # fill up short rows and equal no label
 
 
 @kernel
-def group_rows(n_relevant: Ints, following: Ints, order: Ints) -> None:
-    """Group the rows by their number of relevant labels.
+def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
+    """Group the rows by their keys.
 
-    n_relevant : int64 (n,)
-    following : int64 (largest R + 1,), where the rows of each number start; advanced to where they end
-    order : int64 (n,), written: the rows, those with equally many relevant labels next to one another
+    keys : int64 (n,)
+    following : int64 (largest key + 1,), where the rows of each key start; advanced to where they end
+    order : int64 (n,), written: the rows, those of equal keys next to one another
     """
-    for i in range(n_relevant.size):
-        n = n_relevant[i]
+    for i in range(keys.size):
+        n = keys[i]
         order[following[n]] = i
         following[n] += 1
 

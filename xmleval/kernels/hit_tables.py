@@ -48,12 +48,12 @@ def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
     """Count hits by the instance's slot and rank.
 
     true_ptr : int64 (n + 1,); ranks : int64 (t,), rank of each relevant label, 0 for none
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    slots : int64 (n,), slot of each instance
     hits : int64 (slots, depth + 1), added to; column 0 takes labels that are no hits
     """
     depth = hits.shape[1] - 1
     for i in range(true_ptr.size - 1):
-        slot = slots[true_ptr[i + 1] - true_ptr[i]]
+        slot = slots[i]
         for t in range(true_ptr[i], true_ptr[i + 1]):
             rank = ranks[t] if ranks[t] <= depth else 0
             hits[slot, rank] += 1  # misses too: a branch would be mispredicted
@@ -75,7 +75,7 @@ def sum_exact_gains(
     are 1 or more, sums below `LARGEST_SUM`, and terms at most `MOST_TERMS`.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    slots : int64 (n,), slot of each instance
     propensity : float64 (n_labels,)
     gains : float64 (slots, depth + 1, 2), added to; column 0 takes labels that are no hits
     ideals : float64 (slots, depth, 2), added to
@@ -86,7 +86,7 @@ def sum_exact_gains(
     for i in range(true_ptr.size - 1):
         first = true_ptr[i]
         n = true_ptr[i + 1] - first
-        slot = slots[n]
+        slot = slots[i]
         for t in range(n):
             row[t] = propensity[true_labels[first + t]]
         for t in range(n):
@@ -114,12 +114,12 @@ def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Int
     """Sum instance weights by slot, and by slot and rank of a hit.
 
     true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; weight : float64 (n,)
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    slots : int64 (n,), slot of each instance
     rows : int64 (slots, 4); hits : int64 (slots, depth, 4), fixed point, added to
     """
     depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
-        slot = slots[true_ptr[i + 1] - true_ptr[i]]
+        slot = slots[i]
         add_term(rows[slot], weight[i])
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if 0 < ranks[t] <= depth:
@@ -139,13 +139,13 @@ def sum_gains(
     """Sum the propensity of each hit by slot and rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
-    slots : int64 (largest R + 1,), slot of each number of relevant labels
+    slots : int64 (n,), slot of each instance
     propensity : float64 (n_labels,); weight : float64 (n,), or (0,) for equal weights
     gains : int64 (slots, depth, 4), fixed point, added to
     """
     depth = gains.shape[1]
     for i in range(true_ptr.size - 1):
-        slot = slots[true_ptr[i + 1] - true_ptr[i]]
+        slot = slots[i]
         unit = weight[i] if weight.size else 1.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
             if 0 < ranks[t] <= depth:
@@ -169,7 +169,7 @@ def sum_ideals(
             row[t] = propensity[true_labels[first + t]]
         unit = weight[i] if weight.size else 1.0
         for r in range(keep_largest(row[:n], best)):
-            add_term(ideals[slots[n], r], best[r] * unit)
+            add_term(ideals[slots[i], r], best[r] * unit)
 
 
 @kernel

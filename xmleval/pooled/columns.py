@@ -131,7 +131,7 @@ def _over_labels(
             bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
         else:
             keys = ranges.load(len(one), 2 * number, in_order=False)
-            bad = _grouped(keys, start, stop)
+            bad = grouped_keys(keys, start, stop)
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
@@ -187,7 +187,7 @@ def _sort_labels(columns: Columns, flags: Bools) -> None:
         columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
 
 
-def _grouped(keys: Keys, start: int, stop: int) -> Columns:
+def grouped_keys(keys: Keys, start: int, stop: int) -> Columns:
     """Group the scores of keys by label, unsorted within each."""
     ptr = np.empty(stop - start + 1, np.int64)
     if keys.dtype == np.int64:

@@ -100,7 +100,7 @@ def sweep_piles(
         Lowest scores of rows, to count open pairs with the first relevant pile.
     """
     piles = [*relevant, irrelevant]
-    splitters, level_at = _splitters(piles, unlisted.level, work)
+    splitters, level_at = splitters_of(piles, unlisted.level, work)
     ranges = Ranges(piles, splitters, work.map)
     listed = np.stack([ranges.sizes[:-1].sum(axis=0), ranges.sizes[-1]])
     without = np.array([unlisted.relevant, unlisted.irrelevant])
@@ -139,7 +139,7 @@ def sweep_piles(
     return added_up(found)
 
 
-def _splitters(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
+def splitters_of(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
     """Return scores to split piles at, and the number of the range of the unlisted score."""
     dtype = common_dtype(piles, np.float64)
     chosen = sampled_quantiles(piles, n_ranges(piles, work))

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from xmleval.report.tables import Cell, Table, as_json_value, short
+from xmleval.report.confidence import confidence_as_json
+from xmleval.report.tables import Cell, Table, as_json_value
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 
@@ -31,6 +32,7 @@ class WithParts:
     n_rows: int
     n_labels: int
     group_ranges: list[str]
+    confidence_level: float | None
 
     @property
     def groups(self) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class WithParts:
             "keeps_rows": False,
             "group_ranges": [],
         }
-        own |= {"confidence_level": None, "left_out": part.results.left_open, "notes": []}
+        own |= {"left_out": part.results.left_open, "notes": []}
         own |= {"n_rows": part.n_rows, "n_labels": part.n_labels}
         specs = tuple([spec for spec in self.specs if spec.name in values])
         return replace(self, results=part.results, specs=specs, **own)  # type: ignore[type-var]
@@ -100,9 +102,9 @@ class WithParts:
         for size in sizes[kind]:
             rows.append([Cell(size), *(Cell(str(getattr(part, f"n_{size}"))) for part in parts)])
         for spec in self.specs:
-            values = [part.results.values.get(spec.name) for part in parts]
-            if any(value is not None for value in values[1:]):
-                texts = ["" if value is None else short(value) for value in values]
+            reports = [self._part(part) for part in parts]
+            if any(spec.name in report for report in reports[1:]):
+                texts = [report.shown(spec) if spec.name in report else "" for report in reports]
                 rows.append([Cell(spec.symbol, spec.metric.direction), *map(Cell, texts)])
         return rows
 
@@ -128,15 +130,23 @@ class WithParts:
                 "n_labels": part.n_labels,
                 "n_rows": part.n_rows,
                 "values": _as_json(part),
+                **self._confidence_of(part),
                 "shares": _as_json(results.shares[name]) if name in results.shares else {},
             }
             for span, (name, part) in zip(ranges, results.groups.items(), strict=True)
         }
         row_groups = {
-            name: {"n_rows": part.n_rows, "values": _as_json(part)}
+            name: {"n_rows": part.n_rows, "values": _as_json(part), **self._confidence_of(part)}
             for name, part in results.row_groups.items()
         }
         return {name: own for name, own in (("groups", groups), ("row_groups", row_groups)) if own}
+
+    def _confidence_of(self, part: Part) -> dict[str, Any]:
+        """Return the fields of the confidence intervals of a part as JSON values."""
+        if self.confidence_level is None:
+            return {}
+        found = confidence_as_json(self.confidence_level, self._part(part).estimates)
+        return {name: found[name] for name in ("confidence", "standard_errors")}
 
 
 def _as_json(part: Part) -> dict[str, float | str | None]:

@@ -19,6 +19,7 @@ from xmleval.view.view import View
 class Ceiling(RowSums):
     """Sums of the precision of the best order of the candidates, and counts of relevant labels."""
 
+    by_fold = False
     keeps = False
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -53,7 +54,7 @@ class Ceiling(RowSums):
     def finish(self) -> Results:
         """Return a note."""
         n_reachable, n_relevant = self.n_relevant.tolist()
-        shown = ", ".join(f"{name} {self.mean(name):.4f}" for name in self.keys)
+        shown = ", ".join(f"{name} {mean:.4f}" for name, mean in self.means().items())
         held = f"candidates: hold {n_reachable} of {counted(n_relevant, 'relevant labels')}"
         return Results(notes={"candidates": f"{held}, which allows at most {shown}"})
 

@@ -69,9 +69,14 @@ def curve_values(
 def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
     if spec.average == "micro":
         return float(values[0])
+    return mean_over_labels(*terms_of(spec, values, curve.n_relevant, plan))
+
+
+def terms_of(spec: Spec, values: Floats, n_relevant: Floats, plan: Plan) -> tuple[Floats, Floats | None]:
+    """Return the values that an average over labels takes, NaN for none, and their weights, if any."""
     if plan.conventions.labels != "all":  # the best cut predicts nothing for labels without relevant entries
-        values = np.where(curve.n_relevant > 0, values, np.nan)
-    return mean_over_labels(values, curve.n_relevant if spec.average == "weighted" else None)
+        values = np.where(n_relevant > 0, values, np.nan)
+    return values, n_relevant if spec.average == "weighted" else None
 
 
 def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 
 from xmleval.budget import size_text
 from xmleval.input.errors import InputError
-from xmleval.kernels.folds import N_FOLDS, find_row_folds, order_by_fold
+from xmleval.kernels.folds import N_FOLDS, find_row_folds
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
-from xmleval.records import Block, Floats, Ints
+from xmleval.records import Block, Ints
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
 from xmleval.view.parts import rows_of
+from xmleval.view.view import View
 
 
 class Folds(States):
     """The states of a plan, apart for each fold of the rows; the values of all rows are those of their merge.
 
-    Rows are in the fold of their number in the whole data, or of the group that they belong to. States of
-    measures without a standard error, and kept rows, are counted for all rows together.
+    Rows are in the fold of their number in the whole data, or of the group that they belong to. States that
+    know folds, and those of measures without a standard error, are counted for all rows together.
     """
 
     def __init__(self, plan: Plan, work: Work) -> None:
-        of_folds = [name for name, specs in plan.states.items() if any(s.smooth for s in specs)]
-        whole = [name for name in plan.states if plan.keep_rows or name not in of_folds]
+        of_folds = [
+            name
+            for name, specs in plan.states.items()
+            if any(s.smooth for s in specs) and not state_class(name).by_fold
+        ]
+        whole = [name for name in plan.states if name not in of_folds]
         super().__init__(plan, work, _states_of(plan, whole, work))
         share = Work(max(1, work.memory // N_FOLDS), work.threads)
-        own = replace(plan, keep_rows=False)
-        self.folds = [States(own, share, _states_of(own, of_folds, share)) for _ in range(N_FOLDS)]
+        self.folds = [States(plan, share, _states_of(plan, of_folds, share)) for _ in range(N_FOLDS)]
         self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
         n_bytes = N_FOLDS * self.folds[0].table_bytes
+        n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > work.memory:
             needs = f"the tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}; give as much "
             raise InputError("confidence", Message(needs, Keyword("memory")))
@@ -53,16 +58,19 @@ class Folds(States):
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
+        if block.fold is None:
+            fold = np.empty(block.truth.ptr.size - 1, np.uint8)
+            find_row_folds(block.first_row, fold)
+            block = block._replace(fold=fold)
         super().update(block)
-        n_rows = block.truth.ptr.size - 1
-        folds = block.fold
-        if folds is None:
-            folds = np.empty(n_rows, np.uint8)
-            find_row_folds(block.first_row, folds)
-        starts, rows = np.empty(N_FOLDS + 1, np.int64), np.empty(n_rows, np.int64)
-        order_by_fold(folds, starts, rows)
-        for fold in np.flatnonzero(np.diff(starts)).tolist():
-            self.folds[fold].update(rows_of(block, rows[starts[fold] : starts[fold + 1]]))
+
+    def add(self, view: View) -> None:
+        """Add the rows of a view."""
+        super().add(view)
+        rows, starts = view.fold_order
+        for fold, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+            if start < stop and self.folds[fold]._states:
+                self.folds[fold].update(rows_of(view.block, rows[start:stop]))
         self.n_rows = self.n_rows + np.diff(starts)
 
     def merge(self, other: States) -> None:
@@ -116,7 +124,7 @@ class Folds(States):
         states = {name: self._states.get(name) or together[name] for name in self.plan.states}
         results = States(self.plan, self.work, states).finish()
         if len(filled) > 1:
-            replicates: dict[str, Floats] = {}
+            replicates = dict(results.replicates)
             for name, state in together.items():
                 replicates |= state.replicates([own._states[name] for own in filled])
             for spec in self.plan.specs:

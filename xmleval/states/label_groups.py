@@ -10,6 +10,7 @@ from xmleval.records import Ints, Propensity
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
+from xmleval.states.folds import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import Arrays, State, States, state_class
@@ -54,7 +55,7 @@ class LabelGroups(Parts):
             )
             for kind, asked in kinds.items():
                 if asked or kind == ROWS:
-                    self.parts[f"{kind}/{name}"] = States(within.part(specs=tuple(asked)), work)
+                    self.parts[f"{kind}/{name}"] = new_states(within.part(specs=tuple(asked)), work)
             if linear:
                 whole = plan.part(specs=linear)
                 share: State = Share(whole, linear, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from xmleval.kernels.labels import (
     take_leading,
     tally_labels,
 )
-from xmleval.records import Counts, Floats, Ints
+from xmleval.records import Counts, Floats, Ints, Labels
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.threads import Work, when_free
 from xmleval.view.decision import Decision
@@ -92,6 +92,29 @@ class LabelTable:
         self._add_carries(limbs.reshape(-1, LIMBS)[:, 0], FULL >> BITS)
         return limbs
 
+    def join(self) -> None:
+        """Join the overflow counts, so that `at` need not."""
+        self._joined, self._carried, self._n_carried = self._carries(), [], 0
+
+    def at(self, labels: Ints) -> Ints:
+        """Return the totals of some labels, ascending, as in `totals`; after `join`."""
+        (places, times), held = self._joined, self._held[:, labels]
+        if self.weighted:
+            totals = np.zeros((3, labels.size, LIMBS), np.int64)
+            high, low = held[..., 0], held[..., 1]
+            totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
+            whole, unit = totals[..., 0], FULL >> BITS
+        else:
+            totals = whole = held.astype(np.int64)
+            unit = 1 << BYTE
+        for kind in range(3):
+            own = places - kind * self.n_labels  # overflows are fewer than labels
+            start, stop = np.searchsorted(own, [labels[0], labels[-1] + 1]) if labels.size else (0, 0)
+            found = np.searchsorted(labels, own[start:stop])
+            known = np.flatnonzero(labels[found] == own[start:stop])
+            whole[kind, found[known]] += times[start + known] * unit
+        return totals
+
     def _add_carries(self, totals: Ints, unit: int) -> None:
         """Add the overflows to the totals."""
         places, times = self._joined
@@ -105,13 +128,7 @@ class LabelTable:
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        weight, truth, predicted = view.block.weight, view.block.truth, view.predicted(self.decision)
-        hits, n_within = view.hits(self.decision)
-        chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
-        if n_chosen < chosen.size:
-            chosen = np.empty(n_chosen, chosen.dtype)
-            take_leading(*predicted, chosen)
-        kinds = (hits, n_within), (chosen, predicted.cut), (truth.labels, view.n_relevant)
+        kinds, weight = self._entries(view)
         parts = self._parts(shared=bool(self._locks))
         carried = np.empty(max(labels.size for labels, _ in kinds), np.int64)
 
@@ -128,10 +145,24 @@ class LabelTable:
 
         when_free(count, range(len(parts)), self._locks)
         with self._alone():
-            if weight is None:
-                self.rows[0, 0] += view.n_rows
-            else:
-                sum_terms(weight, NO_WEIGHT, self.rows[0], self.rows[0])
+            self._count_rows(view)
+
+    def _entries(self, view: View) -> tuple[Sequence[tuple[Labels, Ints]], Floats | None]:
+        """Return the hits, the predicted and the relevant labels with their number per row, and weights."""
+        truth, predicted = view.block.truth, view.predicted(self.decision)
+        chosen, n_chosen = predicted.labels, int(predicted.cut.sum())
+        if n_chosen < chosen.size:
+            chosen = np.empty(n_chosen, chosen.dtype)
+            take_leading(*predicted, chosen)
+        kinds = view.hits(self.decision), (chosen, predicted.cut), (truth.labels, view.n_relevant)
+        return kinds, view.block.weight
+
+    def _count_rows(self, view: View) -> None:
+        """Add the weights of the rows of a block."""
+        if view.block.weight is None:
+            self.rows[0, 0] += view.n_rows
+        else:
+            sum_terms(view.block.weight, NO_WEIGHT, self.rows[0], self.rows[0])
 
     def _alone(self) -> contextlib.AbstractContextManager[Any]:
         """Lock the carries and the sum of row weights."""

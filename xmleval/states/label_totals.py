@@ -17,6 +17,7 @@ from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.fold_table import FoldTable
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
@@ -27,6 +28,7 @@ from xmleval.view.view import View
 class LabelTotals(State):
     """A `LabelTable` for each decision rule; formulas receive `Counts` per label, for micro their sum."""
 
+    by_fold = True
     shared = True
     of_labels = True
 
@@ -38,26 +40,38 @@ class LabelTotals(State):
             self.decided.setdefault(plan.decide(spec), []).append(spec)
         decisions = dict.fromkeys([*self.decided, *kept])
         self.tables = {d: LabelTable(d, plan.n_labels, plan.weighted) for d in decisions}
+        self.folds: dict[Decision, FoldTable] = {}
+        if plan.confidence is not None:
+            self.folds = {d: FoldTable(d, plan.n_labels, plan.weighted) for d in self.decided}
 
     @property
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
-        return sum(table.n_bytes for table in self.tables.values())
+        return sum(table.n_bytes for table in self._tables)
+
+    @property
+    def fold_bytes(self) -> int:
+        """Size of what is counted for each fold in bytes."""
+        return sum(table.n_bytes for table in self.folds.values())
+
+    @property
+    def _tables(self) -> list[LabelTable]:
+        return [*self.tables.values(), *self.folds.values()]
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        for table in self.tables.values():
+        for table in self._tables:
             table.update(view)
 
     def merge(self, other: LabelTotals) -> None:
         """Merge a state of other rows."""
-        for decision, table in self.tables.items():
-            table.merge(other.tables[decision])
+        for mine, others in zip(self._tables, other._tables, strict=True):
+            mine.merge(others)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[LabelTotals]:
         """Return this state for all workers, which share its tables."""
         if n_workers > 1:
-            for table in self.tables.values():
+            for table in self._tables:
                 table.share()
         return [self] * n_workers
 
@@ -65,7 +79,8 @@ class LabelTotals(State):
         """Return averages over labels, one decision at a time to limit memory."""
         results, plan = Results(), self.plan
         for decision, table in self.tables.items():
-            results.values |= label_values(self.decided.get(decision, []), table, plan, self.work)
+            specs = self.decided.get(decision, [])
+            results.add(label_values(specs, table, plan, self.work, self.folds.get(decision)))
             if plan.keep_labels:
                 self._add_columns(results, decision, table.counts(self.work))
         return results
@@ -86,7 +101,13 @@ class LabelTotals(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {f"{d}/{key}": a for d, table in self.tables.items() for key, a in table.arrays().items()}
+        kinds = (("", self.tables), ("folds ", self.folds))
+        return {
+            f"{kind}{decision}/{key}": array
+            for kind, tables in kinds
+            for decision, table in tables.items()
+            for key, array in table.arrays().items()
+        }
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -94,27 +115,56 @@ class LabelTotals(State):
             own = contents.part(f"{decision}/")
             table.from_contents(own)
             own.done()
+        for decision, folds in self.folds.items():
+            own = contents.part(f"folds {decision}/")
+            folds.from_contents(own)
+            folds.expect_sum(self.tables[decision])
+            own.done()
 
 
-def label_values(specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work) -> dict[str, float]:
-    """Average formulas over labels, or apply them to the totals of all labels."""
+def label_values(
+    specs: Sequence[Spec], table: LabelTable, plan: Plan, work: Work, folds: FoldTable | None = None
+) -> Results:
+    """Average formulas over labels, or apply them to the totals of all; with folds, without each, too."""
+    results = Results()
     if not specs:
-        return {}
+        return results
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
     def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
         return [_label_sums(spec, counts, times, setting) for spec, setting in settings]
 
-    found: dict[str, float] = {}
     columns = zip(*table.map_tables(sums_of, work), strict=True)
-    for (spec, setting), sums in zip(settings, columns, strict=True):
-        whole = [sum(column) for column in zip(*sums, strict=True)]
-        if spec.average == "micro":
-            counts = Counts(*(np.atleast_1d(column / SCALE) for column in whole))
-            found[spec.name] = float(spec.metric.value(counts, setting)[0])
-        else:
-            found[spec.name] = _mean_of(whole)
-    return found
+    whole = [[sum(column) for column in zip(*sums, strict=True)] for sums in columns]
+    for (spec, setting), sums in zip(settings, whole, strict=True):
+        results.values[spec.name] = _value_of(spec, sums, setting)
+    if folds is None:
+        return results
+
+    table.join()
+    folds.join()
+
+    def without(fold: int) -> list[float]:
+        found = [list(sums) for sums in whole]
+        for every, before, after in folds.changed(table, fold, any(s.metric.every_label for s in specs)):
+            for place, (spec, setting) in enumerate(settings):
+                if spec.metric.every_label == every:
+                    less, more = (_label_sums(spec, c, None, setting) for c in (before, after))
+                    found[place] = [a - b + c for a, b, c in zip(found[place], less, more, strict=True)]
+        return [_value_of(spec, sums, setting) for (spec, setting), sums in zip(settings, found, strict=True)]
+
+    others = work.map(without, np.flatnonzero(folds.n_rows).tolist())
+    for spec, values in zip(specs, zip(*others, strict=True), strict=True):
+        results.replicates[spec.name] = np.array(values)
+    return results
+
+
+def _value_of(spec: Spec, sums: Sequence[Any], setting: Setting) -> float:
+    """Return the value from sums over all labels."""
+    if spec.average != "micro":
+        return mean_of_sums(sums)
+    counts = Counts(*(np.atleast_1d(column / SCALE) for column in sums))
+    return float(spec.metric.value(counts, setting)[0])
 
 
 def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[Any, ...]:
@@ -123,19 +173,19 @@ def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting
         return tuple(scaled_sum(column, times) for column in counts)
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
-        return _mean_sums(values, support, times)
+        return mean_sums(values, support, times)
     rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
     if rule != "all":
         values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return _mean_sums(values, times=times)
+    return mean_sums(values, times=times)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
     """Average the defined values weighted by support; unweighted if all support is 0, as in scikit-learn."""
-    return _mean_of(_mean_sums(values, support))
+    return mean_of_sums(mean_sums(values, support))
 
 
-def _mean_sums(
+def mean_sums(
     values: Floats, support: Floats | None = None, times: Ints | None = None
 ) -> tuple[Any, Any, Any, int]:
     """Return sums over the defined values: value * support, support and value, scaled, and their number.
@@ -155,7 +205,8 @@ def _mean_sums(
     )
 
 
-def _mean_of(sums: Sequence[Any]) -> float:
+def mean_of_sums(sums: Sequence[Any]) -> float:
+    """Return the average from the sums of `mean_sums`; NaN without any value."""
     by_support, support, plain, n = sums
     if support:
         return float(by_support / support)

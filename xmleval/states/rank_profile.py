@@ -10,6 +10,7 @@ import numpy as np
 
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.folds import N_FOLDS
 from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
@@ -35,15 +36,19 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
+BY_FOLD = 1 << 44  # a number of relevant labels with its fold is fold * BY_FOLD + number
 
 
 class RankProfile(State):
     """Tables of hits and of propensity-scored gains over (number of relevant labels, rank).
 
+    With folds, rows of the same number of relevant labels are apart by fold.
+
     Formulas receive a table of hits or gains (group, rank), the `Profile` and the setting, and return the sum
     of the row values of each group.
     """
 
+    by_fold = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -53,6 +58,7 @@ class RankProfile(State):
         self.propensity = plan.propensity if gains else None
         self.weighted = plan.weighted  # hits and rows are then fixed-point sums too
         self.keep = plan.keep_rows
+        self.folds = plan.confidence is not None
         self.n_relevant: Ints = np.empty(0, np.int64)
         entry = (LIMBS,) if self.weighted else ()
         self.tables: dict[str, Ints] = {
@@ -67,23 +73,27 @@ class RankProfile(State):
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        per_size = np.bincount(view.n_relevant, minlength=1)
-        (present,) = per_size.nonzero()
-        slots = np.zeros(per_size.size, np.int64)
+        keys, most = view.n_relevant, int(view.n_relevant.max(initial=0))
+        if self.folds:
+            keys = keys + view.folds.astype(np.int64) * (most + 1)
+        per_key = np.bincount(keys, minlength=1)
+        (present,) = per_key.nonzero()
+        slots = np.zeros(per_key.size, np.int64)
         slots[present] = np.arange(present.size)
-        widest = min(self.depth, int(present[-1])) if present.size else 0
-        found = {"rows": per_size[present][:, None]}
+        widest = min(self.depth, most)
+        found = {"rows": per_key[present][:, None]}
         if self._splits(view.n_rows):
-            hits, gains, ideals = self._sum_split(view, per_size[present], slots, widest)
+            hits, gains, ideals = self._sum_split(view, per_key[present], keys, slots, widest)
             found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            found |= self._sum_limbs(view, present.size, slots, widest)
+            found |= self._sum_limbs(view, present.size, slots[keys], widest)
         hits = found["hits"]
         filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
         deepest = int(filled[-1]) + 1 if filled.size else 0
         found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
         own = [(view.block.first_row, self._own(view))] if self.keep and view.n_rows else []
-        self._add(present, found, int(per_size[0]), own)
+        n_empty = int(per_key[:: most + 1].sum())
+        self._add(present + present // (most + 1) * (BY_FOLD - most - 1), found, n_empty, own)
 
     def _width(self, view: View) -> int:
         """Return the lowest credited rank of the block, at most ``depth``."""
@@ -95,8 +105,13 @@ class RankProfile(State):
             return False
         return n_rows < MOST_TERMS and n_rows * self.propensity.highest < LARGEST_SUM
 
-    def _sum_split(self, view: View, n_rows: Ints, slots: Ints, widest: int) -> tuple[Ints, Floats, Floats]:
-        """Return hits, gains and ideals as split sums; ``n_rows`` is the size of each slot."""
+    def _sum_split(
+        self, view: View, n_rows: Ints, keys: Ints, slots: Ints, widest: int
+    ) -> tuple[Ints, Floats, Floats]:
+        """Return hits, gains and ideals as split sums.
+
+        ``n_rows`` is the size of each slot, ``keys`` those of the rows, ``slots`` those of the keys.
+        """
         assert self.propensity is not None
         ptr, labels = view.block.truth
         ideals = np.zeros((n_rows.size, widest, 2))
@@ -106,7 +121,7 @@ class RankProfile(State):
             hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
             group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
             order = np.empty(view.n_rows, np.int64)
-            group_rows(view.n_relevant, group_ptr[slots], order)
+            group_rows(keys, group_ptr[slots], order)
             sum_leading_gains(
                 ptr, labels, view.ranking.ptr, view.ranking.labels, order, group_ptr,
                 self.propensity.values, hits, gains, ideals,
@@ -115,8 +130,8 @@ class RankProfile(State):
         width = self._width(view)
         hits = np.zeros((n_rows.size, width + 1), np.int64)
         gains = np.zeros((n_rows.size, width + 1, 2))
-        count_hits(ptr, view.ranks, slots, hits)
-        sum_exact_gains(ptr, labels, view.ranks, slots, self.propensity.values, gains, ideals)
+        count_hits(ptr, view.ranks, slots[keys], hits)
+        sum_exact_gains(ptr, labels, view.ranks, slots[keys], self.propensity.values, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals
 
     def _sum_limbs(self, view: View, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
@@ -160,9 +175,7 @@ class RankProfile(State):
             table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
             table[mine, : old.shape[1]] = old
             table[theirs, : new.shape[1]] += new
-            if table.ndim == 3:
-                carry(table.reshape(-1, LIMBS))
-            tables[name] = table
+            tables[name] = _carried(table)
         self.n_relevant, self.tables = both, tables
 
     def _own(self, view: View) -> Profile:
@@ -177,25 +190,34 @@ class RankProfile(State):
 
     def profile(self) -> Profile:
         """Return the tables of all rows counted."""
-        tables: dict[str, Floats] = {
-            name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
-            for name, table in self.tables.items()
-        }
-        return Profile(
-            self.n_relevant, tables["rows"][:, 0], tables["hits"], tables.get("gains"), tables.get("ideals")
-        )
+        return _profile_of(self.n_relevant, self.tables)
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        results, profile = Results(), self.profile()
+        sizes, tables = self.n_relevant, self.tables
+        if self.folds:
+            sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
+            tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
+        results, profile = Results(), _profile_of(sizes, tables)
         rows = self.rows() if self.keep else None
         for spec in self.specs:
             name, setting = spec.name, self.plan.setting(spec)
-            results.values[name] = _value(spec, profile, setting)
+            (results.values[name],) = _values(spec, profile, setting)
             if rows and spec.metric.table != RATIO:
                 results.rows[name] = _terms(spec, rows, setting)
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.rows_left_out[name] = self.n_empty
+        if self.folds:
+            of_group = self.n_relevant // BY_FOLD
+            folds, joined = np.unique(of_group), {}
+            for name, table in tables.items():
+                own = (of_group == fold for fold in folds)
+                less = [_less(table, where[which], self.tables[name][which]) for which in own]
+                joined[name] = np.concatenate(less)
+            profile = _profile_of(np.tile(sizes, folds.size), joined)
+            for spec in self.specs:
+                values = _values(spec, profile, self.plan.setting(spec), folds.size)
+                results.replicates[spec.name] = np.array(values)
         return results
 
     def rows(self) -> Profile:
@@ -229,8 +251,10 @@ class RankProfile(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         n_rows, n_labels = contents.n_rows, self.plan.n_labels
-        self.n_relevant = contents.take("n_relevant", None, most=n_labels)
+        most = (N_FOLDS - 1) * BY_FOLD + n_labels if self.folds else n_labels
+        self.n_relevant = contents.take("n_relevant", None, most=most)
         expect(bool((np.diff(self.n_relevant) > 0).all()), "n_relevant is not rising")
+        expect(bool((self.n_relevant % BY_FOLD <= n_labels).all()), "n_relevant is out of range")
         n_groups = self.n_relevant.size
         take: Any = contents.take_sums if self.weighted else contents.take
         rows, hits = take("rows", n_groups, 1, most=n_rows), take("hits", n_groups, None, most=n_rows)
@@ -244,7 +268,8 @@ class RankProfile(State):
             self.tables["ideals"] = ideals = contents.take_sums("ideals", n_groups, None)
             expect(ideals.shape[1] <= min(self.depth, n_labels), f"ideals at {ideals.shape[1]} ranks")
         self.n_empty = int(contents.take("n_empty", 1, most=n_rows)[0])
-        n_empty = 0 if 0 not in self.n_relevant else None if self.weighted else int(rows[0, 0])
+        empty = self.n_relevant % BY_FOLD == 0
+        n_empty = None if self.weighted and empty.any() else int(rows[empty].sum())
         expect(n_empty in (None, self.n_empty), f"n_empty is {self.n_empty}")
         if self.keep:
             self.kept = [self._kept(contents, *found) for found in contents.kept(".n_relevant")]
@@ -263,6 +288,34 @@ class RankProfile(State):
         return first_row, Profile(n_relevant, np.ones(n), hits, gains, None)
 
 
+def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
+    real: dict[str, Floats] = {
+        name: as_floats(table) if table.ndim == 3 else table.astype(np.float64)
+        for name, table in tables.items()
+    }
+    return Profile(n_relevant, real["rows"][:, 0], real["hits"], real.get("gains"), real.get("ideals"))
+
+
+def _summed(table: Ints, where: Ints, n: int) -> Ints:
+    """Add up the groups of a table that have the same place."""
+    found = np.zeros((n, *table.shape[1:]), np.int64)
+    np.add.at(found, where, table)
+    return _carried(found)
+
+
+def _less(table: Ints, where: Ints, part: Ints) -> Ints:
+    """Return a table less the groups of a part, at different places."""
+    found = table.copy()
+    found[where] -= part
+    return _carried(found)
+
+
+def _carried(table: Ints) -> Ints:
+    if table.ndim == 3:
+        carry(table.reshape(-1, LIMBS))
+    return table
+
+
 def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     """Return the sum of the row values of each group, NaN for excluded rows."""
     metric = spec.metric
@@ -271,19 +324,22 @@ def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
 
 
-def _value(spec: Spec, profile: Profile, setting: Setting) -> float:
-    """Return a mean over rows, or a ratio of sums over rows."""
+def _values(spec: Spec, profile: Profile, setting: Setting, n: int = 1) -> list[float]:
+    """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts of the groups."""
     terms = _terms(spec, profile, setting)
-    defined = ~np.isnan(terms)
+    over = profile.weight
     if spec.metric.table == RATIO:
-        over = math.fsum(spec.metric.value(profile.ideals, profile, setting))
+        over = spec.metric.value(profile.ideals, profile, setting)
     else:
-        over = math.fsum(profile.weight[defined])
-    total = math.fsum(terms[defined])
-    if not over:
-        return math.nan
+        over = np.where(np.isnan(terms), 0.0, over)
+    terms = np.where(np.isnan(terms), 0.0, terms)
+    sums = [
+        (math.fsum(part), math.fsum(whole))
+        for part, whole in zip(terms.reshape(n, -1), over.reshape(n, -1), strict=True)
+    ]
     # rounding can raise a ratio to the ideal sum above 1
-    return min(total / over, 1.0) if spec.metric.table == RATIO else total / over
+    most = 1.0 if spec.metric.table == RATIO else math.inf
+    return [min(part / whole, most) if whole else math.nan for part, whole in sums]
 
 
 def _limbs_of(sums: Floats) -> Ints:

@@ -14,6 +14,7 @@ ENDS = ("worst", "best")
 class RowBounds(RowSums):
     """The sums of `RowSums` for the worst and the best completion of the lists."""
 
+    by_fold = False
     keeps = False
 
     def names(self) -> dict[str, Spec]:
@@ -27,7 +28,8 @@ class RowBounds(RowSums):
 
     def finish(self) -> Results:
         """Return the intervals of the means."""
-        means = {spec.name: [self.mean(f"{spec} {end}") for end in ENDS] for spec in self.specs}
+        found = self.means()
+        means = {spec.name: [found[f"{spec} {end}"] for end in ENDS] for spec in self.specs}
         return Results(intervals={name: (worst, best) for name, (worst, best) in means.items()})
 
 

@@ -11,6 +11,7 @@ from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
+from xmleval.states.folds import new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.threads import Work
@@ -30,7 +31,7 @@ class RowGroups(Parts):
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            self.parts = {**self.parts, name: States(self.plan.part(), self.own_work)}
+            self.parts = {**self.parts, name: new_states(self.plan.part(), self.own_work)}
         return self.parts[name]
 
     def update(self, view: View) -> None:

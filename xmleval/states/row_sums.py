@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, as_integer, exact_quotient
 from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
+from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -24,9 +27,11 @@ class RowSums(State):
     """Sum, total weight and number of the defined row values of each measure, and optionally the values.
 
     Formulas receive the `View` of a block, or its `Counts` if the measure needs sets, or its `Extremes` if it
-    needs scores of entries, and return the value of each row, NaN if undefined.
+    needs scores of entries, and return the value of each row, NaN if undefined. With folds, sums are apart
+    by fold.
     """
 
+    by_fold = True
     keeps = True  # whether row values are kept on request
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -34,11 +39,13 @@ class RowSums(State):
         of = self.names()
         self.keys = list(of)
         self.keep = plan.keep_rows and self.keeps
+        self.n_folds = N_FOLDS if self.by_fold and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
-        self.exact: Ints = np.zeros((len(self.unbounded), SIZE), np.int64)  # sums of their values
-        self.totals: Ints = np.zeros((len(self.keys), 2, LIMBS), np.int64)  # of values, of weights
-        self.n_defined: Ints = np.zeros(len(self.keys), np.int64)
-        self.n_rows = 0
+        shape = self.n_folds, len(self.keys)
+        self.exact: Ints = np.zeros((self.n_folds, len(self.unbounded), SIZE), np.int64)  # their sums
+        self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)  # of values, of weights
+        self.n_defined: Ints = np.zeros(shape, np.int64)
+        self.n_rows: Ints = np.zeros(self.n_folds, np.int64)
         self.kept: Sequence[tuple[int, Floats]] = []  # (keys, rows)
 
     def names(self) -> dict[str, Spec]:
@@ -52,53 +59,73 @@ class RowSums(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         values, weight = self.columns(view), view.block.weight
-        unit = NO_WEIGHT if weight is None else weight
         totals, exact, n_defined = self.totals.copy(), self.exact.copy(), self.n_defined.copy()
-        for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
-            small = column
-            if key in self.unbounded:
-                add_exact(column, unit, exact[self.unbounded.index(key)])
-                small = np.where(np.isnan(column), np.nan, 0.0)
-            n_defined[i] += sum_terms(small, unit, totals[i, 0], totals[i, 1])
-        self.totals, self.exact, self.n_defined = totals, exact, n_defined
-        self.n_rows += view.n_rows
+        n_rows = self.n_rows.copy()
+        for fold, rows, n in self._parts(view):
+            unit = NO_WEIGHT if weight is None else weight[rows]
+            for i, (key, column) in enumerate(zip(self.keys, values, strict=True)):
+                small = some = column[rows]
+                if key in self.unbounded:
+                    add_exact(some, unit, exact[fold, self.unbounded.index(key)])
+                    small = np.where(np.isnan(some), np.nan, 0.0)
+                n_defined[fold, i] += sum_terms(small, unit, totals[fold, i, 0], totals[fold, i, 1])
+            n_rows[fold] += n
+        self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
         if self.keep and view.n_rows:
             self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
 
+    def _parts(self, view: View) -> list[tuple[int, Any, int]]:
+        """Return the folds of a block, the rows of each and their number."""
+        if self.n_folds == 1:
+            return [(0, slice(None), view.n_rows)]
+        rows, starts = view.fold_order
+        ends = enumerate(itertools.pairwise(starts.tolist()))
+        return [(fold, rows[start:stop], stop - start) for fold, (start, stop) in ends if start < stop]
+
     def merge(self, other: RowSums) -> None:
         """Merge a state of other rows."""
-        totals, exact = self.totals + other.totals, self.exact + other.exact
-        carry(totals.reshape(-1, LIMBS))
-        for total in exact:
-            carry_exact(total)
-        self.totals, self.exact, self.n_defined = totals, exact, self.n_defined + other.n_defined
-        self.n_rows += other.n_rows
+        self.totals, self.exact = _carried(self.totals + other.totals, self.exact + other.exact)
+        self.n_defined, self.n_rows = self.n_defined + other.n_defined, self.n_rows + other.n_rows
         self.kept = [*self.kept, *other.kept]
 
     def finish(self) -> Results:
         """Return the means over the rows."""
-        results = Results(values={key: self.mean(key) for key in self.keys})
-        for key, n_defined in zip(self.keys, self.n_defined.tolist(), strict=True):
-            if n_defined < self.n_rows:
-                results.rows_left_out[key] = self.n_rows - n_defined
+        sums = self.totals.sum(axis=0), self.exact.sum(axis=0), self.n_defined.sum(axis=0)
+        results, n_rows = Results(values=self._means(*sums)), int(self.n_rows.sum())
+        for key, n_defined in zip(self.keys, sums[2].tolist(), strict=True):
+            if n_defined < n_rows:
+                results.rows_left_out[key] = n_rows - n_defined
         if self.keep:
             chunks = in_row_order(self.kept)
             for i, key in enumerate(self.keys):
                 results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
+        if self.n_folds > 1:
+            own = zip(self.totals, self.exact, self.n_defined, strict=True)
+            folds = [part for part, n in zip(own, self.n_rows, strict=True) if n]
+            others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in folds]
+            results.replicates = {key: np.array([means[key] for means in others]) for key in self.keys}
         return results
 
-    def mean(self, key: str) -> float:
-        """Return the mean of the defined row values, NaN if there are none."""
-        i = self.keys.index(key)
-        total, one = as_integer(self.totals[i, 0]), 1 << (LIMBS - 1) * BITS
-        weight = as_integer(self.totals[i, 1]) if self.plan.weighted else int(self.n_defined[i]) * one
-        if weight and key in self.unbounded:
-            return exact_quotient(self.exact[self.unbounded.index(key)], weight, one)
-        return total / weight if weight else float("nan")  # integers: correctly rounded
+    def means(self) -> dict[str, float]:
+        """Return the means of the defined row values, NaN if there are none."""
+        return self._means(self.totals.sum(axis=0), self.exact.sum(axis=0), self.n_defined.sum(axis=0))
+
+    def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
+        """Return the means of sums, which are carried first."""
+        totals, exact = _carried(totals, exact)
+        means, one = {}, 1 << (LIMBS - 1) * BITS
+        for i, key in enumerate(self.keys):
+            value = as_integer(totals[i, 0])
+            weight = as_integer(totals[i, 1]) if self.plan.weighted else int(n_defined[i]) * one
+            if weight and key in self.unbounded:
+                means[key] = exact_quotient(exact[self.unbounded.index(key)], weight, one)
+            else:  # integers: correctly rounded
+                means[key] = value / weight if weight else float("nan")
+        return means
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": np.array([self.n_rows])}
+        out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": self.n_rows}
         if self.unbounded:
             out["exact"] = self.exact
         for number, (first_row, values) in enumerate(self.kept):
@@ -107,23 +134,32 @@ class RowSums(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        self.n_rows, n_keys = contents.n_rows, len(self.keys)
-        contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
-        self.n_defined = contents.take("n_defined", n_keys, most=self.n_rows)
-        self.totals = contents.take_sums("totals", n_keys, 2)
-        weights = self.totals[:, 1]
+        n_rows, shape = contents.n_rows, (self.n_folds, len(self.keys))
+        self.n_rows = contents.take("n_rows", self.n_folds, most=n_rows)
+        expect(total(self.n_rows) == n_rows, f"n_rows does not add up to {n_rows}")
+        self.n_defined = contents.take("n_defined", *shape, most=self.n_rows[:, None])
+        self.totals = contents.take_sums("totals", *shape, 2)
+        weights = self.totals[:, :, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
-        expect(not ((weights[:, 0] < 0) | (weights[:, 0] > self.n_rows)).any(), "totals has invalid weights")
+        expect(not ((weights[..., 0] < 0) | (weights[..., 0] > n_rows)).any(), "totals has invalid weights")
         if self.unbounded:
-            self.exact = contents.take("exact", len(self.unbounded), SIZE, least=None)
-            fits = not (self.exact[:, : N_LIMBS - 1] >> WIDTH).any()
-            expect(fits and not (self.exact[:, N_LIMBS:] < 0).any(), "exact has invalid sums")
+            self.exact = contents.take("exact", self.n_folds, len(self.unbounded), SIZE, least=None)
+            fits = not (self.exact[..., : N_LIMBS - 1] >> WIDTH).any()
+            expect(fits and not (self.exact[..., N_LIMBS:] < 0).any(), "exact has invalid sums")
         if self.keep:
             for name, first_row in contents.kept():
-                values = contents.take(name, n_keys, None, dtype=np.float64, least=None)
+                values = contents.take(name, shape[1], None, dtype=np.float64, least=None)
                 self.kept = [*self.kept, (first_row, values)]
             n_kept = sum(own.shape[1] for _, own in self.kept)
-            expect(n_kept == self.n_rows, f"{n_kept} rows are kept, not {self.n_rows}")
+            expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
+
+
+def _carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
+    """Carry sums of sums, or differences of sums, in place until they are canonical."""
+    carry(totals.reshape(-1, LIMBS))
+    for one in exact.reshape(-1, SIZE):
+        carry_exact(one)
+    return totals, exact
 
 
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.curve_values import Needs, curve_values
+from xmleval.states.fold_values import entries_without, labels_without
 from xmleval.states.saved_keys import checked_counts, checked_keys, joined, key_types, rising
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
@@ -229,6 +231,24 @@ class ScoreRuns(State):
             Curve(n_relevant, n_irrelevant, *worst.T, *unknown),
             Curve(n_relevant, n_irrelevant, *best.T, *unknown),
         )
+
+    def replicates(self, folds: Sequence[ScoreRuns]) -> dict[str, Floats]:
+        """Return the values without each of the folds, from one sweep over all."""
+        micro = [spec for spec in self.specs if spec.average == "micro" and spec.smooth]
+        others = [spec for spec in self.specs if spec.average != "micro" and spec.smooth]
+        n_rows = np.array([own.n_rows for own in folds])
+        found: dict[str, Floats] = {}
+        if micro:
+            n_true = np.array([int(own.n_true.sum()) for own in folds])
+            n_cells = np.stack([n_true, n_rows * self.n_labels - n_true])
+            stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
+            found = entries_without(self.plan, micro, stores, names, n_cells, self._level(), self.work)
+        if others:
+            by_label = np.stack([own.n_true for own in folds])
+            n_cells = np.stack([by_label, n_rows[:, None] - by_label])
+            piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
+            found |= labels_without(self.plan, others, piles, n_cells, self._level(), self.work)
+        return found
 
     def _level(self) -> float | None:
         """Return the score of unlisted entries, rounded to the dtype of the others."""

@@ -38,6 +38,7 @@ class State:
         Memory and threads to use.
     """
 
+    by_fold = False  # whether it gives replicates itself where rows are in folds
     shared = False  # whether workers fill the same state
     of_labels = False  # whether it counts labels, or entries, over all rows
     kept: Sequence[tuple[int, Any]] = ()  # first row of each block, and the values of its rows
@@ -50,6 +51,11 @@ class State:
     @property
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""
+        return 0
+
+    @property
+    def fold_bytes(self) -> int:
+        """Size of what is counted for each fold in bytes, where it gives replicates itself."""
         return 0
 
     @property

@@ -41,6 +41,7 @@ def rows_of(block: Block, rows: Ints) -> Block:
         weight=None if weight is None else weight[rows],
         first_row=0,
         n_reachable=None if n_reachable is None else n_reachable[rows],
+        fold=None if block.fold is None else block.fold[rows],
     )
 
 

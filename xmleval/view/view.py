@@ -9,6 +9,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
 from xmleval.kernels.extremes import find_extremes
+from xmleval.kernels.folds import N_FOLDS, order_by_fold
 from xmleval.kernels.keys import find_last, flag_listed
 from xmleval.kernels.matching import (
     count_places,
@@ -33,6 +34,7 @@ from xmleval.kernels.rows import (
 from xmleval.records import (
     Block,
     Bools,
+    Bytes,
     Counts,
     Extremes,
     Floats,
@@ -90,6 +92,19 @@ class View:
         """The block's ranking."""
         assert self.block.ranking is not None
         return self.block.ranking
+
+    @property
+    def folds(self) -> Bytes:
+        """Fold of each row."""
+        assert self.block.fold is not None
+        return self.block.fold
+
+    @cached
+    def fold_order(self) -> tuple[Ints, Ints]:
+        """Rows ordered by fold, and where those of each fold start."""
+        rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
+        order_by_fold(self.folds, starts, rows)
+        return rows, starts
 
     @cached
     def positions(self) -> Ints:

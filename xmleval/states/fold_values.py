@@ -1,0 +1,104 @@
+"""Values of curve measures without each fold of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xmleval.exact import as_floats
+from xmleval.plan import Plan
+from xmleval.pooled.curves import LARGE
+from xmleval.pooled.fold_curves import sweep_label_folds, sweep_pile_folds, sweep_value_folds
+from xmleval.pooled.piles import Pile
+from xmleval.pooled.store import Store
+from xmleval.records import Curve, Floats, Ints
+from xmleval.spec import Spec
+from xmleval.states.curve_values import terms_of
+from xmleval.states.label_totals import mean_of_sums, mean_sums
+from xmleval.threads import Work
+
+
+def entries_without(
+    plan: Plan,
+    specs: Sequence[Spec],
+    stores: Sequence[Store],
+    names: Sequence[str],
+    n_cells: Ints,
+    level: float | None,
+    work: Work,
+) -> dict[str, Floats]:
+    """Return micro averages without each fold.
+
+    Parameters
+    ----------
+    plan, specs : Plan, sequence of Spec
+        The measures.
+    stores : sequence of Store
+        Scores of each fold; ``names`` are those of relevant and of irrelevant entries.
+    n_cells : int64 (2, folds)
+        Relevant and irrelevant entries of each fold.
+    level : float or None
+        Score of unlisted entries; None if they rank below all.
+    work : Work
+        Memory and threads to use.
+    """
+    listed = np.array([[store.size(name) for store in stores] for name in names])
+    unlisted = n_cells - listed
+    alone = all(spec.metric.pairs_alone for spec in specs)
+    keyed = any(store.piles[name].parts() for store in stores for name in names)
+    if not keyed and listed.sum() > LARGE:
+        good, bad = ([store.values[name] for store in stores] for name in names)
+        swept = sweep_value_folds(good, bad, unlisted, level, work, alone)
+    else:
+        relevant, irrelevant = ([store.as_pile(name) for store in stores] for name in names)
+        swept = sweep_pile_folds(relevant, irrelevant, unlisted, level, work, alone)
+    n_relevant, n_irrelevant = (
+        np.array([sum(side) - own for own in side], object) for side in n_cells.tolist()
+    )
+    right, level_pairs = (np.array(side, object) for side in zip(*swept.pairs, strict=True))
+    unknown = np.full(len(stores), np.nan)
+    curve = Curve(n_relevant, n_irrelevant, right, level_pairs, as_floats(swept.precision), unknown, unknown)
+    return {s.name: s.metric.value(curve, plan.setting(s)).astype(np.float64) for s in specs}
+
+
+def labels_without(
+    plan: Plan,
+    specs: Sequence[Spec],
+    piles: Sequence[Sequence[Pile]],
+    n_cells: Ints,
+    level: float | None,
+    work: Work,
+) -> dict[str, Floats]:
+    """Return averages over labels without each fold.
+
+    Parameters
+    ----------
+    piles : sequence of sequence of Pile
+        Keys of relevant and of irrelevant entries of each fold.
+    n_cells : int64 (2, folds, n_labels)
+        Relevant and irrelevant rows of every label in each fold.
+    plan, specs, level, work
+        See `entries_without`.
+    """
+    left = n_cells.sum(axis=1)[:, None] - n_cells
+    sums: dict[str, list[list[tuple[Any, ...]]]] = {spec.name: [] for spec in specs}
+
+    def use(first: int, pairs: Floats, precision: Floats) -> None:
+        counts = left[:, :, first : first + precision.shape[1]].astype(np.float64)
+        unknown = np.full_like(precision, np.nan)
+        right, level_pairs = pairs[..., 0], pairs[..., 1]
+        curve = Curve(counts[0], counts[1], right, level_pairs, precision, unknown, unknown)
+        for spec in specs:
+            values = spec.metric.value(curve, plan.setting(spec))
+            terms = zip(values, counts[0], strict=True)
+            sums[spec.name].append([mean_sums(*terms_of(spec, *term, plan)) for term in terms])
+
+    alone = all(spec.metric.pairs_alone for spec in specs)
+    sweep_label_folds(piles[0], piles[1], n_cells, level, work, alone, use)
+    found: dict[str, Floats] = {}
+    for name, parts in sums.items():  # exact sums, in any order
+        folds = (zip(*own, strict=True) for own in zip(*parts, strict=True))
+        found[name] = np.array([mean_of_sums([*map(sum, columns)]) for columns in folds])
+    return found
