@@ -77,7 +77,7 @@ def shares_table(records: Sequence[Record]) -> str:
     """Return coverage of shares near 1."""
     head = ["share of rows", "rows", "expected misses", "covered, %", "by logits, %", "no width, %"]
     rows = [
-        [f"{r['share']:g}", f"{r['rows']:,}", f"{r['rows'] * (1 - r['share']):.3g}"]
+        [f"{r['share']:g}", f"{r['rows']:,}", f"{r['rows'] * (1 - r['share']):,.0f}"]
         + [f"{100 * r[key]:.1f}" for key in ("covered", "covered_logit", "empty")]
         for r in records
     ]
@@ -86,15 +86,14 @@ def shares_table(records: Sequence[Record]) -> str:
 
 def p_values_table(records: Sequence[Record]) -> str:
     """Return whether p-values are uniform, and what share of real differences is seen."""
-    head = ["measure", "test", "rows", "KS, p", "false, %", "seen, %", "SciPy's, %"]
+    head = ["measure", "test", "rows", "KS, p", "too small, p", "false, %", "seen, %", "SciPy's, %"]
     rows = []
     for record in records:
         kind = f"{record['rows']:,}{' clustered' * record['clusters']}"
+        tests = [f"{record[key]:.2g}" for key in ("ks_p", "ks_small")]
         shares = [f"{100 * record[key]:.1f}" for key in ("false", "power")]
         scipys = f"{100 * record['scipy']:.1f}" if "scipy" in record else ""
-        rows.append(
-            [symbol(record["measure"]), record["test"], kind, f"{record['ks_p']:.2g}", *shares, scipys]
-        )
+        rows.append([symbol(record["measure"]), record["test"], kind, *tests, *shares, scipys])
     title = "p-values under no difference, and differences seen at 0.05 where there is one"
     return f"**{records[0]['draws']:,} draws: {title}**\n\n{table(head, rows)}"
 

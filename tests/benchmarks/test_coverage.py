@@ -136,7 +136,9 @@ def test_results_are_added_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "| covered, % | 60 rows | 60 clustered rows | clusters ignored, 60 rows |" in text
     assert "*: 2 data sets" in text
     assert "| P@5 | sign flips | 60 clustered |" in text
-    assert "| 0.98 | 60 | 1.2 |" in text
+    assert "| P@5 | sign flips of clusters | 60 clustered |" in text
+    assert "| P@5 | sign flips of clusters | 60 |" not in text
+    assert "| 0.98 | 60 | 1 |" in text
     assert "20 bootstrap samples" in text
 
 
