@@ -10,6 +10,7 @@ from xmleval.message import counted
 from xmleval.records import Floats
 from xmleval.spec import Spec
 
+ROUNDING = 2.0**-40
 FEW = 10  # groups of rows below which a standard error is rough
 
 
@@ -24,7 +25,8 @@ def estimates_of(
     for spec in specs:
         if confidence is not None and spec.name in replicates:
             own = estimate(values[spec.name], replicates[spec.name], confidence, *spec.metric.range)
-            if own and own.standard_error:  # no width where all groups agree: nothing of the kind was seen
+            # where all groups agree but for rounding, nothing was seen of how they differ
+            if own and own.standard_error > ROUNDING * abs(values[spec.name]):
                 found[spec.name] = own
     return found
 
