@@ -63,7 +63,7 @@ def test_replicates_are_the_values_of_the_other_rows(
     found = evaluate(truth, scores, sample_weight=weight, confidence=0.9, **ALL | options)
     folds = row_folds()
     assert found.results.replicates.keys() == {spec.name for spec in found.specs if spec.smooth}
-    for number, fold in enumerate(np.unique(folds)):
+    for number, fold in [*enumerate(np.unique(folds))][::5]:
         left = folds != fold
         own = None if weight is None else weight[left]
         others = evaluate(truth[left], scores[left], sample_weight=own, **ALL | options)
@@ -93,7 +93,7 @@ def test_confidence_changes_no_value(weighted: bool) -> None:
     assert all(np.array_equal(*pair) for pair in zip(found.roc_curve(), plain.roc_curve(), strict=True))
 
 
-@pytest.mark.parametrize("cuts", [[0, 150], [0, 1, 70, 70, 149, 150], [*range(0, 151, 10)]])
+@pytest.mark.parametrize("cuts", [[0, 150], [0, 1, 70, 70, 149, 150], [*range(0, 151, 30)]])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_cutting_changes_an_interval(cuts: list[int], threads: int, tmp_path: Any) -> None:
     truth, scores = made(4)
@@ -191,7 +191,7 @@ def test_groups_of_rows_and_labels_have_intervals(weighted: bool) -> None:
     found = evaluate(truth, scores, confidence=0.95, **own, **measures)
     plain = evaluate(truth, scores, **own, **measures)
     folds = row_folds()
-    for number, fold in enumerate(np.unique(folds)):
+    for number, fold in [*enumerate(np.unique(folds))][::5]:
         left = folds != fold
         kept: dict[str, Any] = {
             "metrics": measures["metrics"],
