@@ -23,7 +23,8 @@ ABOVE, LATEX_ABOVE = "<sup>{}</sup>", "$^{{{}}}$"
 
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", **{c: f"\\{c}" for c in "&%$#_{}"},
+    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"$\pm$",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|~$&]")
