@@ -23,7 +23,7 @@ ABOVE, LATEX_ABOVE = "<sup>{}</sup>", "$^{{{}}}$"
 
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"$\pm$",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "[": "{[}", "]": "{]}", "±": r"\textpm{}",
     **{c: f"\\{c}" for c in "&%$#_{}"},
 }  # fmt: skip
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
