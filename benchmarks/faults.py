@@ -51,9 +51,17 @@ SCENARIOS: dict[str, dict[str, Any]] = {
                  "unlisted": 0.0, "weighted": True},
     "weighted curves": {"metrics": POOLED, "lists": True, "weighted": True},
     "candidates": {"metrics": ["p@5", "ndcg@5"], "lists": True, "candidates": True},
+    "groups": {"metrics": ["p@5", "f1.macro@5", "auc.micro"], "groups": True, "confidence": 0.95,
+               "label_groups": (np.arange(N_LABELS) % 3).tolist()},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }  # fmt: skip
-INPUTS = ("lists", "complete", "weighted", "candidates")  # settings of the batches, not of the evaluator
+INPUTS = (
+    "lists",
+    "complete",
+    "weighted",
+    "candidates",
+    "groups",
+)  # settings of batches, not of the evaluator
 Trial = dict[str, Any]
 
 
@@ -91,6 +99,8 @@ class Trials:
             batch["y_score"] = csr_array(np.where(self.rng.random(scores.shape) < share, 1 + scores, 0))
         if scenario.get("candidates"):
             batch["candidates"] = csr_array((self.rng.random((rows, N_LABELS)) < 0.2).astype(np.uint8))
+        if scenario.get("groups"):
+            batch["row_groups"] = self.rng.integers(0, 3, rows)
         if scenario.get("weighted"):
             batch["sample_weight"] = self.rng.uniform(0.5, 2, rows)
         return batch

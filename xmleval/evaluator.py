@@ -143,7 +143,8 @@ class Evaluator:
             See `evaluate`; rows of ``exclude`` are those of this batch, from 0.
         first_row : int, optional
             Index of the first row in the whole data, to order kept rows of merged shards and to refuse rows
-            that are counted already; default the number of rows counted so far.
+            that are counted already; default the number of rows counted so far. The groups of rows of
+            ``confidence`` depend on it, too, unless ``groups`` is given.
 
         Raises
         ------

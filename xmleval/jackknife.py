@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from xmleval.records import Floats
 
 
@@ -19,7 +21,7 @@ class Estimate(NamedTuple):
 
 
 def standard_error(replicates: Floats) -> float:
-    """Return the jackknife's standard error; NaN if any value is undefined, or of fewer than two.
+    """Return the jackknife's standard error; NaN if any value is not finite, or of fewer than two.
 
     It is sqrt((G - 1) / G * sum of squared deviations of the values from their mean), for G values that
     leave one of G groups out each (Wolter 2007, Introduction to Variance Estimation, 4.2).
@@ -30,7 +32,7 @@ def standard_error(replicates: Floats) -> float:
         The value without each group of rows.
     """
     n = replicates.size
-    if n < 2:
+    if n < 2 or not np.isfinite(replicates).all():
         return math.nan
     deviations = replicates - replicates.mean()
     return math.sqrt((n - 1) / n * math.fsum(deviations * deviations))
@@ -80,7 +82,7 @@ def difference_p(difference: float, replicates: Floats) -> float:
     --------
     >>> import numpy as np
     >>> round(difference_p(0.2, np.array([0.1, 0.2, 0.2, 0.3])), 4)
-    0.2722
+    0.201
     """
     error = standard_error(replicates)
     if not math.isfinite(error) or not math.isfinite(difference):

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
+from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
 from xmleval.kernels.folds import N_FOLDS, find_row_folds
 from xmleval.metrics import TABLE
@@ -163,10 +164,12 @@ def test_intervals_are_cut_to_what_is_possible_and_absent_where_undefined() -> N
         ({"confidence": 1.0}, "confidence: 1.0 is not a probability"),
         ({"groups": [1, 2]}, "give confidence="),
         ({"confidence": 0.9, "groups": [1, 2]}, "groups: shape (2,) does not match 150 rows"),
+        ({"confidence": 0.9, "groups": [*range(149), math.nan]}, "nan is neither"),
+        ({"confidence": 0.9, "groups": np.ma.array([*range(150)])}, "groups: masked arrays"),
         ({"confidence": 0.9, "groups": np.full(150, 0.5)}, "groups: float64 names no groups"),
         ({"confidence": 0.9, "groups": [*range(149), None]}, "None is neither"),
-        ({"confidence": 0.9, "groups": np.array([*range(149), 2**70], object)}, "does not fit in 64 bits"),
-        ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: the tables of 32 groups"),
+        ({"confidence": 0.9, "groups": [*range(149), 2**70]}, "does not fit in 64 bits"),
+        ({"confidence": 0.9, "metrics": "f1.macro@1", "memory": 100}, "confidence: tables of 32 groups"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(more: dict[str, Any], told: str) -> None:
@@ -211,3 +214,52 @@ def test_a_value_that_no_fold_changes_has_no_interval() -> None:
     found = evaluate(np.eye(40), np.eye(40), metrics=["p@1", "p@3"], confidence=0.95)
     assert found.confidence == {}
     assert "standard error not known: p@1, p@3" in str(found)
+
+
+def test_labels_whose_relevant_entries_are_not_listed() -> None:
+    truth = np.array([[1, 0], [0, 0], [0, 1], [0, 0], [1, 0]])
+    scores = sp.csr_array(([0.9, 0.8, 0.7], ([1, 2, 2], [0, 0, 1])), shape=(5, 2))
+    groups, metrics = np.arange(5), ["auc.macro", "ap.macro", "ap.weighted", "auc.micro"]
+    folds = folds_of_groups(groups, 5)
+    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
+    for number, fold in enumerate(np.unique(folds)):
+        others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
+        assert all(same(found.results.replicates[name][number], others[name]) for name in others)
+
+
+@pytest.mark.parametrize("name", ["f1.of_means", "f1.of_macros", "fbeta.of_means(beta=2)"])
+def test_measures_of_parts_alone(name: str) -> None:
+    truth, scores = made(11)
+    found = evaluate(truth, scores, confidence=0.9, metrics=name, decision="top2")
+    left = row_folds() != row_folds().min()
+    others = evaluate(truth[left], scores[left], metrics=name, decision="top2")
+    assert found.results.replicates[name][0] == others[name]
+
+
+@pytest.mark.parametrize("name", ["p@1", "lrap", "f1.macro@1", "f1.micro@1", "auc.micro", "auc.macro"])
+@pytest.mark.filterwarnings("error")
+def test_no_rows_and_groups_without_rows(name: str) -> None:
+    truth, scores = (part.toarray() for part in made(12))
+    truth[:, -5:] = 0
+    none = evaluate(truth[:0], scores[:0], metrics=name, confidence=0.9)
+    assert same(none[name], evaluate(truth[:0], scores[:0], metrics=name)[name])
+    assert none.confidence == {}
+    groups = (np.arange(N_LABELS) >= N_LABELS - 5).astype(int)
+    plain, found = (
+        evaluate(truth, scores, metrics=name, label_groups=groups, confidence=level) for level in (None, 0.9)
+    )
+    for group, report in plain.groups.items():
+        assert same(found.groups[group][name], report[name])
+
+
+@pytest.mark.parametrize("name", ["p@1", "f1.samples", "f1.macro@1", "auc.micro", "psp@1"])
+def test_rows_without_weight_make_no_groups(name: str) -> None:
+    truth, scores = made(13)
+    groups = np.arange(N_ROWS) % 9
+    weight = np.where(groups < 4, 1.5, 0.0)
+    options: dict[str, Any] = {**ALL, "metrics": name, "confidence": 0.9}
+    found = evaluate(truth, scores, sample_weight=weight, groups=groups, **options)
+    left = weight > 0
+    alone = evaluate(truth[left], scores[left], sample_weight=weight[left], groups=groups[left], **options)
+    assert found.confidence == alone.confidence
+    assert found.results.replicates[name].size <= 4

@@ -234,6 +234,7 @@ def sweep_around_pieces(
                 counted[:, row - 2 * start] += unlisted
         walk_folds(counted[0], counted[1], above, totals, pairs_alone, pairs, precision)
     if np.isnan(level):
+        above[:] = totals - unlisted  # also where no relevant entry is listed
         counted = tables[:, :3]
         counted[:] = 0
         counted[:, 1] = unlisted

@@ -156,7 +156,7 @@ class Report(WithParts, Printed, Mapping[str, float]):
 
         Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
         as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
-        over 32 groups of rows.
+        over at most 32 groups of rows.
         """
         return {name: (found.lower, found.upper) for name, found in self.estimates.items()}
 

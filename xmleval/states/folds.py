@@ -40,10 +40,12 @@ class Folds(States):
         share = Work(max(1, work.memory // N_FOLDS), work.threads)
         self.folds = [States(plan, share, _states_of(plan, of_folds, share)) for _ in range(N_FOLDS)]
         self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
+        self.n_weighing: Ints = np.zeros(N_FOLDS, np.int64)  # rows with a positive weight
         n_bytes = N_FOLDS * self.folds[0].table_bytes
         n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > work.memory:
-            needs = f"the tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}; give as much "
+            takes = f"tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}"
+            needs = f"{takes}, beyond their share of "
             raise InputError("confidence", Message(needs, Keyword("memory")))
 
     @property
@@ -72,6 +74,7 @@ class Folds(States):
             if start < stop and self.folds[fold]._states:
                 self.folds[fold].update(rows_of(view.block, rows[start:stop]))
         self.n_rows = self.n_rows + np.diff(starts)
+        self.n_weighing = self.n_weighing + view.n_weighing
 
     def merge(self, other: States) -> None:
         """Merge the states of other rows, which are unchanged."""
@@ -80,25 +83,29 @@ class Folds(States):
         for own, others in zip(self.folds, other.folds, strict=True):
             own.merge(others)
         self.n_rows = self.n_rows + other.n_rows
+        self.n_weighing = self.n_weighing + other.n_weighing
 
     def behind(self, n_rows: int) -> States:
         """Return the same states, but with ``n_rows`` other rows before those that are kept."""
-        return self._with(super().behind(n_rows), self.folds, self.n_rows)
+        return self._with(super().behind(n_rows), self.folds, self.n_rows, self.n_weighing)
 
     def empty(self) -> States:
         """Return empty states to merge with these."""
-        return self._with(super().empty(), [own.empty() for own in self.folds], np.zeros(N_FOLDS, np.int64))
+        none = np.zeros(N_FOLDS, np.int64)
+        return self._with(super().empty(), [own.empty() for own in self.folds], none, none)
 
     def divided(self, n_workers: int, n_blocks: int) -> list[States]:
         """Return the states of each worker, these empty ones first."""
         parts = zip(*(own.divided(n_workers, n_blocks) for own in self.folds), strict=True)
         whole = super().divided(n_workers, n_blocks)
-        others = [self._with(own, folds, self.n_rows) for own, folds in zip(whole, parts, strict=True)]
+        rows = self.n_rows, self.n_weighing  # none yet
+        others = [self._with(own, folds, *rows) for own, folds in zip(whole, parts, strict=True)]
         return [self, *others[1:]]
 
-    def _with(self, whole: States, folds: Sequence[States], n_rows: Ints) -> Folds:
+    def _with(self, whole: States, folds: Sequence[States], n_rows: Ints, n_weighing: Ints) -> Folds:
         found = copy(self)
         found._states, found.folds, found.n_rows = whole._states, [*folds], n_rows
+        found.n_weighing = n_weighing
         return found
 
     def discard(self) -> None:
@@ -115,30 +122,27 @@ class Folds(States):
 
     def finish(self) -> Results:
         """Return the results of all measures, and their values without one fold each."""
-        filled = [own for own, n_rows in zip(self.folds, self.n_rows, strict=True) if n_rows]
         together = {name: state.empty() for name, state in self.folds[0]._states.items()}
         for name, state in together.items():
             state.work = self.work  # not the share of a fold
-            for own in filled:
+            for own in self.folds:
                 state.merge(own._states[name])
         states = {name: self._states.get(name) or together[name] for name in self.plan.states}
         results = States(self.plan, self.work, states).finish()
-        if len(filled) > 1:
+        filled = [own for own, n_rows in zip(self.folds, self.n_weighing, strict=True) if n_rows]
+        if len(filled) < 2:
+            results.replicates = {}
+        else:
             replicates = dict(results.replicates)
             for name, state in together.items():
                 replicates |= state.replicates([own._states[name] for own in filled])
-            for spec in self.plan.specs:
-                if spec.metric.parts:
-                    several = zip(*(replicates[part] for part in spec.metric.parts), strict=True)
-                    found = [spec.metric.value([*parts], self.plan.setting(spec)) for parts in several]
-                    replicates[spec.name] = np.array(found)
             known = [s.name for s in self.plan.specs if s.smooth and s.name in results.values]
             results.replicates = {name: replicates[name] for name in known}
         return results
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out = {**super().arrays(), "fold_rows": self.n_rows}
+        out = {**super().arrays(), "fold_rows": self.n_rows, "fold_weighing": self.n_weighing}
         for number, own in enumerate(self.folds):
             out |= {f"fold{number}/{name}": array for name, array in own.arrays().items()}
         return out
@@ -148,6 +152,8 @@ class Folds(States):
         n_rows = contents.n_rows
         self.n_rows = contents.take("fold_rows", N_FOLDS, most=n_rows)
         expect(int(self.n_rows.sum()) == n_rows, f"fold_rows does not add up to {n_rows}")
+        least = 0 if self.plan.weighted else self.n_rows
+        self.n_weighing = contents.take("fold_weighing", N_FOLDS, least=least, most=self.n_rows)
         for number, own in enumerate(self.folds):
             part = contents.part(f"fold{number}/")
             part.n_rows = int(self.n_rows[number])

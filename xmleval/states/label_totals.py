@@ -153,9 +153,9 @@ def label_values(
                     found[place] = [a - b + c for a, b, c in zip(found[place], less, more, strict=True)]
         return [_value_of(spec, sums, setting) for (spec, setting), sums in zip(settings, found, strict=True)]
 
-    others = work.map(without, np.flatnonzero(folds.n_rows).tolist())
-    for spec, values in zip(specs, zip(*others, strict=True), strict=True):
-        results.replicates[spec.name] = np.array(values)
+    others = work.map(without, np.flatnonzero(folds.rows.any(axis=1)).tolist())
+    for place, spec in enumerate(specs):
+        results.replicates[spec.name] = np.array([values[place] for values in others])
     return results
 
 

@@ -36,6 +36,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
+MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
 BY_FOLD = 1 << 44  # a number of relevant labels with its fold is fold * BY_FOLD + number
 
 
@@ -194,7 +195,7 @@ class RankProfile(State):
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        sizes, tables = self.n_relevant, self.tables
+        sizes, tables, where = self.n_relevant, self.tables, np.empty(0, np.int64)
         if self.folds:
             sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
             tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
@@ -208,17 +209,26 @@ class RankProfile(State):
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.rows_left_out[name] = self.n_empty
         if self.folds:
-            of_group = self.n_relevant // BY_FOLD
-            folds, joined = np.unique(of_group), {}
-            for name, table in tables.items():
-                own = (of_group == fold for fold in folds)
-                less = [_less(table, where[which], self.tables[name][which]) for which in own]
-                joined[name] = np.concatenate(less)
-            profile = _profile_of(np.tile(sizes, folds.size), joined)
-            for spec in self.specs:
-                values = _values(spec, profile, self.plan.setting(spec), folds.size)
-                results.replicates[spec.name] = np.array(values)
+            results.replicates = self._replicates(sizes, tables, where)
         return results
+
+    def _replicates(self, sizes: Ints, tables: dict[str, Ints], where: Ints) -> dict[str, Floats]:
+        """Return the values without each fold; ``where`` each group is in the tables of all folds."""
+        of_group, rows = self.n_relevant // BY_FOLD, self.tables["rows"]
+        folds = np.unique(of_group[rows.any(axis=(*range(1, rows.ndim),))])  # without rows of weight 0 alone
+        size = sum(table.size for table in tables.values())
+        step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
+        values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
+        for start in range(0, folds.size, step):
+            own = [np.flatnonzero(of_group == fold) for fold in folds[start : start + step]]
+            joined = {
+                name: np.concatenate([_less(table, where[which], self.tables[name][which]) for which in own])
+                for name, table in tables.items()
+            }
+            profile = _profile_of(np.tile(sizes, len(own)), joined)
+            for spec in self.specs:
+                values[spec.name] += _values(spec, profile, self.plan.setting(spec), len(own))
+        return {name: np.array(several) for name, several in values.items()}
 
     def rows(self) -> Profile:
         """Return the kept profiles of single rows, in row order."""

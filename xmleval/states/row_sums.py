@@ -46,6 +46,7 @@ class RowSums(State):
         self.totals: Ints = np.zeros((*shape, 2, LIMBS), np.int64)  # of values, of weights
         self.n_defined: Ints = np.zeros(shape, np.int64)
         self.n_rows: Ints = np.zeros(self.n_folds, np.int64)
+        self.n_weighing = self.n_rows  # with a positive weight, where there are folds
         self.kept: Sequence[tuple[int, Floats]] = []  # (keys, rows)
 
     def names(self) -> dict[str, Spec]:
@@ -71,6 +72,8 @@ class RowSums(State):
                 n_defined[fold, i] += sum_terms(small, unit, totals[fold, i, 0], totals[fold, i, 1])
             n_rows[fold] += n
         self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
+        if self.n_folds > 1:
+            self.n_weighing = self.n_weighing + view.n_weighing
         if self.keep and view.n_rows:
             self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
 
@@ -86,6 +89,7 @@ class RowSums(State):
         """Merge a state of other rows."""
         self.totals, self.exact = _carried(self.totals + other.totals, self.exact + other.exact)
         self.n_defined, self.n_rows = self.n_defined + other.n_defined, self.n_rows + other.n_rows
+        self.n_weighing = self.n_weighing + other.n_weighing
         self.kept = [*self.kept, *other.kept]
 
     def finish(self) -> Results:
@@ -101,7 +105,7 @@ class RowSums(State):
                 results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
         if self.n_folds > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
-            folds = [part for part, n in zip(own, self.n_rows, strict=True) if n]
+            folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
             others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in folds]
             results.replicates = {key: np.array([means[key] for means in others]) for key in self.keys}
         return results
@@ -126,6 +130,8 @@ class RowSums(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         out: Arrays = {"totals": self.totals, "n_defined": self.n_defined, "n_rows": self.n_rows}
+        if self.n_folds > 1:
+            out["n_weighing"] = self.n_weighing
         if self.unbounded:
             out["exact"] = self.exact
         for number, (first_row, values) in enumerate(self.kept):
@@ -137,6 +143,9 @@ class RowSums(State):
         n_rows, shape = contents.n_rows, (self.n_folds, len(self.keys))
         self.n_rows = contents.take("n_rows", self.n_folds, most=n_rows)
         expect(total(self.n_rows) == n_rows, f"n_rows does not add up to {n_rows}")
+        if self.n_folds > 1:
+            least = 0 if self.plan.weighted else self.n_rows
+            self.n_weighing = contents.take("n_weighing", self.n_folds, least=least, most=self.n_rows)
         self.n_defined = contents.take("n_defined", *shape, most=self.n_rows[:, None])
         self.totals = contents.take_sums("totals", *shape, 2)
         weights = self.totals[:, :, 1]

@@ -215,6 +215,14 @@ class States:
             if spec.metric.parts:
                 parts = [values[part] for part in spec.metric.parts]
                 values[spec.name] = spec.metric.value(parts, self.plan.setting(spec))
+                several = [results.replicates.get(part) for part in spec.metric.parts]
+                if not any(part is None for part in several):
+                    results.replicates[spec.name] = np.array(
+                        [
+                            spec.metric.value([*own], self.plan.setting(spec))
+                            for own in zip(*several, strict=True)
+                        ]
+                    )
         for name, ends in results.intervals.items():  # rounding may put the value outside
             results.intervals[name] = min(values[name], *ends), max(values[name], *ends)
         results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])

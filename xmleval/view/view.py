@@ -100,6 +100,13 @@ class View:
         return self.block.fold
 
     @cached
+    def n_weighing(self) -> Ints:
+        """Number of rows with a positive weight in each fold."""
+        weight = self.block.weight
+        folds = self.folds if weight is None else self.folds[weight > 0]
+        return np.bincount(folds, minlength=N_FOLDS)
+
+    @cached
     def fold_order(self) -> tuple[Ints, Ints]:
         """Rows ordered by fold, and where those of each fold start."""
         rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
