@@ -26,7 +26,7 @@ LEVELS = [-2.0, -0.5, 0.0, 0.0, 0.25, 0.5, 1.0, 3.0]  # exact in float32; zeros 
 AVERAGES = ("samples", "micro", "macro", "weighted")
 KS = (1, 3, 50)
 
-peers = settings(max_examples=30)
+peers = settings(max_examples=20)
 every_form = pytest.mark.parametrize("form", ["sparse", "dense"])
 every_type = pytest.mark.parametrize("dtype", ["float32", "float64"])
 every_division = pytest.mark.parametrize("division", [0.0, 1.0, math.nan])

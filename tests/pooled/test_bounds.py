@@ -28,7 +28,7 @@ WITH_INFINITE = [*LEVELS, math.inf]
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES][:-1])
 scored_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS[:2] for d in DTYPES])
 law = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=16, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

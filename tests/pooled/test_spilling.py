@@ -28,7 +28,7 @@ from xmleval.states import score_runs
 
 MEMORIES = [1, "100B", "64kB", "1GiB"]
 law = settings(
-    max_examples=40, deadline=None,
+    max_examples=20, deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 

@@ -33,7 +33,7 @@ from xmleval.states.weighted_scores import WeightedScores
 
 NAMES = [f"{name}.{average}" for name in ("auc", "ap", "peak_f1") for average in ("micro", "macro")]
 NAMES += ["auc.weighted", "ap.weighted", "auc.micro(bits=9)"]
-law = settings(max_examples=40, deadline=None)
+law = settings(max_examples=20, deadline=None)
 SCORES = [-math.inf, -2.5, -5e-324, -0.0, 0.0, 5e-324, 1e-310, 0.25, 1.0, 3.0, math.inf]
 
 

@@ -22,7 +22,7 @@ sk = pytest.importorskip("sklearn.metrics")
 
 CURVES = ["auc.macro", "auc.micro", "peak_f1.micro"]
 law = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=16, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
 Cells = list[tuple[float, bool]]  # score, relevant; -inf with None below all

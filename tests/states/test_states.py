@@ -46,7 +46,7 @@ from xmleval.threads import Work
 
 Q = np.random.default_rng(5).choice([1.0, 1.1, 2.5, 9.649, 1.0 + 2.0**-52], N_LABELS)
 NO_MEMORY = Work(1, 2)  # so that all scores are spilled
-law = settings(max_examples=25)
+law = settings(max_examples=16)
 
 
 @dataclass

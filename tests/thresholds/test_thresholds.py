@@ -25,7 +25,7 @@ from xmleval.thresholds.rule import MEASURES, TUNABLE
 
 SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
 EVERY = [(rule, measure) for rule, several in MEASURES.items() for measure in several or (None,)]
-law = settings(max_examples=30)
+law = settings(max_examples=20)
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
 
 
