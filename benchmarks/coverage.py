@@ -26,7 +26,7 @@ from benchmarks.run import compact
 from benchmarks.simulation import Population, Rows, make_population
 from xmleval import Report, evaluate
 from xmleval.jackknife import Estimate, estimate
-from xmleval.kernels.folds import find_row_folds
+from xmleval.kernels.folds import find_folds
 
 ROOT = Path(__file__).parents[1]
 CONFIDENCE = 0.95
@@ -138,7 +138,7 @@ def measure_groups(
 def measure_shares(n_rows: int, n_sets: int) -> list[dict[str, Any]]:
     """Return coverage of shares of rows near 1, also by intervals of their logits."""
     fold = np.empty(n_rows, np.uint8)
-    find_row_folds(0, fold)
+    find_folds(np.arange(fold.size), fold)
     sizes = np.bincount(fold)
     records = []
     for share in SHARES:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from xmleval import Evaluator, evaluate
 from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
-from xmleval.kernels.folds import N_FOLDS, find_row_folds
+from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
 
 N_ROWS, N_LABELS = 150, 23
@@ -38,7 +38,7 @@ def made(seed: int, dtype: Any = np.float32, dense: bool = False) -> tuple[Any, 
 
 def row_folds(first: int = 0, n: int = N_ROWS) -> Any:
     folds = np.empty(n, np.uint8)
-    find_row_folds(first, folds)
+    find_folds(np.arange(first, first + n), folds)
     return folds
 
 

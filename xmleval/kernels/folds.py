@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from xmleval.kernels.jit import kernel
 from xmleval.records import Bytes, Ints, Labels
 
-N_FOLDS = 32  # at most 256
+FOLD_BITS = 5  # at most 8
+N_FOLDS = 1 << FOLD_BITS
 MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
 MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-TOP = np.uint64(59)  # of 64 bits, the leading five are a fold
+TOP = np.uint64(64 - FOLD_BITS)
 
 
 @kernel
@@ -30,13 +31,6 @@ def find_folds(numbers: Ints, folds: Bytes) -> None:
     """Find the fold of each number, int64 (n,) and uint8 (n,)."""
     for i in range(numbers.size):
         folds[i] = np.uint8(fold_of(numbers[i]))
-
-
-@kernel
-def find_row_folds(first_row: int, folds: Bytes) -> None:
-    """Find the fold of each row from ``first_row`` on, uint8 (n,)."""
-    for i in range(folds.size):
-        folds[i] = np.uint8(fold_of(first_row + i))
 
 
 @kernel

@@ -115,13 +115,7 @@ def _over_labels(
     if together and not sort_other:
         _over_grouped(grouped[0], grouped[1], n_labels, count, n_ranges(piles, work), work)
         return
-    for pile in piles:
-        pile.ungroup()
-    dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64))
-    cuts = cuts[cuts > 0]
-    bounds = [0, *cuts.tolist(), n_labels]
-    ranges = Ranges(piles, before_label(cuts, dtype), work.map)
+    bounds, ranges = label_ranges(piles, n_labels, work)
     groups = range(len(one)), range(len(one), len(piles))
 
     def task(number: int) -> None:
@@ -135,6 +129,16 @@ def _over_labels(
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
+
+
+def label_ranges(piles: Sequence[Pile], n_labels: int, work: Work) -> tuple[list[int], Ranges]:
+    """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
+    for pile in piles:
+        pile.ungroup()
+    dtype = common_dtype(piles, np.int64)
+    cuts = np.unique(sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64))
+    cuts = cuts[cuts > 0]
+    return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 
 
 def _over_grouped(

@@ -18,9 +18,9 @@ from xmleval.kernels.fold_sweeps import (
 )
 from xmleval.kernels.packing import HALF
 from xmleval.kernels.values import rank_of_bits
-from xmleval.pooled.columns import grouped_keys
-from xmleval.pooled.curves import as_integers, n_ranges, splitters_of
-from xmleval.pooled.piles import Pile, Ranges, before_label, common_dtype, sampled_quantiles
+from xmleval.pooled.columns import grouped_keys, label_ranges
+from xmleval.pooled.curves import as_integers, splitters_of
+from xmleval.pooled.piles import Pile, Ranges
 from xmleval.pooled.values import TASKS, Values, as_buckets, cut
 from xmleval.records import Floats, Ints
 from xmleval.threads import Work
@@ -169,13 +169,7 @@ def sweep_label_folds(
         Takes the first of some labels, pairs, float64 (folds, n, 2), and precision, float64 (folds, n).
     """
     piles, n_labels, n_folds = [*relevant, *irrelevant], n_cells.shape[2], n_cells.shape[1]
-    for pile in piles:
-        pile.ungroup()
-    dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64))
-    cuts = cuts[cuts > 0]
-    bounds = [0, *cuts.tolist(), n_labels]
-    ranges = Ranges(piles, before_label(cuts, dtype), work.map)
+    bounds, ranges = label_ranges(piles, n_labels, work)
     place = np.nan if level is None else level
 
     def task(number: int) -> None:

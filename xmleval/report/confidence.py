@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xmleval.jackknife import Estimate, estimate
@@ -32,7 +32,7 @@ def estimates_of(
 
 
 def about_confidence(
-    confidence: float | None, specs: Iterable[Spec], estimates: Mapping[str, Estimate]
+    confidence: float | None, specs: Sequence[Spec], estimates: Mapping[str, Estimate]
 ) -> list[str]:
     """Return the lines below a table that tell what ± means, and which measures lack it."""
     if confidence is None:

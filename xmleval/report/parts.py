@@ -101,8 +101,8 @@ class WithParts:
         sizes = {"groups": ("labels", "rows"), "shares": (), "row_groups": ("rows",)}
         for size in sizes[kind]:
             rows.append([Cell(size), *(Cell(str(getattr(part, f"n_{size}"))) for part in parts)])
+        reports = [self._part(part) for part in parts]
         for spec in self.specs:
-            reports = [self._part(part) for part in parts]
             if any(spec.name in report for report in reports[1:]):
                 texts = [report.shown(spec) if spec.name in report else "" for report in reports]
                 rows.append([Cell(spec.symbol, spec.metric.direction), *map(Cell, texts)])

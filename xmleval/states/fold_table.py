@@ -36,7 +36,6 @@ class FoldTable(LabelTable):
         super().__init__(decision, N_FOLDS * n_labels, weighted)
         self.own_labels = n_labels
         self.rows = np.zeros((N_FOLDS, LIMBS), np.int64)  # sums of row weights
-        self.n_rows: Ints = np.zeros(N_FOLDS, np.int64)
 
     def _entries(self, view: View) -> tuple[Sequence[tuple[Labels, Ints]], Floats | None]:
         """Return labels shifted by fold, rows of a fold side by side, so that caches hold its table."""
@@ -61,19 +60,12 @@ class FoldTable(LabelTable):
         """Add the weights of the rows of a block."""
         rows, starts = view.fold_order
         n_rows, weight = np.diff(starts), view.block.weight
-        self.n_rows = self.n_rows + n_rows
         if weight is None:
             self.rows[:, 0] += n_rows
             return
         for fold in np.flatnonzero(n_rows):
             own = weight[rows[starts[fold] : starts[fold + 1]]]
             sum_terms(own, NO_WEIGHT, self.rows[fold], self.rows[fold])
-
-    def merge(self, other: LabelTable) -> None:
-        """Merge a table of other rows."""
-        assert isinstance(other, FoldTable)
-        super().merge(other)
-        self.n_rows = self.n_rows + other.n_rows
 
     def changed(self, whole: LabelTable, fold: int, every: bool) -> Iterator[tuple[bool, Counts, Counts]]:
         """Yield contingency tables of all rows and of those in other folds, for labels that occur in a fold.
@@ -111,14 +103,11 @@ class FoldTable(LabelTable):
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""
         places, times = self._carries()
-        more = {"places": places, "times": times, "rows": self.rows, "n_rows": self.n_rows}
-        return {"held": self._held, **more}
+        return {"held": self._held, "places": places, "times": times, "rows": self.rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         n_rows, shape = contents.n_rows, self._held.shape
-        self.n_rows = contents.take("n_rows", N_FOLDS, most=n_rows)
-        expect(int(self.n_rows.sum()) == n_rows, f"n_rows does not add up to {n_rows}")
         self.rows = contents.take_sums("rows", N_FOLDS, most=n_rows)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
         self._held = contents.take("held", *shape, dtype=self._held.dtype, most=most)

@@ -10,7 +10,7 @@ import numpy as np
 
 from xmleval.budget import size_text
 from xmleval.input.errors import InputError
-from xmleval.kernels.folds import N_FOLDS, find_row_folds
+from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import Block, Ints
@@ -62,7 +62,7 @@ class Folds(States):
         """Add the rows of a block."""
         if block.fold is None:
             fold = np.empty(block.truth.ptr.size - 1, np.uint8)
-            find_row_folds(block.first_row, fold)
+            find_folds(np.arange(block.first_row, block.first_row + fold.size), fold)
             block = block._replace(fold=fold)
         super().update(block)
 
