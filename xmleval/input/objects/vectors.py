@@ -14,8 +14,10 @@ from xmleval.message import Keyword, Message
 
 def of_rows(argument: str, value: Any, names: list[Any] | None) -> Any:
     """Return a vector with an entry for each row in the order of the names of rows, if both have any."""
+    if value is None:  # as in most calls
+        return None
     index = _keys(value)
-    if value is not None and index is None:
+    if index is None:
         refuse_order("y_true", names, argument)
     if names is None and not isinstance(value, dict):
         refuse_order(argument, index, "y_true")
