@@ -31,7 +31,7 @@ def written(
 
     CSV is a table alone: notes and what was not computed go to standard error.
     """
-    reports = {name: _in_options(report) for name, report in reports.items()}
+    reports = {name: in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
     if form == "csv":
         for line in whole_result.footnotes():
@@ -42,7 +42,7 @@ def written(
     return WRITERS[form](whole_result)
 
 
-def _in_options(report: Report) -> Report:
+def in_options(report: Report) -> Report:
     """Say what was seen, and what is missing, in options, as people at a terminal give them."""
     missing = {name: spelled(text) for name, text in report.left_out.items()}
     return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

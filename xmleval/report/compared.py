@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -51,6 +51,8 @@ class Compared(Comparison):
         Weights of rows.
     groups : int64 (n_rows,), optional
         Number of the group of each row.
+    only : collection of str, optional
+        Names of the measures to compare; figures show others, too. Default all.
 
     Attributes
     ----------
@@ -75,9 +77,10 @@ class Compared(Comparison):
         test: str = JACKKNIFE,
         weight: Floats | None = None,
         groups: Ints | None = None,
+        only: Collection[str] | None = None,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
-        super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
+        super().__init__({name: mean_of(own) for name, own in self.seeds.items()}, only=only)
         self.baseline, self.test = baseline, test
         names = [*self.reports]
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
@@ -111,6 +114,9 @@ class Compared(Comparison):
         compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
 
+    def _compared(self) -> Compared:
+        return self
+
     @property
     def n_tests(self) -> int:
         """Number of p-values that are corrected together."""
@@ -129,11 +135,12 @@ class Compared(Comparison):
         above = ("" if len(self.reports) <= 26 else ",").join(worse)
         return Cell(text, "other", above)
 
-    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+    def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
+        """Return the grid under other names of the models, with their letters if they are more than two."""
         if len(self.reports) == 2:
-            return super()._grid(names)
+            return super().grid_of(names)
         lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
-        columns = zip(*super()._grid(lettered), strict=True)
+        columns = zip(*super().grid_of(lettered), strict=True)
         return [[*row] for row in zip(*map(_padded, columns), strict=True)]
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
@@ -142,11 +149,18 @@ class Compared(Comparison):
         known = dict(zip(self.reports, shown, strict=True))
         return [*self._seed_tables(known), *self._pair_tables(known), *super().part_tables(shown)]
 
+    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to, under names of the models."""
+        shown = [*(names or self.reports)]
+        known = dict(zip(self.reports, shown, strict=True))
+        own = {"values": self._seed_tables(known), "differences": self._pair_tables(known)}
+        return own | {"groups": super().part_tables(shown)}
+
     def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the title and the table of each pair."""
         found = {spec.name: spec for spec in self.specs}
         columns = [0, 1, 2, 3, 4] if len(self._numbers_of_rows) > 1 else [0, 1, 2, 4]
-        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", ""]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", "result"]
         tables = []
         for pair in self.pairs:
             rows = [[Cell("measure"), *(Cell(header[column]) for column in columns)]]
