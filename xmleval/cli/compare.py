@@ -10,7 +10,6 @@ import click
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
 from xmleval.cli.evaluation import count, prepare
-from xmleval.cli.files import find_input
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
@@ -18,6 +17,7 @@ from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS
+from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
