@@ -255,7 +255,7 @@ def test_lists_of_other_depth_are_not_tested() -> None:
 
 
 def test_sets_decided_over_all_labels_are_tested_within_groups() -> None:
-    order = {name: np.argsort(-scores, axis=1).astype(np.int32)[:, :2] for name, scores in TWO.items()}
+    order = {m: (np.argsort(-scores, axis=1).astype(np.int32)[:, :2], None) for m, scores in TWO.items()}
     found = compare(order, TRUTH, metrics=["p@2", "f1.macro@2"], label_groups=np.arange(L) % 2)
     for own in found.groups.values():
         assert [math.isnan(one.p_value) for one in own.differences] == [True, False]
