@@ -11,7 +11,6 @@ import numpy as np
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
 from xmleval.cli.evaluation import count, prepare
-from xmleval.cli.files import find_input
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
@@ -20,6 +19,7 @@ from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
 from xmleval.groups import check_row_groups
+from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
