@@ -85,7 +85,7 @@ GRAPH = {
     "figures": "records message jackknife spec integrations.library",
     "page": "version message figures integrations.library report.tables",
     "comparing.paired": "records kernels exact",
-    "comparing.differences": "records spec results jackknife comparing.paired",
+    "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report.tables",
     "report.gates": "spellings report.saved_results report.saved_rows",

@@ -96,7 +96,7 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     names = [spec.name for spec in asked if all(spec.name in one for one in reports.values())]
     if len(reports) == 1:
         return run, Comparison(reports, only=names)
-    return run, Compared({name: [one] for name, one in reports.items()}, only=names)
+    return run, Compared({name: [one] for name, one in reports.items()}, only=names, within=False)
 
 
 def _about(run: Run) -> dict[str, str]:
