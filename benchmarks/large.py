@@ -21,6 +21,7 @@ from benchmarks.checkout import ROOT
 from benchmarks.machine import processor
 from benchmarks.shards import Shards
 from xmleval import Evaluator, inverse_propensity
+from xmleval.pooled.values import Values
 from xmleval.states.state import State, state_class
 from xmleval.threads import available_processors
 
@@ -30,6 +31,7 @@ METRICS = [
 ]  # fmt: skip
 STATES = ("rank_profile", "label_totals", "score_runs")
 NOTES = 10  # of a run
+FEW = 40_000, 200_000, 100, 10_000  # rows, labels, depth and rows of a shard that use all kernels
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -108,7 +110,9 @@ def bytes_of(value: Any, known: set[int] | None = None) -> int:
     elif isinstance(value, list | tuple):
         parts = [*value]
     elif type(value).__module__.startswith(("xmleval.states", "xmleval.pooled")):
-        parts = [part for name, part in vars(value).items() if name not in ("plan", "specs", "work", "propensity")]
+        parts = [
+            part for name, part in vars(value).items() if name not in ("plan", "specs", "work", "propensity")
+        ]
     return sum(bytes_of(part, known) for part in parts)
 
 
@@ -116,6 +120,20 @@ def state_bytes(evaluator: Evaluator) -> dict[str, int]:
     """Return the size of each state."""
     states = evaluator._counted.states
     return {} if states is None else {name: bytes_of(states._states[name]) for name in STATES}
+
+
+def pack_values(evaluator: Evaluator) -> tuple[int, float]:
+    """Return the bytes of the scores counted by value, and the bytes a CPU second at which two such merge."""
+    states = evaluator._counted.states
+    assert states is not None
+    state: Any = states._states["score_runs"]
+    state.spill()
+    several = [values.packed for values in state.store.values.values()]
+    n_bytes = sum(part.nbytes for parts in several for part in parts)
+    start = time.process_time()
+    for parts in several:
+        Values([*parts, *parts]).pack(state.work)
+    return n_bytes, 2 * n_bytes / (time.process_time() - start)
 
 
 def run(
@@ -130,17 +148,20 @@ def run(
         del counts
     peaks["propensities"] = take_peak()
     with clock.timing("evaluator"):
-        evaluator = Evaluator(METRICS, n_labels=n_labels, inverse_propensity=q, memory=memory, threads=threads)
+        evaluator = Evaluator(
+            METRICS, n_labels=n_labels, inverse_propensity=q, memory=memory, threads=threads
+        )
         del q  # it has a copy
     peaks["evaluator"] = take_peak()
     base = memory_of("VmRSS")
-    firsts = range(0, n_rows, shard_rows)
+    firsts, n_relevant = range(0, n_rows, shard_rows), 0
     noted = {len(firsts) * (i + 1) // NOTES - 1 for i in range(NOTES)}
     with timing_states(by_state):
         for number, first in enumerate(firsts):
             as_lists = form == "lists" or (form == "both" and number % 2 == 1)
             with clock.timing("drawing"):
                 shard = shards.draw(first, min(shard_rows, n_rows - first), as_lists)
+            n_relevant += shard[0].nnz
             with clock.timing("counting lists" if as_lists else "counting matrices"):
                 evaluator.update(*shard)
             if number in noted:
@@ -150,13 +171,22 @@ def run(
                     "resident": memory_of("VmRSS"), "peak": take_peak(), "states": state_bytes(evaluator),
                 }  # fmt: skip
                 notes.append(note)
-                gigabytes = {name: f"{n / 1e9:.2f}" for name, n in {**note, **note["states"]}.items() if n and name in ("resident", "peak", *STATES)}
-                print(f"{note['rows']:,} rows, {note['wall']:.0f} s, CPU {note['cpu']:.0f} s; GB: {gigabytes}", flush=True)
+                gigabytes = {
+                    name: f"{n / 1e9:.2f}"
+                    for name, n in {**note, **note["states"]}.items()
+                    if n and name in ("resident", "peak", *STATES)
+                }
+                print(
+                    f"{note['rows']:,} rows, {note['wall']:.0f} s, CPU {note['cpu']:.0f} s; GB: {gigabytes}",
+                    flush=True,
+                )
         with clock.timing("values"):
             report = evaluator.compute()
     peaks |= {"updates": max(note["peak"] for note in notes), "values": take_peak()}
+    value_bytes, value_rate = pack_values(evaluator)
     return {
-        "rows": n_rows, "labels": n_labels, "depth": depth, "shard_rows": shard_rows, "memory": memory,
+        "rows": n_rows, "relevant": n_relevant, "value_bytes": value_bytes, "value_rate": value_rate,
+        "labels": n_labels, "depth": depth, "shard_rows": shard_rows, "memory": memory,
         "threads": threads, "form": form, "wall": clock.wall, "cpu": clock.cpu,
         "cpu_by_state": by_state, "before_rows": base, "buffers": shards.n_bytes, "peaks": peaks,
         "notes": notes, "processor": processor(), "cores": available_processors(), "values": dict(report),
@@ -178,12 +208,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "large.json")
     args = parser.parse_args(arguments)
     sizes = [int(getattr(args, name)) for name in ("rows", "labels", "depth", "shard_rows")]
+    few = [min(own, size) for own, size in zip(FEW, sizes, strict=True)]
+    for _ in range(2):  # compiles the kernels, and then none
+        before = dict(run(*few, args.memory, args.threads, args.form)["cpu"])
+    print(f"warm: {before}\n")
     found = run(*sizes, args.memory, args.threads, args.form)
     records = json.loads(args.output.read_text()) if args.output.exists() else []
     same = ("rows", "labels", "depth", "form", "threads")
     records = [record for record in records if any(record[name] != found[name] for name in same)]
     args.output.write_text(json.dumps([*records, found], indent=1) + "\n")
-    print(json.dumps({name: found[name] for name in ("wall", "cpu", "cpu_by_state", "peaks", "values")}, indent=1))
+    print(
+        json.dumps(
+            {name: found[name] for name in ("wall", "cpu", "cpu_by_state", "peaks", "values")}, indent=1
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Shards of any size, drawn row by row from the numbers of the rows, so that their cut changes nothing.
 
-The labels are in as many ranges as a row has scores, and each row lists one label of each range. Within a range,
-labels are drawn by a power law: that of rank r with a frequency of r^-0.75. A row ranks the ranges in an order of
-its own, and most of its relevant labels are among the first ones of its list.
+The labels are in as many ranges as a row has scores, and each row lists one label of each range. Within a
+range, labels are drawn by a power law: that of rank r with a frequency of r^-0.75. A row ranks the ranges in
+an order of its own, and most of its relevant labels are among the first ones of its list.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Shards(NamedTuple):
         return width, (1 << (width.bit_length() - 1)) - 1
 
     def draw(self, first_row: int, n_rows: int, as_lists: bool) -> tuple[Any, Any]:
-        """Return the truth and the scores of some rows, scores as a matrix or as lists; valid until the next."""
+        """Return the truth and the scores of some rows, as a matrix or as lists; valid until the next call."""
         depth, shape = self.depth, (n_rows, self.n_labels)
         steps = np.array([step for step in range(1, depth + 1) if gcd(step, depth) == 1])
         labels, scores, true_ptr = self.labels[:n_rows], self.scores[:n_rows], self.true_ptr[: n_rows + 1]
