@@ -1,8 +1,8 @@
-"""Seconds that an evaluation takes on a cluster, from what `benchmarks.large` measured on one thread, as tables.
+"""Seconds that an evaluation takes on a cluster, from what `benchmarks.large` measured, as tables.
 
-The rows are cut into tasks of equally many. Workers read shards from a store and count them, several threads
-each; the states of the tasks are merged by a tree, those of scores by ranges of values instead: every worker gets
-one range of all tasks.
+The rows are cut into tasks of equally many. Workers read shards from a store and count them, each in several
+threads; counts of labels are merged by a tree, scores by ranges of values: every worker gets one range of all
+tasks.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Constants(NamedTuple):
         Bytes a second at which counts by label and scores counted by value are merged.
     table_bytes : float
         Bytes of the counts of a label.
-    value_bytes : float
-        Bytes of the scores of a run, counted by value; more scores have hardly more distinct values.
+    value_bytes, task_bytes : float
+        Bytes of the scores of a run, counted by value, and of as many scores as a task has.
     finish_label_seconds, finish_value_seconds : float
         CPU seconds to compute the values from the counts of a label, and from a byte of scores.
     """
@@ -49,6 +49,7 @@ class Constants(NamedTuple):
     value_rate: float
     table_bytes: float
     value_bytes: float
+    task_bytes: float
     finish_label_seconds: float
     finish_value_seconds: float
 
@@ -60,12 +61,12 @@ def n_scores(run: Run) -> int:
 
 def n_updates(run: Run) -> int:
     """Return the number of updates, one for each shard."""
-    return math.ceil(run["rows"] / run["shard_rows"])
+    return -(-int(run["rows"]) // int(run["shard_rows"]))
 
 
 def counting_seconds(run: Run, kind: str = "cpu") -> float:
     """Return the seconds of all updates."""
-    return sum(seconds for name, seconds in run[kind].items() if name.startswith("counting"))
+    return float(sum(seconds for name, seconds in run[kind].items() if name.startswith("counting")))
 
 
 def seconds_of_parts(run: Run) -> dict[str, float]:
@@ -75,8 +76,8 @@ def seconds_of_parts(run: Run) -> dict[str, float]:
     return {"checks": counting_seconds(run) - sum(of_states.values()), **of_states}
 
 
-def constants_of(run: Run) -> Constants:
-    """Return the constants that a run shows."""
+def constants_of(run: Run, like_a_task: Run | None = None) -> Constants:
+    """Return the constants that a run shows; ``like_a_task``: another one, with about the scores of a task."""
     own, merging = run["cpu_by_state"], run["cpu_by_state"]["label_totals.merge"]
     sizes = run["notes"][-1]["states"]
     merged = n_updates(run) - 1  # the first finds nothing to merge with
@@ -87,6 +88,7 @@ def constants_of(run: Run) -> Constants:
         value_rate=run["value_rate"],
         table_bytes=sizes["label_totals"] / run["labels"],
         value_bytes=run["value_bytes"],
+        task_bytes=(like_a_task or run)["value_bytes"],
         finish_label_seconds=own["label_totals.finish"] / run["labels"],
         finish_value_seconds=own["score_runs.finish"] / run["value_bytes"],
     )
@@ -95,7 +97,7 @@ def constants_of(run: Run) -> Constants:
 def counting(found: Constants, run: Run) -> float:
     """Return the CPU seconds of the updates of a run."""
     merging = found.update_seconds * run["labels"] * (n_updates(run) - 1)
-    return found.score_seconds * n_scores(run) + merging
+    return float(found.score_seconds * n_scores(run) + merging)
 
 
 def stored_bytes(run: Run) -> float:
@@ -118,11 +120,11 @@ def cluster_seconds(
     found: Constants, run: Run, workers: int, cores: int, tasks: int, bandwidth: float
 ) -> dict[str, float]:
     """Return the seconds of each step; ``bandwidth`` is that of a worker from the store and from others."""
-    counts, values = found.table_bytes * run["labels"], found.value_bytes
+    counts = found.table_bytes * run["labels"]
     # threads share tables of labels, and one of them merges those of an update: that has more rows
     merged = found.update_seconds * run["labels"] * n_updates(run) / cores
     own = (found.score_seconds * n_scores(run) / cores + merged) / workers
-    of_range = tasks * values / workers  # every task's scores of one range
+    of_range = tasks * found.task_bytes / workers  # every task's scores of one range
     if workers == 1:
         tasks = of_range = 0
     return {
@@ -133,7 +135,7 @@ def cluster_seconds(
         "scores": of_range * (1 / bandwidth + 1 / (cores * found.value_rate)),
         "rest": tasks * TASK_SECONDS
         + found.finish_label_seconds * run["labels"]
-        + found.finish_value_seconds * values / (workers * cores),
+        + found.finish_value_seconds * found.value_bytes / (workers * cores),
     }
 
 
@@ -169,8 +171,8 @@ def measured_table(runs: Sequence[Run]) -> str:
     reached = start + slope * n_scores(LARGE)
     processor = f"{runs[-1]['processor']}, {runs[-1]['cores']} cores, shared with other work"
     told = (
-        f"Updates of {power(n_scores(runs[-1]))} scores take {start:.1f} s + {slope * 1e9:.1f} ns a score of one "
-        f"CPU, by a line through what each tenth took: {reached / 3600:.1f} hours for 10^11 scores."
+        f"A line through the tenths of the run of {power(n_scores(runs[-1]))} scores: {start:.1f} s and "
+        f"{slope * 1e9:.1f} ns a score, {reached / 3600:.1f} hours of one CPU for 10^11 scores."
     )
     title = f"**{runs[-1]['labels']:,} labels, {runs[-1]['depth']} scores a row**"
     return f"{title} ({processor})\n\n{table(head, rows)}\n\n{told}"
@@ -197,7 +199,7 @@ def states_table(runs: Sequence[Run]) -> str:
                 power(n_scores(run)),
                 *(f"{parts[name] / n_scores(run) * 1e9:.1f}" for name in PARTS),
                 f"{merging / max(1, n_updates(run) - 1):.2f}",
-                *(f"{last['states'][name] / 1e6:,.1f}" for name in PARTS[1:]),
+                *(f"{last['states'][name] / 1e6:,.3f}" for name in PARTS[1:]),
                 f"{run['value_bytes'] / 1e6:,.0f}", f"{run['buffers'] / 1e6:,.0f}",
                 f"{last['resident'] / GB:.2f}",
             ]
@@ -211,7 +213,7 @@ def states_table(runs: Sequence[Run]) -> str:
 
 
 def model_table(runs: Sequence[Run]) -> str:
-    """Return the seconds of updates predicted by the constants of each run but the largest for the next ones."""
+    """Return the seconds that the constants of each run predict for larger ones, and those measured."""
     rows = []
     for place, known in enumerate(runs):
         for run in runs[place + 1 :]:
@@ -226,12 +228,13 @@ def model_table(runs: Sequence[Run]) -> str:
 
 def cluster_table(runs: Sequence[Run]) -> str:
     """Return the model's seconds for a cluster, and what it assumes."""
-    known = constants_of(runs[-1])
+    of_task = math.log(n_scores(LARGE) / TASKS)
+    known = constants_of(runs[-1], min(runs, key=lambda run: abs(math.log(n_scores(run)) - of_task)))
     # a task is a run of its own, whose updates have as many rows as those of the measured run
     run = {**LARGE, "shard_rows": runs[-1]["shard_rows"]}
     rows = []
     cases = [(WORKERS, cores, TASKS, rate) for cores in (1, 8) for rate in BANDWIDTHS]
-    cases += [(1, 64, 64, rate) for rate in BANDWIDTHS]
+    cases += [(1, WORKERS, 1, rate) for rate in BANDWIDTHS]
     for workers, cores, tasks, rate in cases:
         steps = cluster_seconds(known, run, workers, cores, tasks, rate)
         bound = "reading" if steps["reading"] > steps["counting"] else "counting"
@@ -247,10 +250,9 @@ def cluster_table(runs: Sequence[Run]) -> str:
         "workers x cores", "GB/s", "propensities, s", "reading, s", "counting, s", "tree of label counts, s",
         "scores by range, s", "rest, s", "total, s", "bound by",
     ]  # fmt: skip
-    title = (
-        f"**The model: {LARGE['rows']:.0e} rows x {LARGE['depth']} scores, {LARGE['labels']:.0e} labels "
-        f"({stored_bytes(run) / 1e12:.2f} TB), {TASKS} tasks (64 on one machine)**"
-    )
+    sizes = f"{power(LARGE['rows'])} rows x {LARGE['depth']} scores, {power(LARGE['labels'])} labels"
+    told = f"{stored_bytes(run) / 1e12:.2f} TB, {TASKS} tasks; one machine reads all"
+    title = f"**The model of a cluster: {sizes} ({told})**"
     return f"{title}\n\n{table(head, rows)}"
 
 

@@ -1,7 +1,7 @@
 """Evaluate more scores than fit in memory, drawn shard by shard: python -m benchmarks.large --help.
 
-Shards go through `xmleval.Evaluator.update`, as matrices and as lists in turn. Prints and stores the values, the
-wall and CPU seconds of drawing and of counting, by state, and the memory of the process and of each state.
+Shards go through `xmleval.Evaluator.update`, as matrices and as lists in turn. Prints and stores the values,
+the wall and CPU seconds of drawing and of counting, by state, and the memory of the process and of states.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,19 @@ METRICS = [
 ]  # fmt: skip
 STATES = ("rank_profile", "label_totals", "score_runs")
 NOTES = 10  # of a run
-FEW = 40_000, 200_000, 100, 10_000  # rows, labels, depth and rows of a shard that use all kernels
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+class Size(NamedTuple):
+    """Numbers of rows, of labels, of scores a row and of rows of a shard."""
+
+    rows: int
+    labels: int
+    depth: int = 100
+    shard_rows: int = 500_000
+
+
+FEW = Size(40_000, 200_000, 100, 10_000)  # which use all kernels
 
 
 class Clock:
@@ -110,9 +121,8 @@ def bytes_of(value: Any, known: set[int] | None = None) -> int:
     elif isinstance(value, list | tuple):
         parts = [*value]
     elif type(value).__module__.startswith(("xmleval.states", "xmleval.pooled")):
-        parts = [
-            part for name, part in vars(value).items() if name not in ("plan", "specs", "work", "propensity")
-        ]
+        not_own = ("plan", "specs", "work", "propensity")
+        parts = [part for name, part in vars(value).items() if name not in not_own]
     return sum(bytes_of(part, known) for part in parts)
 
 
@@ -136,11 +146,12 @@ def pack_values(evaluator: Evaluator) -> tuple[int, float]:
     return n_bytes, 2 * n_bytes / (time.process_time() - start)
 
 
-def run(
-    n_rows: int, n_labels: int, depth: int, shard_rows: int, memory: str, threads: int, form: str = "both"
-) -> dict[str, Any]:
+def run(size: Size, memory: str, threads: int, form: str = "both") -> dict[str, Any]:
     """Evaluate rows, and return what it takes."""
-    clock, by_state, peaks, notes = Clock(), {}, {"start": take_peak()}, []  # type: ignore[var-annotated]
+    n_rows, n_labels, depth, shard_rows = size
+    clock, peaks = Clock(), {"start": take_peak()}
+    by_state: dict[str, float] = {}
+    notes: list[dict[str, Any]] = []
     shards = Shards.of(n_labels, depth, min(shard_rows, n_rows))
     with clock.timing("propensities"):
         counts = shards.label_counts(n_rows)
@@ -153,7 +164,6 @@ def run(
         )
         del q  # it has a copy
     peaks["evaluator"] = take_peak()
-    base = memory_of("VmRSS")
     firsts, n_relevant = range(0, n_rows, shard_rows), 0
     noted = {len(firsts) * (i + 1) // NOTES - 1 for i in range(NOTES)}
     with timing_states(by_state):
@@ -165,32 +175,34 @@ def run(
             with clock.timing("counting lists" if as_lists else "counting matrices"):
                 evaluator.update(*shard)
             if number in noted:
-                note = {
-                    "rows": evaluator.n_rows,
-                    **{kind: sum(s for n, s in getattr(clock, kind).items() if n.startswith("counting")) for kind in ("wall", "cpu")},
-                    "resident": memory_of("VmRSS"), "peak": take_peak(), "states": state_bytes(evaluator),
-                }  # fmt: skip
-                notes.append(note)
-                gigabytes = {
-                    name: f"{n / 1e9:.2f}"
-                    for name, n in {**note, **note["states"]}.items()
-                    if n and name in ("resident", "peak", *STATES)
-                }
-                print(
-                    f"{note['rows']:,} rows, {note['wall']:.0f} s, CPU {note['cpu']:.0f} s; GB: {gigabytes}",
-                    flush=True,
-                )
+                notes.append(note_of(evaluator, clock))
         with clock.timing("values"):
             report = evaluator.compute()
     peaks |= {"updates": max(note["peak"] for note in notes), "values": take_peak()}
     value_bytes, value_rate = pack_values(evaluator)
-    return {
-        "rows": n_rows, "relevant": n_relevant, "value_bytes": value_bytes, "value_rate": value_rate,
-        "labels": n_labels, "depth": depth, "shard_rows": shard_rows, "memory": memory,
-        "threads": threads, "form": form, "wall": clock.wall, "cpu": clock.cpu,
-        "cpu_by_state": by_state, "before_rows": base, "buffers": shards.n_bytes, "peaks": peaks,
-        "notes": notes, "processor": processor(), "cores": available_processors(), "values": dict(report),
+    return size._asdict() | {
+        "relevant": n_relevant, "memory": memory, "threads": threads, "form": form,
+        "wall": clock.wall, "cpu": clock.cpu, "cpu_by_state": by_state,
+        "buffers": shards.n_bytes, "peaks": peaks, "notes": notes,
+        "value_bytes": value_bytes, "value_rate": value_rate,
+        "processor": processor(), "cores": available_processors(), "values": dict(report),
     }  # fmt: skip
+
+
+def note_of(evaluator: Evaluator, clock: Clock) -> dict[str, Any]:
+    """Return, and print, the seconds and the memory that updates took so far."""
+    wall, cpu = (
+        sum(seconds for name, seconds in own.items() if name.startswith("counting"))
+        for own in (clock.wall, clock.cpu)
+    )
+    resident, sizes = memory_of("VmRSS"), state_bytes(evaluator)
+    note = {
+        "rows": evaluator.n_rows, "wall": wall, "cpu": cpu, "resident": resident, "peak": take_peak(),
+        "states": sizes,
+    }  # fmt: skip
+    told = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in [("resident", resident), *sizes.items()])
+    print(f"{evaluator.n_rows:,} rows: {wall:.0f} s, CPU {cpu:.0f} s; GB: {told}", flush=True)
+    return note
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -207,14 +219,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--form", choices=["both", "matrices", "lists"], default="both")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "large.json")
     args = parser.parse_args(arguments)
-    sizes = [int(getattr(args, name)) for name in ("rows", "labels", "depth", "shard_rows")]
-    few = [min(own, size) for own, size in zip(FEW, sizes, strict=True)]
-    for _ in range(2):  # compiles the kernels, and then none
-        before = dict(run(*few, args.memory, args.threads, args.form)["cpu"])
-    print(f"warm: {before}\n")
-    found = run(*sizes, args.memory, args.threads, args.form)
+    size = Size(*(int(getattr(args, name)) for name in Size._fields))
+    print("compiling", flush=True)
+    run(Size(*map(min, FEW, size)), args.memory, args.threads, args.form)
+    found = run(size, args.memory, args.threads, args.form)
     records = json.loads(args.output.read_text()) if args.output.exists() else []
-    same = ("rows", "labels", "depth", "form", "threads")
+    same = (*Size._fields, "form", "threads")
     records = [record for record in records if any(record[name] != found[name] for name in same)]
     args.output.write_text(json.dumps([*records, found], indent=1) + "\n")
     print(

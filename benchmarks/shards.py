@@ -37,7 +37,7 @@ def mix(number: np.uint64) -> np.uint64:
 def rank_of(bits: np.uint64, width: int) -> int:
     """Return the rank of a label within its range, by a power law."""
     u = np.float64(np.int64(bits & LOW)) * UNIT
-    return np.int64(width * (u * u) * (u * u))
+    return int(width * (u * u) * (u * u))
 
 
 @kernel
@@ -63,7 +63,7 @@ def draw_rows(
     places = np.empty(MOST_RELEVANT, np.int64)
     for row in range(labels.shape[0]):
         key = mix(np.uint64(first_row + row + 1) * GOLDEN)
-        start, step = np.int64(key % np.uint64(depth)), steps[(key >> HALF) % np.uint64(steps.size)]
+        start, step = int(key % np.uint64(depth)), int(steps[(key >> HALF) % np.uint64(steps.size)])
         scale = (0.5 + 0.5 * np.float64(np.int64(mix(key) >> HALF)) * UNIT) / (depth * depth)
         place = start
         for rank in range(depth):
@@ -80,7 +80,7 @@ def draw_rows(
         for i in range(2 + (key >> np.uint64(40)) % np.uint64(MOST_RELEVANT - 1)):
             bits = mix(~key + np.uint64(i) * BETWEEN)
             u = np.float64(np.int64(bits & LOW)) * UNIT
-            rank = np.int64(depth * u * u * u)
+            rank = int(depth * u * u * u)
             place = (start + rank * step) % depth
             known = False
             for other in places[:n]:
@@ -93,11 +93,11 @@ def draw_rows(
             if (bits >> HALF) & np.uint64(3) == 0:  # one in four is not listed
                 other_rank = rank_of(mix(bits), width)
                 of_list = other_rank if other_rank != of_list else (of_list + 1) % width
-            label, at = place * width + scattered(of_list, mask), n_true + n - 1
-            while at > n_true and true_labels[at - 1] > label:
-                true_labels[at] = true_labels[at - 1]
-                at -= 1
-            true_labels[at] = label
+            label, last = place * width + scattered(of_list, mask), n_true + n - 1
+            while last > n_true and true_labels[last - 1] > label:
+                true_labels[last] = true_labels[last - 1]
+                last -= 1
+            true_labels[last] = label
         n_true += n
         true_ptr[row + 1] = n_true
 
@@ -147,7 +147,7 @@ class Shards(NamedTuple):
         return width, (1 << (width.bit_length() - 1)) - 1
 
     def draw(self, first_row: int, n_rows: int, as_lists: bool) -> tuple[Any, Any]:
-        """Return the truth and the scores of some rows, as a matrix or as lists; valid until the next call."""
+        """Return the truth and the scores of some rows, as a matrix or as lists, until the next call."""
         depth, shape = self.depth, (n_rows, self.n_labels)
         steps = np.array([step for step in range(1, depth + 1) if gcd(step, depth) == 1])
         labels, scores, true_ptr = self.labels[:n_rows], self.scores[:n_rows], self.true_ptr[: n_rows + 1]
