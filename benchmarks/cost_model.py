@@ -77,7 +77,7 @@ def seconds_of_parts(run: Run) -> dict[str, float]:
 
 
 def constants_of(run: Run, like_a_task: Run | None = None) -> Constants:
-    """Return the constants that a run shows; ``like_a_task``: another one, with about the scores of a task."""
+    """Return the constants that a run shows; ``like_a_task``: another, with about the scores of a task."""
     own, merging = run["cpu_by_state"], run["cpu_by_state"]["label_totals.merge"]
     sizes = run["notes"][-1]["states"]
     merged = n_updates(run) - 1  # the first finds nothing to merge with

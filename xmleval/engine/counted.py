@@ -154,7 +154,7 @@ class Counting:
         """Count rows, or keep them waiting while they are smaller than the tables to copy."""
         states = counted.states
         most = 0 if states is None else min(states.table_bytes, self.work.budget.waiting)
-        if rows.n_bytes < most:
+        if states is not None and rows.n_bytes < most:
             blocks = self.work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
             waiting = (*counted.waiting, *blocks)
             if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
