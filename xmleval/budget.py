@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.message import Keyword, Message
 
+MEMORY = "1GiB"  # where no limit is given
 UNITS = {
     "b": 1,
     **{f"{letter}b": 1000 ** (i + 1) for i, letter in enumerate("kmgt")},
