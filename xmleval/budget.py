@@ -157,6 +157,11 @@ class Budget(NamedTuple):
         """Largest array of pooled scores that may be copied."""
         return self.memory // 16
 
+    @property
+    def points(self) -> int:
+        """Most points of a curve, of three numbers each."""
+        return max(1, self.copied // (3 * 8))
+
     def sorted(self, threads: int) -> int:
         """Return the largest array of pooled scores that one thread sorts."""
         return self.memory // (4 * threads)

@@ -24,7 +24,7 @@ from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Sc
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
-from xmleval.states.curve_values import Needs, curve_values
+from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.fold_values import entries_without, labels_without
 from xmleval.states.saved_keys import checked_counts, checked_keys, joined, key_types, rising
 from xmleval.states.state import Arrays, State
@@ -166,13 +166,13 @@ class ScoreRuns(State):
         """Sort the scores and return the values of curves."""
         entries, points, columns = None, None, None
         if self.needs.cells:
-            entries, points = self.cells(self.work, self.plan.curve_points)
+            entries, points = self.cells(self.work, min(self.plan.curve_points, self.work.budget.points))
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.work)
         results = curve_values(self.plan, self.specs, entries, columns)
         if self.plan.curve_points and points is not None:
-            results.points["micro"] = points
+            add_points(self.plan, self.work, points, results)
         return results
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
