@@ -17,7 +17,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
+from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
@@ -37,6 +37,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
+from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
 from xmleval.report.report import Report

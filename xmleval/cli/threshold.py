@@ -13,7 +13,7 @@ import scipy.sparse
 from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
 from xmleval.cli.evaluation import budget_of, open_rows, widths_of
-from xmleval.cli.files import INPUT_FORMAT, Input, feature_pieces, find_input, read_features, with_fields
+from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
 from xmleval.cli.options import (
@@ -33,6 +33,7 @@ from xmleval.files.output import replacing
 from xmleval.input.names import load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, whole
+from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.message import NO_MATCH, counted
 from xmleval.thresholds import Rule
 from xmleval.thresholds.fitting import FALLBACKS, Fitting
