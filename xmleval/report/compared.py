@@ -17,6 +17,7 @@ from xmleval.report.comparison import Comparison
 from xmleval.report.frames import as_frame
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
+from xmleval.report.seeds import mean_and_sd, mean_of
 from xmleval.report.tables import (
     Cell,
     Table,
@@ -34,7 +35,6 @@ RECORD = [
     "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
     "n_rows", "better",
 ]  # fmt: skip
-NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 UNSEEN = "no difference seen"
 
 
@@ -373,37 +373,6 @@ class Compared(Comparison):
         """Return a pandas DataFrame with a row for each measure of each pair."""
         header, rows = self._records()
         return as_frame(header, rows, range(1, len(header)))
-
-
-def mean_of(reports: Sequence[Report]) -> Report:
-    """Return a report of the means of several of the same rows."""
-    first = reports[0]
-    if len(reports) == 1:
-        return first
-    several = [report.results for report in reports]
-    names = [name for name in first.results.values if all(name in own.values for own in several)]
-
-    def mean(kind: str) -> dict[str, Any]:
-        held = [getattr(own, kind) for own in several]
-        shared = [name for name in names if all(name in own for own in held)]
-        return {name: sum(own[name] for own in held) / len(held) for name in shared}
-
-    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
-    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
-    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
-
-
-def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
-    return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
-
-
-def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of values of several seeds and their standard deviation, NaN of one."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.nan
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _padded(column: Sequence[Cell]) -> list[Cell]:
