@@ -375,6 +375,10 @@ class Compared(Comparison):
         return as_frame(header, rows, range(1, len(header)))
 
 
+def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
+    return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
+
+
 def _padded(column: Sequence[Cell]) -> list[Cell]:
     """Return a column with superscripts of one width, if it has any, and without room for stars."""
     widest = max(len(cell.above) for cell in column)

@@ -31,10 +31,6 @@ def mean_of(reports: Sequence[Report]) -> Report:
     return replace(first, results=replace(first.results, **own, **gone), notes=notes)
 
 
-def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
-    return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
-
-
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean of values of several seeds and their standard deviation, NaN of one."""
     mean = math.fsum(values) / len(values)
