@@ -214,7 +214,7 @@ def test_a_library_that_fails_or_is_slow_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     workload = generate("W1", 5, 0.001)
-    only(monkeypatch, "sets", "xmleval", "scikit-learn")
+    only(monkeypatch, "sets", "xmleval", "xmleval threads=1", "scikit-learn")
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # values do not matter here, and kernels take long to load
     monkeypatch.setattr(side_by_side, "SLOW", 0.0)
     for very_slow in (60.0, 0.0):
@@ -234,7 +234,7 @@ def test_a_library_that_fails_or_is_slow_says_so(
     assert record["failed"] == "ended with exit code 1"
     with monkeypatch.context() as patch:
         patch.setattr(run, "compare_all", lambda *arguments: found)
-        assert run.main(["--parts", "comparison", "--output", str(tmp_path)]) == 1
+        assert run.main(["--parts", "comparison", "--scale", "0.001", "--output", str(tmp_path)]) == 1
     monkeypatch.setattr(side_by_side, "TOO_LONG", 0.0)
     with pytest.raises(SystemExit, match="xmleval stopped after 0 s"):
         side_by_side.compare("at_k_lists", workload, sys.executable, 1)
