@@ -111,7 +111,9 @@ for file in sys.argv[1:3]:
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
     folder = DATA / "debian_depends"
-    words = [folder / name for name in ("topk_pecos_indices.npy", "scores_pecos.npz", "Y_test.npz")]
+    words: list[str | Path] = [
+        folder / name for name in ("topk_pecos_indices.npy", "scores_pecos.npz", "Y_test.npz")
+    ]
     words += ["--train", folder / "Y_train.npz", "--output", os.devnull]
     words += ["--metrics", "all", "--decision", "top5"]
     done = subprocess.run(
