@@ -18,6 +18,7 @@ from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS
+from xmleval.files.remote import as_path
 from xmleval.message import did_you_mean
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
@@ -102,8 +103,8 @@ def compare(
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
-    if seeds and len({Path(name).name for name in names}) == len(names):
-        names = [Path(name).name for name in names]
+    if seeds and len({as_path(name).name for name in names}) == len(names):
+        names = [as_path(name).name for name in names]
     own_baseline = None if baseline is None else _found(baseline, names, scores)
 
     def together(found: dict[str, Report]) -> Compared:
