@@ -15,7 +15,8 @@ class Web(ThreadingHTTPServer):
     """Files by their path, and what was asked for.
 
     ``sent`` counts the bytes of files that were sent. ``ranges`` tells whether they are sent by ranges,
-    ``dies_after`` after how many bytes connections break.
+    ``statuses`` which files are answered otherwise, ``breaks_at`` from which byte of a file on connections
+    break.
     """
 
     daemon_threads = True
@@ -25,8 +26,8 @@ class Web(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.sent, self.asked = 0, list[str]()
         self.ranges, self.statuses = True, dict[str, int]()
-        self.dies_after: float = float("inf")
         self.fails = 0  # requests to come whose connections break
+        self.breaks_at = dict[str, int]()
 
     @property
     def url(self) -> str:
@@ -40,6 +41,7 @@ class Web(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Web
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_HEAD(self) -> None:
         self._answer(body=False)
@@ -60,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        part = data
+        part, start = data, 0
         if wanted and web.ranges:
             start, last = map(int, wanted.groups())
             part = data[start : last + 1]
@@ -72,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(part)))
         self.end_headers()
         if body:
-            if web.fails or web.sent + len(part) > web.dies_after:
+            if web.fails or start + len(part) > web.breaks_at.get(path, len(data)):
                 web.fails = max(web.fails - 1, 0)
                 part = part[: len(part) // 2]
                 self.close_connection = True

@@ -152,7 +152,7 @@ def reaching(url: str) -> Iterator[None]:
         protocol = url.partition("://")[0]
         extra = EXTRAS.get(protocol) or ("remote" if error.name == "fsspec" else "")
         needed = f"{protocol}:// needs `pip install 'xmleval[{extra}]'`" if extra else _line(error)
-        raise ValueError(f"{url}: {needed}") from None
+        raise OSError(errno.EPROTONOSUPPORT, needed, url) from None
     except Exception as error:
         found: BaseException = error
         if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
