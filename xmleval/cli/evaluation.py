@@ -17,7 +17,7 @@ from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.exclude import leave_out_counting_all, without
-from xmleval.cli.files import Input, find_candidates, find_input, refuse_many_labels, with_fields
+from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
@@ -38,6 +38,7 @@ from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
+from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
 from xmleval.propensity import inverse_propensity
 from xmleval.report.report import Report
@@ -74,6 +75,16 @@ NONE_OF_THESE = {
 }  # fmt: skip
 
 
+def budget_of(given: str) -> Budget:
+    """Return the shares of the value of --memory."""
+    with naming_files({"memory": "--memory"}):
+        memory = memory_bytes("memory", given)
+        if memory < LEAST_MEMORY:
+            least = f"{LEAST_MEMORY // 10**6} MB"
+            raise InputError("memory", f"{given!r} is below {least}, the least that can be given")
+    return Budget(memory)
+
+
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted.
 
@@ -81,12 +92,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     ``labels_shown`` tells that names of labels may belong to columns without.
     """
     options = NONE_OF_THESE | options
-    with naming_files({"memory": "--memory"}):
-        memory = memory_bytes("memory", options["memory"])
-        if memory < LEAST_MEMORY:
-            least = f"{LEAST_MEMORY // 10**6} MB"
-            raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
-        budget = Budget(memory)
+    budget = budget_of(options["memory"])
     allowance = budget.allowance()
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
 

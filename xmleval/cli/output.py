@@ -25,7 +25,7 @@ from xmleval.report.tables import csv_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from xmleval.cli.files import Input
+    from xmleval.input.shards import Input
 
 ROWS_AT_A_TIME = 1 << 14
 WIDE = 200  # columns where no terminal sets them
