@@ -36,13 +36,11 @@ HEADINGS = {
     ),
     "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
 }
-MOST_LABELS = 20  # of the table of labels that changed most
+MOST_CHANGED = 20  # of the tables of labels and of rows that changed most
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
-def page_of(
-    told: Any, title: str | None, about: Mapping[str, str] | None, sections: Sequence[Section] = ()
-) -> Page:
+def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Page:
     """Return the page of a `Report`, a `Comparison` or what was compared."""
     models = told._models()
     names = None if len(models) == 1 else [*models]
@@ -60,7 +58,12 @@ def page_of(
         summary=summary_of(told, models),
         results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
         figures=figures,
-        sections=[*sections, *_labels_changed(models, told.specs), *_of_truth(models)],
+        sections=[
+            *sections,
+            *_labels_changed(models, told.specs),
+            *_rows_changed(models, told.specs),
+            *_of_truth(models),
+        ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
     )
 
@@ -128,7 +131,7 @@ def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Se
     own, other = (one.results.labels[column].astype(float) for one in (first, second))
     n = min(own.size, other.size)
     support = first.results.labels["support"][:n]
-    found = most_changed(other[:n] - own[:n], MOST_LABELS, support).tolist()
+    found = most_changed(other[:n] - own[:n], MOST_CHANGED, support).tolist()
     names = first.label_names
     rows = [
         [
@@ -141,6 +144,33 @@ def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Se
         return []
     header = ["label", f"{column} {a}", f"{column} {b}", "change", "rows with it"]
     return [Section("Labels that changed most", [Table(f"from {a} to {b}", rows_of(header, rows))])]
+
+
+def _rows_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Section]:
+    """Return a table of the rows that differ most between the first two models."""
+    if len(models) < 2:
+        return []
+    (a, first), (b, second) = [*models.items()][:2]
+    spec = next((spec for spec in specs if spec.name in first.results.rows), None)
+    if spec is None:
+        return []
+    own, other = first.results.rows[spec.name], second.results.rows[spec.name]
+    names = first.row_names
+    rows = [
+        [
+            row if names is None else names[row],
+            short(own[row]),
+            short(other[row]),
+            f"{other[row] - own[row]:+.4f}",
+        ]
+        for row in most_changed(other - own, MOST_CHANGED).tolist()
+    ]
+    if not rows:
+        return []
+    header = ["row", f"{spec.symbol} {a}", f"{spec.symbol} {b}", "change"]
+    told = "`xmleval diff` shows rows with their truth and both lists."
+    tables = [Table(f"from {a} to {b}; of equal changes, the first", rows_of(header, rows))]
+    return [Section("Rows that changed most", tables, [told])]
 
 
 def _of_truth(models: Mapping[str, Any]) -> list[Section]:
