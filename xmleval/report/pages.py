@@ -59,7 +59,6 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
         results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
         figures=figures,
         sections=[
-            *sections,
             *_labels_changed(models, told.specs),
             *_rows_changed(models, told.specs),
             *_of_truth(models),
