@@ -28,7 +28,7 @@ GRAPH = {
     "cached": "",
     "kernels": "records",
     "discounts": "records kernels",
-    "files": "records message budget",
+    "files": "records message budget threads",
     "exact": "records kernels",
     # arrays, checked
     "input.errors": "records message",
@@ -77,12 +77,12 @@ GRAPH = {
         " spec plan states thresholds.rule"
     ),
     "thresholds": (
-        "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
-        " view spec thresholds.linear thresholds.rule"
+        "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
+        " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
     "comparing.paired": "records kernels exact",
-    "comparing.differences": "records spec results jackknife comparing.paired",
+    "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report",
     "report.gates": "spellings report.saved_results report.saved_rows",
@@ -101,7 +101,7 @@ GRAPH = {
     "io": "input",
     "api": (
         "records message conventions input.errors input.csr input.sets input.tensors input.objects"
-        " propensity groups spec engine thresholds thresholds.rule comparing.differences report"
+        " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report"
         " evaluator"
     ),
     "demo": "records files propensity report api",

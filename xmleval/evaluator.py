@@ -12,12 +12,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import Allowance, Budget
+from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
+from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
@@ -28,8 +29,6 @@ from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.state import States
 from xmleval.thresholds.rule import as_parts, from_parts
-
-MEMORY = "1GiB"
 
 
 class Evaluator:
@@ -313,7 +312,7 @@ class Evaluator:
         ValueError
             If the file is of another kind or version, damaged, or needs more memory.
         """
-        return cls.within(Path(path), Budget(make_work(memory, None).memory).allowance(), memory)
+        return cls.within(as_path(path), Budget(make_work(memory, None).memory).allowance(), memory)
 
     @classmethod
     def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:

@@ -18,12 +18,13 @@ from rich.table import Table
 from xmleval.budget import Budget, machine_allowance
 from xmleval.cli.counting import count_rows
 from xmleval.cli.evaluation import open_rows, widths_of
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input
+from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import COUNT, FILE, OUTPUT, Whole, format_option, split_names
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.evaluator import Evaluator
 from xmleval.input.sets import set_rows
+from xmleval.input.shards import Input, find_input
 from xmleval.propensity import count_labels_of, inverse_propensity
 from xmleval.records import Floats
 from xmleval.threads import Pool

@@ -12,7 +12,6 @@ import scipy.sparse
 
 from xmleval.budget import PIECE_BYTES, Allowance, Budget
 from xmleval.cli.counting import Inputs, count_training, read_sets
-from xmleval.cli.files import Input
 from xmleval.cli.messages import tell
 from xmleval.cli.separators import unknown_labels, unknown_names, unused_separator
 from xmleval.input.csr import Source
@@ -20,6 +19,7 @@ from xmleval.input.lines import shown
 from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
+from xmleval.input.shards import Input
 from xmleval.input.stack import filled_lists, make_csr, stack
 from xmleval.message import counted
 from xmleval.numerals import whole_number

@@ -14,12 +14,13 @@ from rich.table import Table
 
 from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import count_training, read_sets
-from xmleval.cli.files import INPUT_FORMAT, Input, find_input, refuse_many_labels, with_fields
+from xmleval.cli.files import INPUT_FORMAT, refuse_many_labels
 from xmleval.cli.named_inputs import count_named_training, read_numbered_truth
 from xmleval.cli.options import FILE, OUTPUT, field_options, fields_of, file_option, format_option
 from xmleval.cli.output import check_outputs, show, write_result
 from xmleval.input.reader import count_columns
 from xmleval.input.sets import set_rows
+from xmleval.input.shards import Input, find_input, with_fields
 from xmleval.statistics import LabelStatistics
 
 

@@ -1,0 +1,179 @@
+"""Files that stand for one input: by name, of a folder, or by a pattern; shards follow one another."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xmleval.budget import Allowance
+from xmleval.files.input import InputFile
+from xmleval.files.ranges import READ_AHEAD
+from xmleval.files.remote import RemotePath, is_there
+from xmleval.input.formats.documents import Fields
+from xmleval.input.formats.format import Format
+from xmleval.input.formats.npy import PAIRS
+from xmleval.input.formats.npz import NPZ
+from xmleval.input.formats.npz_list import holds_list
+from xmleval.input.formats.registry import FORMATS, find_input_format, reader_of, stands_for_file
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import joined, whole
+from xmleval.numerals import whole_number
+
+
+class Shard(NamedTuple):
+    """One file, whole in memory or not."""
+
+    path: Path
+    format: Format
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a name on the command line stands for: one file, or several that follow one another."""
+
+    name: str
+    kind: str
+    shards: list[Shard]
+    allowance: Allowance
+
+    @property
+    def named(self) -> bool:
+        """Whether names of rows or labels stand in it."""
+        return None in self._by_number.values()
+
+    @cached_property
+    def _by_number(self) -> dict[Path, Pieces | None]:
+        """Rows of the files of formats with names, None where there are any: telling may take reading all."""
+        named = ((shard.path, shard.format.named) for shard in self.shards)
+        return {
+            path: readers.by_number(path, self.kind, self.allowance) for path, readers in named if readers
+        }
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read."""
+        return [path for shard in self.shards for path in (shard.path, *shard.format.beside(shard.path))]
+
+    def with_fields(self, fields: Fields) -> Input:
+        """Return it with the names of its fields, where its format has fields."""
+        named = [shard.format.for_fields and shard.format.for_fields(fields) for shard in self.shards]
+        shards = [
+            shard._replace(format=replace(shard.format, named=readers)) if readers else shard
+            for shard, readers in zip(self.shards, named, strict=True)
+        ]
+        return replace(self, shards=shards)
+
+    def pieces(self) -> Pieces:
+        """Return its rows."""
+        known = self._by_number
+        return joined(
+            [(str(s.path), _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
+        )
+
+
+def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
+    """Return inputs, or None, with the names of their fields; refuse names where none of them has fields."""
+    given = [name for name in ("true", "pred", "score", "id") if getattr(fields, name) is not None]
+    options = [*(f"--{name}-field" for name in given), *["--separator"] * (fields.separator is not None)]
+    found = [one for one in several if one is not None]
+    if options and not any(shard.format.for_fields for one in found for shard in one.shards):
+        raise ValueError(f"{found[0].name}: {options[0]} is for CSV and JSON Lines")
+    return [None if one is None else one.with_fields(fields) for one in several]
+
+
+def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
+    known = shard.format
+    if getattr(known, kind) is None and known.named is not None and kind == "scores":
+        raise ValueError(
+            f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
+        )
+    reader = reader_of(known, shard.path, kind)
+    if by_number is not None:
+        return by_number
+    return known.pieces(shard.path, kind, allowance) if known.pieces else whole(reader(shard.path))
+
+
+def find_input(path: Path, kind: str | None, input_format: str | None, allowance: Allowance) -> Input:
+    """Find the files that a name stands for: itself, those of a folder, or those that match a pattern.
+
+    Without a kind, it is what their format holds. What is read whole of them is taken from the allowance.
+    """
+    name = str(path)
+    if isinstance(path, RemotePath):
+        READ_AHEAD.take_from(allowance)
+    if path.is_dir():
+        found = [file for file in path.iterdir() if _known(file)]
+        missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
+    elif _is_pattern(path):
+        found = path.matches() if isinstance(path, RemotePath) else [Path(file) for file in glob.glob(name)]
+        missing = f"{path}: no file matches"
+    else:
+        return _as_input(name, kind, [path], input_format, allowance)
+    # the two files of a top-k list are one shard
+    files = [file for file in found if not _has_labels_beside(file, found)]
+    if not files:
+        raise ValueError(missing)
+    if len(files) == 1:
+        name = str(files[0])
+    return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
+
+
+def _is_pattern(path: Path) -> bool:
+    """Tell whether a name stands for those that match it."""
+    if isinstance(path, RemotePath):
+        return path.is_pattern and not path.exists()
+    return glob.has_magic(str(path)) and not stands_for_file(path)
+
+
+def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
+    """Find label sets, or a list of predictions, whose scores do not count."""
+    found = find_input(path, "truth", input_format, allowance)
+    first, known = found.shards[0]
+    is_list = not known.holds("truth") or any(other.claims(first, "scores") for other in FORMATS)
+    if is_list or (known is NPZ and holds_list(InputFile(first), known.title)):
+        return find_input(path, "scores", input_format, allowance)
+    return found
+
+
+def _as_input(
+    name: str, kind: str | None, files: list[Path], input_format: str | None, allowance: Allowance
+) -> Input:
+    found = [find_input_format(path, kind, input_format) for path in files]
+    shards = [Shard(completed, known) for known, completed in found]
+    return Input(name, kind or _only_kind(shards[0]), shards, allowance)
+
+
+def _only_kind(shard: Shard) -> str:
+    """Return what a format holds, if that is settled."""
+    kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
+    if len(kinds) > 1:
+        if not is_there(shard.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
+        raise ValueError(
+            f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"
+        )
+    return kinds[0]
+
+
+def in_order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort by the numbers in a name: part_10 comes after part_9."""
+    parts = [(whole_number(part), part) for part in re.split("([0-9]+)", str(path))]
+    return [(number is not None, number or 0, part) for number, part in parts]
+
+
+def _has_labels_beside(file: Path, found: list[Path]) -> bool:
+    return any(
+        file.name.endswith(scores) and file.with_name(file.name.removesuffix(scores) + labels) in found
+        for labels, scores in PAIRS.items()
+    )
+
+
+def _known(path: Path) -> bool:
+    shards = (form.extensions for form in FORMATS if not form.by_whole_name)
+    return path.name.lower().endswith(tuple(end for extensions in shards for end in extensions))
