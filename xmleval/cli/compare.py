@@ -116,8 +116,9 @@ def compare(
     if seeds and max(map(len, files)) == 1:
         said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
         raise ValueError(f"{said}, for those of several seeds")
+    kept = {"keep_rows": True, "html": html, "plot": plot}
     with hinting_shards(given):
-        run = prepare(truth, [path for own in files for path in own], options | {"keep_rows": True})
+        run = prepare(truth, [path for own in files for path in own], options | kept)
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
