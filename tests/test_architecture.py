@@ -85,7 +85,8 @@ GRAPH = {
     "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report",
-    "report.gates": "spellings report.saved_results report.saved_rows",
+    "report.gates": "message input.errors spellings spec report.saved_results report.saved_rows",
+    "report.checks": "message spellings report.saved_results report.saved_rows report.gates",
     "report": (
         "version records message numerals conventions cached spellings spec results jackknife"
         " comparing.paired comparing.differences integrations.library"
@@ -94,15 +95,14 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
     ),
     "evaluator": (
-        "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
-        " report"
+        "message budget files input.errors input.objects groups spec  thresholds.rule engine report"
     ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
         "records message conventions input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec engine thresholds thresholds.rule comparing.differences report"
-        " evaluator"
+        " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
     "integrations": "files input.errors spec engine evaluator report api integrations.library",
@@ -111,7 +111,7 @@ GRAPH = {
         "version records message numerals conventions files input.errors budget threads input.csr"
         " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
         " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " comparing comparing.differences evaluator statistics demo spellings"
+        " report.checks comparing comparing.differences evaluator statistics demo"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

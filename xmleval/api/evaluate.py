@@ -8,6 +8,7 @@ from typing import Any
 
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
+from xmleval.engine.counted import Counted
 from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
@@ -201,7 +202,7 @@ def evaluate(
         row_groups=row_groups,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, plan, states, rows.n_rows, taken.notes)
+    report = make_report(settings, Counted(rows.n_rows, plan, given, states), taken.notes)
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
-from xmleval.cli.exclude import leave_out_counting_all, without
+from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
@@ -66,6 +66,7 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
+    taken_out: dict[str, Any]  # files of pairs to exclude and of candidates
 
 
 NONE_OF_THESE = {
@@ -187,7 +188,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
+    taken_out = identified(options["exclude"], options["exclude_from"], among)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, taken_out)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -386,4 +388,5 @@ def count(run: Run) -> list[Report]:
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
-    return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
+    out = run.taken_out
+    return [replace(report, notes=[*notes, *report.notes], taken_out=out) for report, notes in several]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +71,16 @@ class InputFile:
             self._version = version
         if version != self._version:
             raise OSError(f"changed while it was read, from {self._version} to {version}")
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of what files hold, one behind the other."""
+    found = hashlib.sha256()
+    for path in paths:
+        with InputFile(path).open() as file:
+            while piece := file.read(BUFFER_BYTES):
+                found.update(piece)
+    return found.hexdigest()
 
 
 class _Checked(io.FileIO):
