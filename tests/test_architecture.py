@@ -95,7 +95,7 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
     ),
     "evaluator": (
-        "message budget files input.errors input.objects groups spec  thresholds.rule engine report"
+        "message budget files input.errors input.objects groups spec thresholds.rule engine report"
     ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",

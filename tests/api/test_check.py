@@ -93,7 +93,7 @@ def test_results_come_in_any_form(form: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(new.to_json())
     given = FORMS[form](new, tmp_path / "a.json")
     found = check(given, min={"p@1": 1}, no_worse_than=FORMS[form](old, tmp_path / "a.json"))
-    assert [one.measure for one in found.failures][0] == "p@1"
+    assert found.failures[0].measure == "p@1"
     assert {one.model for one in found.failures} == ({"m"} if form in ("reports", "comparison") else {""})
     compared = compare(MODELS, TRUTH, metrics=["p@1"])
     assert [one.model for one in check(compared, min={"p@1": 1}).failures] == ["a", "b"]
@@ -116,7 +116,7 @@ def test_kept_rows_are_paired(told: Callable[..., Any]) -> None:
 def test_groups_of_other_labels_are_not_compared() -> None:
     new, old = report(label_groups=[*"xyyyyz"]), report(label_groups=TOPICS)
     with pytest.raises(
-        ValueError, match="^no_worse_than: not comparable: .*n_labels of group x is 2 instead of 1"
+        ValueError, match=r"^no_worse_than: not comparable: .*n_labels of group x is 2 instead of 1"
     ):
         check(new, no_worse_than=old)
     without = check(report(), no_worse_than=old)
@@ -148,7 +148,7 @@ def test_results_without_some_labels_are_not_compared_with_others(one: str, othe
     if one == other:
         assert check(new, no_worse_than=old)
         return
-    with pytest.raises(ValueError, match="not comparable: (exclude|candidates) is "):
+    with pytest.raises(ValueError, match=r"not comparable: (exclude|candidates) is "):
         check(new, no_worse_than=old)
 
 

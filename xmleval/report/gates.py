@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from xmleval.input.errors import InputError
 from xmleval.message import did_you_mean
-from xmleval.report.saved_results import KINDS, SavedReport
+from xmleval.report.saved_results import KINDS, SHARES, SavedReport
 from xmleval.report.saved_rows import CONFIDENCE, Difference
 from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
@@ -106,7 +106,7 @@ def _value_of(report: SavedReport, name: str) -> float | str:
     group, _, measure = name.rpartition(":")
     column = report.column(group) if group else ""
     if column is None:
-        known = [report.shown(own) for own in report.parts]
+        known = [report.shown(own) for own in report.parts if not own.startswith(f"{SHARES} ")]
         few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
         near = did_you_mean(group, known) or (f"it has {few}" if known else "it has none")
         return f"{name!r}: no group {group!r} in this report; {near}"
