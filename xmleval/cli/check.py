@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from xmleval.cli.help import Sectioned
+from xmleval.cli.paths import FileName
 from xmleval.cli.stdout import write_stdout
 from xmleval.input.errors import InputError
 from xmleval.numerals import decimal_number
@@ -16,7 +17,7 @@ from xmleval.report.gates import limits_of
 from xmleval.report.saved_results import load_results
 from xmleval.report.saved_rows import Difference, paired_differences
 
-FILE = click.Path(path_type=Path)
+FILE = FileName()
 FAILED = 1
 SECTIONS = {
     "Limits": "minimum maximum",
