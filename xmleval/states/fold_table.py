@@ -109,6 +109,7 @@ class FoldTable(LabelTable):
         """Restore the state from what `arrays` returned."""
         n_rows, shape = contents.n_rows, self._held.shape
         self.rows = contents.take_sums("rows", N_FOLDS, most=n_rows)
+        contents.expect_folds("rows", self.rows[:, 0], self.weighted)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
         self._held = contents.take("held", *shape, dtype=self._held.dtype, most=most)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
@@ -124,6 +125,8 @@ class FoldTable(LabelTable):
             tp, n_pred, n_true = own
             fits = all(at_least_zero(more - tp, self.weighted) for more in (n_pred, n_true))
             expect(fits, "held has more hits than labels")
+            few = self.weighted or not own.size or own.max() <= self.rows[fold, 0]
+            expect(bool(few), "held has more rows with a label than a fold has rows")
             left[:, labels] -= own
         for rest in (left, rows):
             if self.weighted or rest is rows:

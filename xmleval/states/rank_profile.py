@@ -271,6 +271,10 @@ class RankProfile(State):
         expect(at_least_zero(rows - hits, self.weighted), "hits has more hits than rows")
         fits = self.weighted or (bool(rows.all()) and total(rows) == n_rows)
         expect(fits, f"rows does not add up to {n_rows}")
+        if self.folds:
+            of_folds = np.zeros(N_FOLDS, np.int64)
+            np.add.at(of_folds, self.n_relevant // BY_FOLD, rows[:, 0, 0] if self.weighted else rows[:, 0])
+            contents.expect_folds("rows", of_folds, self.weighted)
         expect(hits.shape[1] <= min(self.depth, n_labels), f"hits at {hits.shape[1]} ranks")
         self.tables = {"rows": rows, "hits": hits}
         if self.propensity is not None:

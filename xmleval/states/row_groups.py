@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import numpy as np
 
+from xmleval.budget import size_text
+from xmleval.input.errors import InputError
+from xmleval.kernels.folds import N_FOLDS
+from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
-from xmleval.states.folds import new_states
+from xmleval.states.folds import Folds, new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.threads import Work
@@ -31,8 +36,21 @@ class RowGroups(Parts):
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            self.parts = {**self.parts, name: new_states(self.plan.part(), self.own_work)}
+            found = new_states(self.plan.part(), self.own_work, self.work.memory)
+            n_bytes = (1 + len(self.parts)) * found.table_bytes
+            if isinstance(found, Folds) and n_bytes > self.work.memory:
+                of_each = (
+                    f"tables of {1 + len(self.parts)} groups, each with {N_FOLDS} for confidence intervals"
+                )
+                needs = f"{of_each}, take {size_text(n_bytes)}, beyond their share of "
+                raise InputError("row_groups", Message(needs, Keyword("memory")))
+            self.parts = {**self.parts, name: found}
         return self.parts[name]
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Make room for groups that are to come, so that workers share the tables that they can share."""
+        for name in sorted(names):
+            self.part(name)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -80,6 +98,10 @@ class RowGroups(Parts):
             self.part(name)
         self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
         self.restore(contents)
+        folds = [states for states in self.parts.values() if isinstance(states, Folds)]
+        if folds and contents.fold_rows is not None:
+            same = (sum(states.n_rows for states in folds) == contents.fold_rows).all()
+            expect(bool(same), "groups do not add up to fold_rows")
 
 
 STATE = RowGroups
