@@ -43,7 +43,7 @@ class Contents:
         return Contents(own, self.n_rows, self.fold_rows, self.fold_weighing)
 
     def expect_folds(self, name: str, n_rows: Ints, weighted: bool) -> None:
-        """Refuse numbers of rows of each fold, or the whole parts of their weights, other than those known."""
+        """Refuse other numbers of rows of each fold than those known, or higher `ceilings` of weights."""
         if self.fold_rows is None or self.fold_weighing is None:
             return
         fits = n_rows <= self.fold_weighing if weighted else n_rows == self.fold_rows
@@ -106,6 +106,12 @@ def expect(fits: bool, wrong: str) -> None:
     """Refuse contents that do not fit together."""
     if not fits:
         raise ValueError(wrong)
+
+
+def ceilings(sums: Ints) -> Ints:
+    """Return fixed-point sums, the limbs last, as the least whole numbers that are as large."""
+    found: Ints = sums[..., 0] + sums[..., 1:].any(axis=-1)
+    return found
 
 
 def total(counts: Ints) -> int:

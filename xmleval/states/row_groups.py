@@ -31,17 +31,17 @@ class RowGroups(Parts):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
+        self.n_expected = 0  # groups
         self.own_work = work._replace(memory=max(1, work.memory // SHARES))
 
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
             found = new_states(self.plan.part(), self.own_work, self.work.memory)
-            n_bytes = (1 + len(self.parts)) * found.table_bytes
+            n = max(self.n_expected, 1 + len(self.parts))
+            n_bytes = n * found.table_bytes
             if isinstance(found, Folds) and n_bytes > self.work.memory:
-                of_each = (
-                    f"tables of {1 + len(self.parts)} groups, each with {N_FOLDS} for confidence intervals"
-                )
+                of_each = f"tables of {n} groups, each with {N_FOLDS} for confidence intervals"
                 needs = f"{of_each}, take {size_text(n_bytes)}, beyond their share of "
                 raise InputError("row_groups", Message(needs, Keyword("memory")))
             self.parts = {**self.parts, name: found}
@@ -49,6 +49,7 @@ class RowGroups(Parts):
 
     def expect(self, names: Iterable[str]) -> None:
         """Make room for groups that are to come, so that workers share the tables that they can share."""
+        self.n_expected = len({*self.parts, *names})
         for name in sorted(names):
             self.part(name)
 
@@ -98,10 +99,12 @@ class RowGroups(Parts):
             self.part(name)
         self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
         self.restore(contents)
-        folds = [states for states in self.parts.values() if isinstance(states, Folds)]
-        if folds and contents.fold_rows is not None:
-            same = (sum(states.n_rows for states in folds) == contents.fold_rows).all()
-            expect(bool(same), "groups do not add up to fold_rows")
+        if contents.fold_rows is not None:
+            left = contents.fold_rows.copy()
+            for states in self.parts.values():
+                assert isinstance(states, Folds)
+                left -= states.n_rows
+            expect(not left.any(), "groups do not add up to fold_rows")
 
 
 STATE = RowGroups

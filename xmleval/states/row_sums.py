@@ -17,7 +17,7 @@ from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect, total
+from xmleval.states.contents import Contents, ceilings, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -153,7 +153,8 @@ class RowSums(State):
         weights = self.totals[:, :, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
         most = self.n_weighing[:, None]
-        expect(not ((weights[..., 0] < 0) | (weights[..., 0] > most)).any(), "totals has invalid weights")
+        within = (weights[..., 0] >= 0) & (ceilings(weights) <= most)
+        expect(bool(within.all()), "totals has invalid weights")
         if self.unbounded:
             self.exact = contents.take("exact", self.n_folds, len(self.unbounded), SIZE, least=None)
             fits = not (self.exact[..., : N_LIMBS - 1] >> WIDTH).any()
