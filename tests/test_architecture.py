@@ -88,7 +88,7 @@ GRAPH = {
     "report.gates": "message input.errors spellings spec report.saved_results report.saved_rows",
     "report.checks": "message spellings report.saved_results report.saved_rows report.gates",
     "report": (
-        "version records message numerals conventions cached spellings spec results jackknife"
+        "version records message numerals conventions cached input.errors spellings spec results jackknife"
         " comparing.paired comparing.differences integrations.library"
     ),
     "comparing": (

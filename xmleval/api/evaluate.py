@@ -104,7 +104,7 @@ def evaluate(
         the group "other". See ``report.groups`` and ``report.shares``.
     row_groups : array of shape (m,), or values by name, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
-        See ``report.row_groups``.
+        See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
     exclude_from : {"both", "predictions"}, default "both"

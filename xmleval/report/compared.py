@@ -15,8 +15,10 @@ from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.comparison import Comparison
 from xmleval.report.frames import as_frame
+from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
+from xmleval.report.seeds import labels_of, mean_and_sd, mean_of
 from xmleval.report.tables import (
     Cell,
     Table,
@@ -34,7 +36,6 @@ RECORD = [
     "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
     "n_rows", "better",
 ]  # fmt: skip
-NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 UNSEEN = "no difference seen"
 
 
@@ -56,6 +57,10 @@ class Compared(Comparison):
         Number of the group of each row.
     row_groups : RowGroups, optional
         The groups of rows within which models are compared, too.
+    worst : int
+        Largest number of labels to name of each pair; the reports then keep labels.
+    label_names : sequence, optional
+        Their names.
 
     Attributes
     ----------
@@ -66,6 +71,8 @@ class Compared(Comparison):
     groups, row_groups : dict of str to Compared
         The models within each group of labels and of rows. p-values of all groups and of the whole are
         corrected together.
+    labels : list of MovedLabels
+        The labels that differ most between each pair: ``a``, ``b``, ``column``, ``labels``.
     n_tests : int
         Number of p-values that are corrected together.
     reports : dict of str to Report
@@ -86,6 +93,8 @@ class Compared(Comparison):
         weight: Floats | None = None,
         groups: Ints | None = None,
         row_groups: RowGroups | None = None,
+        worst: int = 0,
+        label_names: Sequence[Any] | None = None,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
         super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
@@ -122,6 +131,8 @@ class Compared(Comparison):
             self._own_notes += [f"group {name}: {note}" for note in part._own_notes]
             self.notes += [f"group {name}: {note}" for note in part._own_notes]
         self.n_tests = self._correct()
+        columns = {name: labels_of(own) for name, own in self.seeds.items()} if worst else {}
+        self.labels = find_moved(self.specs, columns, self.pairs, worst, label_names) if worst else []
 
     def _reports_of(self, kind: str) -> Iterator[tuple[str, dict[str, list[Report]]]]:
         """Yield the name of each group that all reports have, and the reports of it."""
@@ -189,7 +200,8 @@ class Compared(Comparison):
         """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
         shown = [*(names or self.reports)]
         known = dict(zip(self.reports, shown, strict=True))
-        return [*self._seed_tables(known), *self._pair_tables(known), *self._group_tables(known)]
+        moved = [one.table(known) for one in self.labels]
+        return [*self._seed_tables(known), *self._pair_tables(known), *moved, *self._group_tables(known)]
 
     def _group_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the values within each group, and the differences of each pair within all groups."""
@@ -304,6 +316,8 @@ class Compared(Comparison):
             "baseline": self.baseline,
             "differences": self._differences_as_json(),
         }
+        if self.labels:
+            found["comparison"]["labels"] = [one.as_json() for one in self.labels]
         for kind, parts in (("groups", self.groups), ("row_groups", self.row_groups)):
             if parts:
                 found["comparison"][kind] = {name: own._as_group() for name, own in parts.items()}
@@ -357,35 +371,8 @@ class Compared(Comparison):
         return as_frame(header, rows, range(1, len(header)))
 
 
-def mean_of(reports: Sequence[Report]) -> Report:
-    """Return a report of the means of several of the same rows."""
-    first = reports[0]
-    if len(reports) == 1:
-        return first
-    several = [report.results for report in reports]
-    names = [name for name in first.results.values if all(name in own.values for own in several)]
-
-    def mean(kind: str) -> dict[str, Any]:
-        held = [getattr(own, kind) for own in several]
-        shared = [name for name in names if all(name in own for own in held)]
-        return {name: sum(own[name] for own in held) / len(held) for name in shared}
-
-    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
-    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
-    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
-
-
 def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
     return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
-
-
-def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of values of several seeds and their standard deviation, NaN of one."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.nan
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _padded(column: Sequence[Cell]) -> list[Cell]:

@@ -12,7 +12,7 @@ from xmleval.kernels.fixed import LIMBS, MASK, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS, shift_labels
 from xmleval.kernels.labels import FULL
 from xmleval.records import Counts, Floats, Ints, Labels
-from xmleval.states.contents import Contents, at_least_zero, expect
+from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
 from xmleval.states.label_table import LabelTable
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -109,6 +109,8 @@ class FoldTable(LabelTable):
         """Restore the state from what `arrays` returned."""
         n_rows, shape = contents.n_rows, self._held.shape
         self.rows = contents.take_sums("rows", N_FOLDS, most=n_rows)
+        of_folds = ceilings(self.rows) if self.weighted else self.rows[:, 0]
+        contents.expect_folds("rows", of_folds, self.weighted)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
         self._held = contents.take("held", *shape, dtype=self._held.dtype, most=most)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
@@ -124,6 +126,8 @@ class FoldTable(LabelTable):
             tp, n_pred, n_true = own
             fits = all(at_least_zero(more - tp, self.weighted) for more in (n_pred, n_true))
             expect(fits, "held has more hits than labels")
+            few = self.weighted or not own.size or own.max() <= self.rows[fold, 0]
+            expect(bool(few), "held has more rows with a label than a fold has rows")
             left[:, labels] -= own
         for rest in (left, rows):
             if self.weighted or rest is rows:
