@@ -100,7 +100,7 @@ GRAPH = {
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "records message conventions input.errors input.csr input.sets input.tensors input.objects"
+        "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),

@@ -90,13 +90,9 @@ def test_labels_that_changed_most_are_named(
     Path("names.txt").write_text("".join(f"label {n}\n" for n in range(5)))
     found = run("compare Y_test.npz m_indices.npy n.npz --metrics p@1 --worst 2 --labels names.txt")
     (moved,) = compare(MODELS, Y_TEST, metrics=["p@1"], worst=2).labels
-    assert [f"label {one.number} " in found for one in moved.labels] == [True, True]
-    assert (
-        main(
-            ["evaluate", "Y_test.npz", "m_indices.npy", "n.npz", "--metrics", "p@1", "--per-label", "out.csv"]
-        )
-        == 0
-    )
+    assert [f"label {one.number} " in found for one in moved.labels] == [True] * len(moved.labels)
+    line = "evaluate Y_test.npz m_indices.npy n.npz --metrics p@1 --per-label out.csv"
+    assert main(line.split(" ")) == 0
     told = ", ".join(f"{one.number} {-one.change:+.0f}" for one in moved.labels)
     assert f"out.csv: labels that changed most from m_indices.npy to n.npz by tp@1: {told}" in (
         capsys.readouterr().err

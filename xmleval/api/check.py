@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError, real_number
 from xmleval.message import Keyword, Message
 from xmleval.report.checks import Checked, Pair, Results, check_results
@@ -100,7 +100,7 @@ def _limits(argument: str, given: Any, margins: bool = False) -> dict[str, float
 def _results(argument: str, given: Any) -> Results:
     """Return what is given in any form as saved results."""
     if isinstance(given, str | os.PathLike):
-        return Results(os.fspath(given), load_results(Path(given)))
+        return Results(os.fspath(given), load_results(as_path(given)))
     found: dict[str, SavedReport] = {}
     if hasattr(given, "to_json"):
         found = reports_of(json.loads(given.to_json()))

@@ -38,10 +38,10 @@ def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Name
 def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: Names) -> None:
     """Name the labels that changed most from the first report to another."""
     first, *_ = reports
-    found = [reports[one].results.labels for one in (first, name)]
-    columns = (label_column(spec, found[0]) for spec in reports[name].specs)
+    own, other = (reports[one].results.labels for one in (first, name))
+    columns = (label_column(spec, own) for spec in reports[name].specs)
     column = next(filter(None, columns), "")
-    labels = changed_labels(column, *found, SHOWN, names) if column else []
+    labels = changed_labels(column, own, other, SHOWN, names) if column else []
     if labels:
         told = ", ".join(f"{one.name or one.number} {values_of_label(column, one)[2]}" for one in labels)
         tell(path, f"labels that changed most from {first} to {name} by {column}: {told}")
