@@ -273,14 +273,14 @@ def test_groups_of_rows_with_intervals_need_no_more_memory_than_given() -> None:
         "confidence": 0.9,
         "row_groups": np.arange(N_ROWS) % 9,
     }
-    whole = evaluate(truth, scores, **options, memory=200_000)
+    whole = evaluate(truth, scores, **options)
     with pytest.raises(
         ValueError, match=r"^row_groups: tables of 9 groups, .* take .*, beyond their share of memory="
     ):
-        evaluate(truth, scores, **options, memory=15_000)
-    alone = evaluate(truth, scores, **options | {"row_groups": np.zeros(N_ROWS, int)}, memory=15_000)
+        evaluate(truth, scores, **options, memory="40MB")
+    alone = evaluate(truth, scores, **options | {"row_groups": np.zeros(N_ROWS, int)}, memory="40MB")
     assert alone.row_groups["0"].confidence == alone.confidence == whole.confidence
-    assert evaluate(truth, scores, **options | {"confidence": None}, memory=15_000).row_groups["8"]
+    assert evaluate(truth, scores, **options | {"confidence": None}, memory="40MB").row_groups["8"]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
