@@ -134,13 +134,17 @@ def printed(record: dict[str, Any]) -> str:
 
 def table_of(records: list[dict[str, Any]]) -> str:
     """Return a table of records."""
-    head = "stream | scores | updates, s | compute, s | MiB before | peak | temporary files | state file"
-    rows = [f"| {head} |", "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    sizes = "MiB before", "MiB at the peak", "MiB of temporary files", "MiB of the state file"
+    rows = [f"| {' | '.join(('stream', 'scores', 'updates, s', 'compute, s', *sizes))} |"]
+    rows.append("|---|---:|---:|---:|---:|---:|---:|---:|")
     for one in records:
-        sizes = (f"{one[f'{kind}_bytes'] / MIB:.0f}" for kind in ("start", "peak", "temporary"))
+        before = (
+            "" if one["start_bytes"] is None else f"{one['start_bytes'] / MIB:.0f}"
+        )  # not in early records
         spent = (f"{one[kind]:.1f}" for kind in ("updates", "compute"))
+        most, spilled = (f"{one[f'{kind}_bytes'] / MIB:.0f}" for kind in ("peak", "temporary"))
         state = f"{one['state_bytes'] / MIB:.1f}"
-        cells = [one["stream"], f"{one['scores']:.3g}", *spent, *sizes, state]
+        cells = [one["stream"], f"{one['scores']:.3g}", *spent, before, most, spilled, state]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
