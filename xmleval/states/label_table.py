@@ -24,7 +24,7 @@ from xmleval.kernels.labels import (
     take_leading,
     tally_labels,
 )
-from xmleval.records import Counts, Floats, Ints, Labels
+from xmleval.records import Bytes, Counts, Floats, Ints, Labels
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.threads import Work, when_free
 from xmleval.view.decision import Decision
@@ -33,6 +33,7 @@ from xmleval.view.view import View
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, before they are joined
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
+AT_ONCE = 1 << 19  # counts merged at a time: the caches hold what tells which overflowed
 FEW_LABELS = 1 << 16  # up to which threads and tallies do not pay
 BYTE = 8  # bits of a count
 T = TypeVar("T")
@@ -93,14 +94,14 @@ class LabelTable:
         return limbs
 
     def join(self) -> None:
-        """Join the overflow counts, so that `at` need not."""
+        """Join the overflow counts, so that `between` need not."""
         self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
-    def at(self, labels: Ints) -> Ints:
-        """Return the totals of some labels, ascending, as in `totals`; after `join`."""
-        (places, times), held = self._joined, self._held[:, labels]
+    def between(self, start: int, stop: int) -> Ints:
+        """Return the totals of the labels start..stop-1, as in `totals`; after `join`."""
+        (places, times), held = self._joined, self._held[:, start:stop]
         if self.weighted:
-            totals = np.zeros((3, labels.size, LIMBS), np.int64)
+            totals = np.zeros((3, stop - start, LIMBS), np.int64)
             high, low = held[..., 0], held[..., 1]
             totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
             whole, unit = totals[..., 0], FULL >> BITS
@@ -108,11 +109,9 @@ class LabelTable:
             totals = whole = held.astype(np.int64)
             unit = 1 << BYTE
         for kind in range(3):
-            own = places - kind * self.n_labels  # overflows are fewer than labels
-            start, stop = np.searchsorted(own, [labels[0], labels[-1] + 1]) if labels.size else (0, 0)
-            found = np.searchsorted(labels, own[start:stop])
-            known = np.flatnonzero(labels[found] == own[start:stop])
-            whole[kind, found[known]] += times[start + known] * unit
+            first = kind * self.n_labels + start
+            some = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
+            whole[kind, places[some] - first] += times[some] * unit
         return totals
 
     def _add_carries(self, totals: Ints, unit: int) -> None:
@@ -178,17 +177,16 @@ class LabelTable:
         return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
 
     def merge(self, other: LabelTable) -> None:
-        """Merge a table of other rows; weighted sums in place, since no other table shares the array."""
+        """Merge a table of other rows, in place, since no other table shares the array."""
         self._locks = []
         if self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
             n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
-            over = full[:n]
+            over = [full[:n]]
         else:
-            self._held = self._held + other._held
-            over = np.flatnonzero(self._held < other._held)
+            over = _add_bytes(self._held.reshape(-1), other._held.reshape(-1))
         self._joined = _added(self._joined, other._joined)
-        for places in (over, *other._carried):
+        for places in (*over, *other._carried):
             self._carry(places)
         self.rows = self.rows + other.rows
         carry(self.rows)
@@ -313,6 +311,16 @@ class LabelTable:
             more = whole.reshape(-1) // (FULL >> BITS)
         places = np.flatnonzero(more)
         self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+
+
+def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:
+    """Add counts to others in place, modulo 256; return the places that overflowed, ascending."""
+    found = []
+    for start in range(0, held.size, AT_ONCE):
+        mine, theirs = held[start : start + AT_ONCE], others[start : start + AT_ONCE]
+        np.add(mine, theirs, out=mine)
+        found.append(start + np.flatnonzero(mine < theirs))
+    return found
 
 
 def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
