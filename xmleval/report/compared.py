@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -61,6 +61,10 @@ class Compared(Comparison):
         Largest number of labels to name of each pair; the reports then keep labels.
     label_names : sequence, optional
         Their names.
+    only : collection of str, optional
+        Names of the measures to compare; figures show others, too. Default all.
+    within : bool, default True
+        Whether to compare within groups; these tests are corrected together with those of the whole.
 
     Attributes
     ----------
@@ -95,9 +99,11 @@ class Compared(Comparison):
         row_groups: RowGroups | None = None,
         worst: int = 0,
         label_names: Sequence[Any] | None = None,
+        only: Collection[str] | None = None,
+        within: bool = True,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
-        super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
+        super().__init__({name: mean_of(own) for name, own in self.seeds.items()}, only=only)
         self.baseline, self.test = baseline, test
         names = [*self.reports]
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
@@ -116,9 +122,9 @@ class Compared(Comparison):
             groups,
         )
         self.groups, self.row_groups = ByGroup(), ByGroup()
-        for name, own in self._reports_of("groups"):
+        for name, own in self._reports_of("groups") if within else ():
             self.groups[name] = Compared(own, baseline=baseline, test=test)
-        for name, own in self._reports_of("row_groups"):
+        for name, own in self._reports_of("row_groups") if within else ():
             of = np.flatnonzero([] if row_groups is None else row_groups.of == row_groups.names.index(name))
             self.row_groups[name] = Compared(
                 {model: self._with_rows(model, several, of) for model, several in own.items()},
@@ -176,6 +182,9 @@ class Compared(Comparison):
         compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
 
+    def _compared(self) -> Compared:
+        return self
+
     def _cell(self, spec: Spec, name: str) -> Cell:
         """Return a value with what it is better than: a star for two models, letters for more."""
         text = self.reports[name].shown(spec)
@@ -189,11 +198,12 @@ class Compared(Comparison):
         above = ("" if len(self.reports) <= 26 else ",").join(worse)
         return Cell(text, "other", above)
 
-    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+    def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
+        """Return the grid under other names of the models, with their letters if they are more than two."""
         if len(self.reports) == 2:
-            return super()._grid(names)
+            return super().grid_of(names)
         lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
-        columns = zip(*super()._grid(lettered), strict=True)
+        columns = zip(*super().grid_of(lettered), strict=True)
         return [[*row] for row in zip(*map(_padded, columns), strict=True)]
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
@@ -208,14 +218,14 @@ class Compared(Comparison):
         tables = []
         for of, parts in (("labels", self.groups), ("rows", self.row_groups)):
             for group, own in parts.items():
-                tables.append(Table(own._caption(of, group), own._grid(names.values())))
+                tables.append(Table(own._caption(of, group), own.grid_of(names.values())))
             for pair in self.pairs if parts else []:
                 tables.append(self._pair_within(of, pair, names))
         return tables
 
     def _pair_within(self, of: str, pair: tuple[str, str], names: Mapping[str, str]) -> Table:
         """Return the differences of a pair within all groups of labels or of rows."""
-        header = ["difference", "p (Holm)", "wins/ties/losses", ""]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "result"]
         columns = [0, 1, 2, 4] if of == "rows" else [0, 1, 4]
         rows = [[Cell("group, measure"), *(Cell(header[min(column, 3)]) for column in columns)]]
         for group, own in (self.groups if of == "labels" else self.row_groups).items():
@@ -227,11 +237,19 @@ class Compared(Comparison):
                     rows.append([name, *(Cell(told[column]) for column in columns)])
         return Table(f"{names[pair[0]]} - {names[pair[1]]} within groups of {of}", rows)
 
+    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to, under names of the models."""
+        shown = [*(names or self.reports)]
+        known = dict(zip(self.reports, shown, strict=True))
+        own = {"values": self._seed_tables(known), "differences": self._pair_tables(known)}
+        within = self._group_tables(known) if self.groups or self.row_groups else super().part_tables(shown)
+        return own | {"groups": within}
+
     def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the title and the table of each pair."""
         found = {spec.name: spec for spec in self.specs}
         columns = [0, 1, 2, 3, 4] if len(self._numbers_of_rows) > 1 else [0, 1, 2, 4]
-        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", ""]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", "result"]
         tables = []
         for pair in self.pairs:
             rows = [[Cell("measure"), *(Cell(header[column]) for column in columns)]]

@@ -1,4 +1,4 @@
-"""Means of reports of several training seeds."""
+"""Means over reports of several training seeds."""
 
 from __future__ import annotations
 
