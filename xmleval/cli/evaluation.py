@@ -31,7 +31,7 @@ from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
-from xmleval.files.input import Version
+from xmleval.files.input import stamp
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
@@ -184,7 +184,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
             n_rows = rows.truth[1].n_rows
             tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
-    sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
+    sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
     return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
@@ -352,7 +352,7 @@ def _checkpoint(
     if inside is not None:
         raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
     settings = {
-        **{role: [_stamp(path) for path in several] for role, several in files.items()},
+        **{role: [stamp(path) for path in several] for role, several in files.items()},
         "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
@@ -363,11 +363,6 @@ def _checkpoint(
     checkpoint = Checkpoint(folder, settings)
     click.get_current_context().call_on_close(checkpoint.close)
     return checkpoint
-
-
-def _stamp(path: Path) -> str:
-    """Identify a version of a file by its path, size and modification time."""
-    return f"{path.resolve()} ({Version.of(path.stat())})"
 
 
 def count(run: Run) -> list[Report]:

@@ -33,6 +33,11 @@ class Version(NamedTuple):
         return f"{self.size} bytes of {day}.{nanoseconds:09} UTC"
 
 
+def stamp(path: Path) -> str:
+    """Identify a version of a file by its path, size and modification time."""
+    return f"{path.resolve()} ({Version.of(path.stat())})"
+
+
 class InputFile:
     """A regular file that is not empty.
 

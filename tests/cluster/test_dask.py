@@ -1,0 +1,118 @@
+"""A Dask cluster of two processes: the bytes of one machine, whatever ends its workers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
+from xmleval import evaluate as on_one_machine
+
+distributed = pytest.importorskip("distributed")
+
+from xmleval.cluster import counting, cutting  # noqa: E402
+from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+EVERYTHING: dict[str, Any] = {
+    "metrics": ["all"],
+    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
+    "confidence": 0.95,
+    "bounds": True,
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 6000)
+    return make_files(tmp_path), tmp_path
+
+
+def test_files_of_every_measure(client: Any, files: Any) -> None:
+    arrays, folder = files
+    weight = np.random.default_rng(0).random(N_ROWS) + 0.5
+    more: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
+    paths = {"scores": folder / "m_*_indices.npy", "y_pred": folder / "pred_0.npz"}
+    for weights in (None, weight):
+        found = evaluate(folder / "Y_*", **paths, sample_weight=weights, client=client, **more)
+        whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], sample_weight=weights, **more)
+        assert found.to_json() == whole.to_json()
+
+
+def test_blocks_that_workers_hold(client: Any) -> None:
+    arrays = make_arrays()
+    labels, scores = arrays["m"]
+    ends = [0, 50, 50, 130, 200]
+    made = [
+        client.submit(_block, arrays["Y"][lo:hi], labels[lo:hi], scores[lo:hi])
+        for lo, hi in itertools.pairwise(ends)
+    ]
+    found = evaluate_blocks(made, **EVERYTHING)  # the client is the one that was made last
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING).to_json()
+    bad = [*made[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
+    with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
+        evaluate_blocks(bad, metrics="p@1")
+    with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
+        evaluate_blocks([3], metrics="p@1")
+
+
+def _block(truth: Any, labels: Any, scores: Any) -> Any:
+    return truth, (labels, scores)
+
+
+def test_the_lowest_bad_row_is_told(client: Any, files: Any) -> None:
+    folder = files[1]
+    for number in (1, 3):
+        labels = np.load(folder / f"m_{number}_indices.npy")
+        labels[7, 0] = 99
+        np.save(folder / f"m_{number}_indices.npy", labels)
+    with pytest.raises(ValueError, match=r"m_1_indices\.npy: row 7: label id 99"):
+        evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1", client=client)
+
+
+def _die_once(path: str, function: Any, when: str, *arguments: Any) -> Any:
+    """End the process of a worker the first time that a task comes here, before or after it is done."""
+    result = function(*arguments) if when == "after" else None
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return function(*arguments) if result is None else result
+    os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from xmleval.integrations.dask import DaskEngine
+
+    arrays, folder = files
+    submit = DaskEngine.submit
+
+    def dying(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        if function is counting.count:
+            return submit(self, _die_once, str(folder / "died"), function, when, *arguments, key=key)
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(DaskEngine, "submit", dying)
+    more: dict[str, Any] = {"metrics": ["auc.micro", "p@1", f"ndcg@{2 + (when == 'after')}"]}
+    found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
+    assert (folder / "died").exists()
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
