@@ -82,7 +82,7 @@ GRAPH = {
     ),
     "integrations.library": "",
     "comparing.paired": "records kernels exact",
-    "comparing.differences": "records spec results jackknife comparing.paired",
+    "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report",
     "report.gates": "spellings report.saved_results report.saved_rows",

@@ -25,16 +25,28 @@ METRICS = ["p@1", "ndcg@2", "psp@2", "f1.macro@2"]
 @pytest.fixture
 def files(folder: Path) -> Path:
     np.savez("n.npz", indices=OTHER[0], scores=OTHER[1])
+    Path("labels.csv").write_text("".join(f"{label},{group}\n" for label, group in enumerate("xxyyy")))
+    Path("rows.txt").write_text("a\na\nb\nb\n")
     return folder
 
 
-@pytest.mark.parametrize("more", ["", "--baseline n.npz", "--test randomisation", "--confidence 0.9"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "", "--baseline n.npz", "--test randomisation", "--confidence 0.9",
+        "--groups labels.csv --row-groups rows.txt", "--clusters rows.txt --test randomisation",
+    ],
+)  # fmt: skip
 def test_it_gives_what_the_function_gives(files: Path, run: Callable[..., str], more: str) -> None:
     found = json.loads(run(f"compare Y_test.npz m_indices.npy n.npz {OPTIONS} {more} --format json"))
     words = more.replace("--", "").split()
     given: dict[str, Any] = dict(zip(words[::2], words[1::2], strict=True))
     if "confidence" in given:
         given["confidence"] = float(given["confidence"])
+    of_rows = [*"aabb"]
+    names = {"groups": "label_groups", "row-groups": "row_groups", "clusters": "groups"}
+    values = {"label_groups": [*"xxyyy"], "row_groups": of_rows, "groups": of_rows}
+    given = {names.get(name, name): values.get(names.get(name, ""), given[name]) for name in given}
     wanted = compare(MODELS, Y_TEST, metrics=METRICS, y_train=Y_TRAIN, **given).to_dict()
     renamed = json.loads(json.dumps(found["comparison"]).replace("m_indices.npy", "m"))
     assert renamed == json.loads(json.dumps(wanted["comparison"]))
@@ -94,6 +106,11 @@ def test_seeds_are_patterns(files: Path, run: Callable[..., str]) -> None:
         ("compare Y_test.npz m_indices.npy n.npz --dataset EURLex-4K", "--a, --b and --dataset need --train"),
         ("compare Y_test.npz m_indices.npy n.npz --confidence 2", "--confidence: 2.0 is not a probability"),
         ("compare Y_test.npz m_indices.npy missing.npz", "missing.npz: No such file"),
+        (
+            "compare Y_test.npz m_indices.npy n.npz --clusters rows.txt --test wilcoxon",
+            "--test: 'wilcoxon' takes rows that count alike and are independent, which --clusters says",
+        ),
+        ("compare Y_test.npz m_indices.npy n.npz --groups 0,10", "--groups 0,10 needs --train"),
         ("diff Y_test.npz m_indices.npy", "takes 2 values"),
         ("diff Y_test.npz m_indices.npy n.npz --metric x", "unknown measure 'x'"),
     ],

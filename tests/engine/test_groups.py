@@ -272,7 +272,7 @@ def test_every_form_of_a_report_has_the_groups() -> None:
     assert held["row_groups"]["1"] == {"n_rows": 30, "values": dict(report.row_groups["1"])}
     with pytest.raises(KeyError, match="no group 'tial'; there are 'head', 'tail', 'mid'"):
         report.groups["tial"]
-    with pytest.raises(KeyError, match="evaluate with label_groups="):
+    with pytest.raises(KeyError, match="give label_groups="):
         evaluate(TRUTH, SCORES).groups["tail"]
 
 

@@ -23,6 +23,8 @@ def make(folder: Path) -> None:
         np.savez(folder / f"{name}.npz", indices=order, scores=np.take_along_axis(scores, order, 1))
     for n in range(3):
         np.savez(folder / f"b_{n}.npz", **np.load(folder / f"a_{n}.npz"))
+    (folder / "topics.csv").write_text("".join(f"{n},{'art' if n < 3 else 'sport'}\n" for n in range(L)))
+    (folder / "languages.txt").write_text("de\nen\nen\n" * (N // 3))
     (folder / "docs.csv").write_text("id,labels\n1,cat;dog\n2,dog\n3,bird\n")
     for name, third in (("m.csv", "bird"), ("n.csv", "cat")):
         (folder / name).write_text(f"id,predicted\n1,cat;dog\n2,dog\n3,{third}\n")
@@ -42,6 +44,29 @@ TASKS = [
     Task(
         "xmleval compare Y.npz bert.npz tree.npz other.npz --baseline tree --metrics p@1",
         ("letters: better than that model", "bert - tree", "other - tree", "Holm over 2 tests"),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --groups topics.csv "
+        "--row-groups languages.txt",
+        (
+            "group of labels art: 3 labels",
+            "bert - tree within groups of labels",
+            "sport, P@1",
+            "bert - tree within groups of rows",
+            "Holm over 5 tests, those within groups included",
+        ),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --metrics p@1 --groups topics.csv --format csv",
+        ("better,group_of,group\n", ",labels,art\n", "code 0"),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --groups 0,10",
+        ("--groups 0,10 needs --train", "exit code 2"),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --clusters languages.txt --test paired_t",
+        ("which --clusters says they are not; expected 't' or 'randomisation'", "exit code 2"),
     ),
     Task(
         "xmleval compare Y.npz bert.npz tree.npz --baseline tre.npz",
@@ -82,6 +107,11 @@ TASKS = [
     Task(
         f'{MODELS}xmleval.compare({{"a": a, "b": b}}, Y, metrics=["p@1"])',
         ("a - b", "p (Holm)", "no difference seen"),
+    ),
+    Task(
+        f'{MODELS}c = xmleval.compare({{"a": a, "b": b}}, Y, metrics="p@1", row_groups=["x", "y"] * 100)\n'
+        'c.row_groups["y"].difference("p@1", "a", "b").outcomes',
+        ("Outcomes(wins=", "losses="),
     ),
     Task(f"{MODELS}xmleval.compare([a, b], Y)", ("list is not a dict; give models by name",)),
     Task(

@@ -107,6 +107,6 @@ TASKS = [
     ),
     Task(
         f"{ARRAYS}xmleval.evaluate(Y, S, metrics='p@1').groups['tail']",
-        ("no group 'tail'; there are none: evaluate with label_groups= or row_groups=",),
+        ("no group 'tail'; there are none: give label_groups= or row_groups=",),
     ),
 ]

@@ -78,12 +78,16 @@ def test_several_reports_follow_the_schema() -> None:
 def test_comparisons_follow_the_schema(seeds: bool) -> None:
     scores = {"a": (LABELS, SCORES), "b": (LABELS[::-1], SCORES[::-1])}
     models = {name: [own, own] for name, own in scores.items()} if seeds else scores
-    found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds).to_json())
+    more: dict[str, Any] = {"label_groups": list("aabbc"), "row_groups": [1, 1, 2, 3]} if seeds else {}
+    found = follows(compare(models, Y_TEST, metrics="all", seeds=seeds, **more).to_json())
     described = VALIDATOR.schema["$defs"]
     assert {*found["comparison"]} <= {*described["comparison"]["properties"]}
     assert ("seeds" in found["comparison"]) == seeds
-    for one in found["comparison"]["differences"]:
-        assert {*one} == {*described["difference"]["properties"]}
+    groups = [found["comparison"][kind] for kind in ("groups", "row_groups")] if seeds else []
+    for own in [found["comparison"], *(own for several in groups for own in several.values())]:
+        for one in own["differences"]:
+            assert {*one} == {*described["difference"]["properties"]}
+    assert [[*several] for several in groups] == ([["a", "b", "c"], ["1", "2", "3"]] if seeds else [])
 
 
 @pytest.mark.parametrize("metric", ["p@1", "f1.macro@2", "lrap"])

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from xmleval.api.evaluate import evaluate
-from xmleval.comparing.differences import JACKKNIFE, OF_ROWS, TESTS
+from xmleval.comparing.differences import JACKKNIFE, check_test
+from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import held, set_rows
 from xmleval.input.tensors import as_plain
-from xmleval.message import Keyword, Message, did_you_mean
+from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats, Ints
 from xmleval.report.compared import Compared
@@ -50,7 +51,7 @@ def compare(
         Student's t with the jackknife's standard error, which every measure with a confidence interval has;
         or, for means over rows alone, 10,000 random flips of the signs of row differences (all of them where
         these are few; whole groups with ``groups``), the paired t-test of rows, or Wilcoxon's signed ranks.
-        p-values are corrected by Holm's method for all measures and pairs together.
+        p-values are corrected by Holm's method for all measures, pairs and groups together.
     confidence : float, default 0.95
         Probability that an interval covers. A difference is significant where the corrected p-value is below
         1 - ``confidence``.
@@ -61,12 +62,14 @@ def compare(
         compared, and the standard deviation over seeds is given beside the intervals: these cover the
         sampling of test rows alone.
     options : dict
-        ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`.
+        ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
+        ``label_groups`` or ``row_groups``, models are also compared within each group: ``groups`` and
+        ``row_groups`` of the result.
 
     Returns
     -------
     Compared
-        Prints as tables; ``differences`` has the numbers.
+        Prints as tables; ``differences`` has the numbers, ``groups["tail"].differences`` those of a group.
 
     Raises
     ------
@@ -87,18 +90,12 @@ def compare(
     (0.19, Outcomes(wins=45, ties=148, losses=7), 'good')
     """
     names = names_of(models, y_pred)
-    if test not in TESTS:
-        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}; {did_you_mean(str(test), TESTS)}")
+    check_test(test, options.get("sample_weight") is not None, groups)
     if baseline is not None and baseline not in names:
         known = f"{baseline!r} is none of the models {', '.join(names)}"
         raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
-    weighted = options.get("sample_weight") is not None
-    if test in OF_ROWS and test != "randomisation" and (weighted or groups is not None):
-        given = Keyword("sample_weight" if weighted else "groups")
-        needs = f"{test!r} takes rows that count alike and are independent, which ", given
-        raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
     truth = checked_once(y_true, options)
     more = {"confidence": confidence, "groups": groups, "keep_rows": True, **options}
     reports = {
@@ -111,13 +108,16 @@ def compare(
     first = next(iter(reports.values()))[0]
     if not any(spec.needs for spec in first.specs):
         raise InputError("metrics", f"none of {', '.join(map(str, first.specs))} depends on the models")
-    weight = of_rows("sample_weight", options.get("sample_weight"), first.row_names)
+    weight, row_groups = (
+        of_rows(name, options.get(name), first.row_names) for name in ("sample_weight", "row_groups")
+    )
     return Compared(
         reports,
         baseline=baseline,
         test=test,
         weight=None if weight is None else _as_floats("sample_weight", weight),
         groups=None if groups is None else _numbered(of_rows("groups", groups, first.row_names)),
+        row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
     )
 
 

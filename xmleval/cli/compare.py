@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
@@ -16,7 +17,8 @@ from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
-from xmleval.comparing.differences import JACKKNIFE, TESTS
+from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
+from xmleval.groups import check_row_groups
 from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
 from xmleval.report.compared import Compared
@@ -25,7 +27,8 @@ from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 
 SECTIONS = {
-    "Comparison": "baseline test confidence seeds",
+    "Comparison": "baseline test confidence clusters seeds",
+    "Groups": "groups row_groups",
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
     "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
@@ -59,7 +62,7 @@ def options_of_evaluate(*left_out: str) -> list[click.Parameter]:
     default=JACKKNIFE,
     show_default=True,
     help=f"{'; '.join(f'{name}: {title}' for name, title in TESTS.items())}. All but t are for means over "
-    "rows alone. p-values are corrected by Holm's method for all measures and pairs together.",
+    "rows alone. p-values are corrected by Holm's method for all measures, pairs and groups together.",
 )
 @click.option(
     "--confidence",
@@ -85,6 +88,8 @@ def compare(
     `xmleval evaluate`.
     """
     refuse_conflicts(options)
+    with naming_files({"test": "--test"}):
+        check_test(test, False, options["clusters"])
     if len(scores) < 2:
         said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
         raise click.UsageError(said, click.get_current_context())
@@ -106,10 +111,15 @@ def compare(
         names = [Path(name).name for name in names]
     own_baseline = None if baseline is None else _found(baseline, names, scores)
 
+    of_rows = {argument: names for argument, (_, names) in run.rows.of_rows.items()}
+    groups, row_groups = (of_rows.get(name) for name in ("groups", "row_groups"))
+    numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    of = None if row_groups is None else check_row_groups(row_groups, len(row_groups))
+
     def together(found: dict[str, Report]) -> Compared:
         several = iter(found.values())
         models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
-        return Compared(models, baseline=own_baseline, test=test)
+        return Compared(models, baseline=own_baseline, test=test, groups=numbers, row_groups=of)
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])

@@ -41,7 +41,9 @@ EXAMPLES = """Examples:
   xmleval diff Y.npz old.npz new.npz \\
       --metric f1.macro@5 --worst 5 --format csv
 """
-LEFT_OUT = ("metrics", "k", "candidates", "confidence", "output_format", "output")
+LEFT_OUT = (
+    "metrics", "k", "candidates", "confidence", "clusters", "groups", "row_groups", "output_format", "output",
+)  # fmt: skip
 
 
 @click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES, params=options_of_evaluate(*LEFT_OUT))

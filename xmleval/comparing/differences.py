@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from xmleval.comparing.paired import (
     wilcoxon_p,
     wins_ties_losses,
 )
+from xmleval.input.errors import InputError
 from xmleval.jackknife import Estimate, difference_p, estimate
+from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -73,6 +75,16 @@ class Difference(NamedTuple):
         return None if self.outcomes is None else sum(self.outcomes)
 
 
+def check_test(test: str, weighted: bool, groups: Any) -> None:
+    """Refuse a test that does not exist, or that takes rows for independent where they are not."""
+    if test not in TESTS:
+        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}; {did_you_mean(str(test), TESTS)}")
+    if test in OF_ROWS and test != "randomisation" and (weighted or groups is not None):
+        given = Keyword("sample_weight" if weighted else "groups")
+        needs = f"{test!r} takes rows that count alike and are independent, which ", given
+        raise InputError("test", Message(*needs, " says they are not; expected 't' or 'randomisation'"))
+
+
 def find_differences(
     results: Mapping[str, Results],
     pairs: Iterable[tuple[str, str]],
@@ -83,7 +95,7 @@ def find_differences(
     weight: Floats | None = None,
     groups: Ints | None = None,
 ) -> list[Difference]:
-    """Compare pairs of models by each measure.
+    """Compare pairs of models by each measure; p-values are not corrected yet.
 
     Parameters
     ----------
@@ -104,16 +116,30 @@ def find_differences(
     groups : int64 (n_rows,), optional
         Number of the group of each row, from 0; the randomisation test flips the signs of whole groups.
     """
-    found = [
+    return [
         _difference(results, spec, pair, confidence, test, comparable, weight, groups)
         for pair in pairs
         for spec in specs
     ]
-    corrected = holm([one.p_value for one in found]).tolist()
+
+
+def corrected(found: Sequence[Difference], specs: Iterable[Spec], confidence: float) -> list[Difference]:
+    """Correct the p-values of differences for their number, and tell which model is better where they hold.
+
+    Parameters
+    ----------
+    found : sequence of Difference
+        All that was asked for, from `find_differences`.
+    specs : iterable of Spec
+        Their measures.
+    confidence : float
+        1 - confidence is the level of the tests.
+    """
+    p_values = holm([one.p_value for one in found]).tolist()
     directions = {spec.name: spec.metric.direction for spec in specs}
     return [
         one._replace(corrected_p=p, better=_better(one, directions[one.name]) if p < 1 - confidence else None)
-        for one, p in zip(found, corrected, strict=True)
+        for one, p in zip(found, p_values, strict=True)
     ]
 
 

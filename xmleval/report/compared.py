@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, find_differences
+import numpy as np
+
+from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.message import counted
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.comparison import Comparison
 from xmleval.report.frames import as_frame
+from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
 from xmleval.report.tables import (
     Cell,
@@ -51,6 +54,8 @@ class Compared(Comparison):
         Weights of rows.
     groups : int64 (n_rows,), optional
         Number of the group of each row.
+    row_groups : RowGroups, optional
+        The groups of rows within which models are compared, too.
 
     Attributes
     ----------
@@ -58,6 +63,11 @@ class Compared(Comparison):
         Each measure of each pair: ``value``, ``estimate`` with ``lower``, ``upper`` and ``standard_error``,
         ``p_value``, ``corrected_p``, ``outcomes`` with ``wins``, ``ties`` and ``losses``, ``n_rows``,
         ``better``.
+    groups, row_groups : dict of str to Compared
+        The models within each group of labels and of rows. p-values of all groups and of the whole are
+        corrected together.
+    n_tests : int
+        Number of p-values that are corrected together.
     reports : dict of str to Report
         Values of each model.
     notes : list of str
@@ -75,6 +85,7 @@ class Compared(Comparison):
         test: str = JACKKNIFE,
         weight: Floats | None = None,
         groups: Ints | None = None,
+        row_groups: RowGroups | None = None,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
         super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
@@ -95,6 +106,49 @@ class Compared(Comparison):
             weight,
             groups,
         )
+        self.groups, self.row_groups = ByGroup(), ByGroup()
+        for name, own in self._reports_of("groups"):
+            self.groups[name] = Compared(own, baseline=baseline, test=test)
+        for name, own in self._reports_of("row_groups"):
+            of = np.flatnonzero([] if row_groups is None else row_groups.of == row_groups.names.index(name))
+            self.row_groups[name] = Compared(
+                {model: self._with_rows(model, several, of) for model, several in own.items()},
+                baseline=baseline,
+                test=test,
+                weight=None if weight is None else weight[of],
+                groups=None if groups is None else groups[of],
+            )
+        for name, part in self.groups.items():
+            self._own_notes += [f"group {name}: {note}" for note in part._own_notes]
+            self.notes += [f"group {name}: {note}" for note in part._own_notes]
+        self.n_tests = self._correct()
+
+    def _reports_of(self, kind: str) -> Iterator[tuple[str, dict[str, list[Report]]]]:
+        """Yield the name of each group that all reports have, and the reports of it."""
+        several = {name: [getattr(report, kind) for report in own] for name, own in self.seeds.items()}
+        first, *others = (parts for own in several.values() for parts in own)
+        for group in first:
+            if all(group in parts for parts in others):
+                yield group, {name: [parts[group] for parts in own] for name, own in several.items()}
+
+    def _with_rows(self, model: str, reports: Sequence[Report], rows: Ints) -> list[Report]:
+        """Return the reports of some rows with the values of these rows."""
+        return [
+            replace(part, results=replace(part.results, rows=_rows_at(whole, rows)))
+            for part, whole in zip(reports, self.seeds[model], strict=True)
+        ]
+
+    def _correct(self) -> int:
+        """Correct the p-values of the whole and of all groups for the number of all, and return it."""
+        several = [self, *self.groups.values(), *self.row_groups.values()]
+        assert self.level is not None
+        found = iter(corrected([d for own in several for d in own.differences], self.specs, self.level))
+        for own in several:
+            own.differences = [next(found) for _ in own.differences]
+        n_tests = sum(not math.isnan(one.p_value) for own in several for one in own.differences)
+        for own in several[1:]:
+            own.n_tests = n_tests
+        return n_tests
 
     def difference(self, name: str, a: str, b: str) -> Difference:
         """Return the difference of a measure, by any spelling of its name, of two models that were compared.
@@ -110,11 +164,6 @@ class Compared(Comparison):
                 return found
         compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
-
-    @property
-    def n_tests(self) -> int:
-        """Number of p-values that are corrected together."""
-        return sum(not math.isnan(one.p_value) for one in self.differences)
 
     def _cell(self, spec: Spec, name: str) -> Cell:
         """Return a value with what it is better than: a star for two models, letters for more."""
@@ -140,7 +189,31 @@ class Compared(Comparison):
         """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
         shown = [*(names or self.reports)]
         known = dict(zip(self.reports, shown, strict=True))
-        return [*self._seed_tables(known), *self._pair_tables(known), *super().part_tables(shown)]
+        return [*self._seed_tables(known), *self._pair_tables(known), *self._group_tables(known)]
+
+    def _group_tables(self, names: Mapping[str, str]) -> list[Table]:
+        """Return the values within each group, and the differences of each pair within all groups."""
+        tables = []
+        for of, parts in (("labels", self.groups), ("rows", self.row_groups)):
+            for group, own in parts.items():
+                tables.append(Table(own._caption(of, group), own._grid(names.values())))
+            for pair in self.pairs if parts else []:
+                tables.append(self._pair_within(of, pair, names))
+        return tables
+
+    def _pair_within(self, of: str, pair: tuple[str, str], names: Mapping[str, str]) -> Table:
+        """Return the differences of a pair within all groups of labels or of rows."""
+        header = ["difference", "p (Holm)", "wins/ties/losses", ""]
+        columns = [0, 1, 2, 4] if of == "rows" else [0, 1, 4]
+        rows = [[Cell("group, measure"), *(Cell(header[min(column, 3)]) for column in columns)]]
+        for group, own in (self.groups if of == "labels" else self.row_groups).items():
+            symbols = {spec.name: spec for spec in own.specs}
+            for one in own.differences:
+                if (one.a, one.b) == pair:
+                    spec, told = symbols[one.name], _told(one, names)
+                    name = Cell(f"{group}, {spec.symbol}", spec.metric.direction)
+                    rows.append([name, *(Cell(told[column]) for column in columns)])
+        return Table(f"{names[pair[0]]} - {names[pair[1]]} within groups of {of}", rows)
 
     def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the title and the table of each pair."""
@@ -176,10 +249,11 @@ class Compared(Comparison):
         assert self.level is not None
         several = len(self.reports) > 2
         mark = "letters: better than that model" if several else "* better"
+        within = ", those within groups included" if self.groups or self.row_groups else ""
         n = [*self._numbers_of_rows, next(iter(self.reports.values())).n_rows]
         return (
             f"{mark}, p < {1 - self.level:.4g}: {TESTS[self.test]}, "
-            f"Holm over {counted(self.n_tests, 'tests')}, n = {n[0]} rows"
+            f"Holm over {counted(self.n_tests, 'tests')}{within}, n = {n[0]} rows"
         )
 
     @property
@@ -193,7 +267,10 @@ class Compared(Comparison):
             return []
         rows = next(iter(self.reports.values())).results.rows
         without = [str(spec) for spec in self.specs if spec.name not in rows]
-        return [f"no {TESTS[self.test]}, as no mean over rows: {', '.join(without)}"] if without else []
+        told = [f"no {TESTS[self.test]}, as no mean over rows: {', '.join(without)}"] if without else []
+        if self.groups:
+            told.append(f"no {TESTS[self.test]} within groups of labels, whose values by row are not kept")
+        return told
 
     def to_latex(self) -> str:
         """Return the values as a LaTeX tabular (package booktabs), with a line below that tells the test.
@@ -205,7 +282,8 @@ class Compared(Comparison):
         str
         """
         told = latex_text(self._about_test()).replace("* better", "$^*$ better", 1)
-        tables = as_latex(self.grid(), self.footnotes(), super().part_tables())
+        within = self._group_tables({name: name for name in self.reports})
+        tables = as_latex(self.grid(), self.footnotes(), within)
         return f"{tables}\n\\smallskip{{\\footnotesize {told}\\par}}\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -214,7 +292,8 @@ class Compared(Comparison):
         Returns
         -------
         dict
-            ``reports`` by model (those of seeds as ``seeds``), and ``comparison`` with ``differences``.
+            ``reports`` by model (those of seeds as ``seeds``), and ``comparison`` with ``differences``, those
+            of groups as ``groups`` and ``row_groups``.
         """
         found: dict[str, Any] = super().to_dict()
         found["comparison"] = {
@@ -223,8 +302,11 @@ class Compared(Comparison):
             "correction": "holm",
             "n_tests": self.n_tests,
             "baseline": self.baseline,
-            "differences": [dict(zip(RECORD, self._as_json(one), strict=True)) for one in self.differences],
+            "differences": self._differences_as_json(),
         }
+        for kind, parts in (("groups", self.groups), ("row_groups", self.row_groups)):
+            if parts:
+                found["comparison"][kind] = {name: own._as_group() for name, own in parts.items()}
         if max(map(len, self.seeds.values())) > 1:
             found["comparison"]["seeds"] = {
                 name: [report.to_dict() for report in own] for name, own in self.seeds.items()
@@ -243,15 +325,30 @@ class Compared(Comparison):
             one.p_value, one.corrected_p, *counts, one.n_rows, one.better,
         ]  # fmt: skip
 
-    def _as_json(self, one: Difference) -> list[Any]:
-        return [as_json_value(field) if isinstance(field, float) else field for field in self._record(one)]
+    def _as_group(self) -> dict[str, Any]:
+        """Return the differences within a group, and its size, as JSON values."""
+        one = next(iter(self.reports.values()))
+        sizes = {"n_labels": one.n_labels, "n_rows": one.n_rows}
+        return {**sizes, "differences": self._differences_as_json()}
+
+    def _differences_as_json(self) -> list[dict[str, Any]]:
+        rows = (zip(RECORD, self._record(one), strict=True) for one in self.differences)
+        return [{n: as_json_value(own) if isinstance(own, float) else own for n, own in row} for row in rows]
 
     def _records(self) -> tuple[list[str], list[list[str | float]]]:
-        rows = map(self._record, self.differences)
-        return RECORD, [[math.nan if field is None else field for field in row] for row in rows]
+        parts = [("", "", self)]
+        for of, found in (("labels", self.groups), ("rows", self.row_groups)):
+            parts += [(of, name, own) for name, own in found.items()]
+        several = len(parts) > 1
+        rows = [
+            [math.nan if field is None else field for field in own._record(one)] + [of, name] * several
+            for of, name, own in parts
+            for one in own.differences
+        ]
+        return RECORD + ["group_of", "group"] * several, rows
 
     def to_csv(self) -> str:
-        """Return CSV with a line for each measure of each pair, in full precision."""
+        """Return CSV with a line for each measure of each pair, also within groups, in full precision."""
         return as_csv(*self._records())
 
     def to_frame(self) -> Any:
@@ -277,6 +374,10 @@ def mean_of(reports: Sequence[Report]) -> Report:
     notes = list(dict.fromkeys(note for report in reports for note in report.notes))
     gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
     return replace(first, results=replace(first.results, **own, **gone), notes=notes)
+
+
+def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
+    return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:

@@ -140,14 +140,17 @@ class Comparison(Printed):
             several = [getattr(report, kind) for report in self.reports.values()]
             for group in (group for group in several[0] if all(group in other for other in several)):
                 own = Comparison({n: other[group] for n, other in zip(self.reports, several, strict=True)})
-                one = several[0][group]
-                sizes = f"{counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
                 header, *rows = own.grid()
                 header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
                 if any(report.confidence_level is not None for report in self.reports.values()):
                     rows = [[row[0], *(Cell(cell.text, "other") for cell in row[1:])] for row in rows]
-                found.append(Table(f"group of {of} {group}: {sizes}", [header, *rows]))
+                found.append(Table(own._caption(of, group), [header, *rows]))
         return found
+
+    def _caption(self, of: str, group: str) -> str:
+        """Return the name of the group that these reports are of, and its size."""
+        one = next(iter(self.reports.values()))
+        return f"group of {of} {group}: {counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
 
     def _title(self, names: Iterable[str] | None = None) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""

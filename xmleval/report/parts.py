@@ -20,7 +20,7 @@ class ByGroup(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         """Tell which groups there are."""
-        known = ", ".join(map(repr, self)) or "none: evaluate with label_groups= or row_groups="
+        known = ", ".join(map(repr, self)) or "none: give label_groups= or row_groups="
         raise KeyError(f"no group {name!r}; there are {known}")
 
 
