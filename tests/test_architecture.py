@@ -115,7 +115,7 @@ GRAPH = {
         "version records message numerals conventions files input.errors budget threads input.csr"
         " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
         " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " comparing comparing.differences evaluator statistics demo spellings"
+        " comparing comparing.differences evaluator statistics demo spellings cluster integrations"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

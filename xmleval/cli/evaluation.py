@@ -66,6 +66,7 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
+    files: dict[str, list[Input]]  # by argument: one of all reports, or one for each
 
 
 NONE_OF_THESE = {
@@ -187,7 +188,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
+    files = {"y_true": [given[0]], "y_score": given[1]}
+    files |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, files)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -379,6 +382,11 @@ def count(run: Run) -> list[Report]:
                 evaluator.read_from(run.sources[name], row)
 
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
+    return reports_of(run)
+
+
+def reports_of(run: Run) -> list[Report]:
+    """Return a report for each evaluator."""
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
     return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]

@@ -69,11 +69,13 @@ class Exchange:
         """Return where the part of a key is."""
         return self.folder / f"{key}.npz"
 
-    def begin(self, resume: bool) -> None:
-        """Make the folder, or refuse one with parts unless they are to be used."""
+    def begin(self, resume: bool) -> int:
+        """Make the folder, or refuse one with parts unless they are to be used; return how many there are."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not resume and any(self.folder.glob("*.npz")):
+        n_there = len([*self.folder.glob("*.npz")])
+        if n_there and not resume:
             raise ValueError(f"{self.folder}: holds parts of this run; resume it, or remove them")
+        return n_there
 
     def remove(self) -> None:
         """Remove the parts."""
