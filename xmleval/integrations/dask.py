@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ class DaskEngine:
     def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield the place and the result of each future that was not given up."""
         places = {future.key: place for place, future in enumerate(handles)}
-        for future in distributed.as_completed(handles):
+        for future in distributed.as_completed(handles, loop=self.client.loop):
             if future.cancelled():
                 continue
             try:
@@ -224,15 +225,16 @@ def _known(client: Any) -> Any:
 @contextlib.contextmanager
 def connected(address: str | None, n_workers: int | None) -> Iterator[DaskEngine]:
     """Yield an engine on a cluster at an address, or on new processes of this machine."""
-    import dask
-
     with contextlib.ExitStack() as opened:
-        opened.enter_context(dask.config.set({"logging.distributed": "critical"}))
         where: Any = address
         if address is None:
             where = opened.enter_context(
                 distributed.LocalCluster(
-                    n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,  # what goes wrong is raised, or done again
                 )
             )
         yield DaskEngine(opened.enter_context(distributed.Client(where, set_as_default=False)))
