@@ -72,17 +72,3 @@ def process(*words: str, python: str = "-m", **more: Any) -> subprocess.Complete
         [sys.executable, python, *words], text=True, encoding="utf-8", env=env, timeout=300, check=False,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
     )  # fmt: skip
-
-
-def in_options(text: str) -> str:
-    """Return a printed report with options for the keywords that name missing input."""
-    for keywords, options in (
-        ("y_train= or inverse_propensity=", "--train or --inverse-propensity"),
-        ("y_pred= or decision=", "--pred or --decision"),
-        ("without scores in y_score=", "without scores in SCORES"),
-        ('"scores in y_score="', '"scores in SCORES"'),
-        ('"y_score="', '"SCORES"'),
-        ("(no candidates=)", "(no --candidates)"),
-    ):
-        text = text.replace(keywords, options)
-    return text

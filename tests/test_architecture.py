@@ -77,8 +77,8 @@ GRAPH = {
         " spec plan states thresholds.rule"
     ),
     "thresholds": (
-        "records message conventions kernels input.errors input.csr input.objects input.scores input.sets"
-        " view spec thresholds.linear thresholds.rule"
+        "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
+        " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
     "comparing.paired": "records kernels exact",
@@ -101,7 +101,7 @@ GRAPH = {
     "io": "input",
     "api": (
         "records message conventions input.errors input.csr input.sets input.tensors input.objects"
-        " propensity groups spec engine thresholds thresholds.rule comparing.differences report"
+        " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report"
         " evaluator"
     ),
     "demo": "records files propensity report api",

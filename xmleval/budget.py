@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.message import Keyword, Message
 
+MEMORY = "1GiB"  # where no limit is given
 UNITS = {
     "b": 1,
     **{f"{letter}b": 1000 ** (i + 1) for i, letter in enumerate("kmgt")},
@@ -155,6 +156,11 @@ class Budget(NamedTuple):
     def copied(self) -> int:
         """Largest array of pooled scores that may be copied."""
         return self.memory // 16
+
+    @property
+    def points(self) -> int:
+        """Most points of a curve, of three numbers each."""
+        return max(1, self.copied // (3 * 8))
 
     def sorted(self, threads: int) -> int:
         """Return the largest array of pooled scores that one thread sorts."""

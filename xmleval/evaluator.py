@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from xmleval.budget import Allowance, Budget
+from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts
 from xmleval.engine.restrict import beside
@@ -29,8 +29,6 @@ from xmleval.report.report import Report
 from xmleval.spec import Spec
 from xmleval.states.state import States
 from xmleval.thresholds.rule import as_parts, from_parts
-
-MEMORY = "1GiB"
 
 
 class Evaluator:

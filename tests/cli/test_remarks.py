@@ -1,4 +1,4 @@
-"""What is said of a result names options in every form, and leaves CSV a table alone."""
+"""What is said of a result names options in every form that people read, and leaves CSV a table alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from xmleval.cli import main
 from xmleval.cli.forms import WRITERS
 
 
-@pytest.mark.parametrize("name", list(WRITERS))
-def test_what_is_said_of_a_result_names_options_in_every_form(
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "json"])
+def test_what_is_said_of_a_result_names_options(
     folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for line in (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,10 @@ distributed = pytest.importorskip("distributed")
 
 from xmleval.cluster import counting, cutting  # noqa: E402
 from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
+from xmleval.integrations.dask import DaskEngine  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+ROOT = Path(__file__).parents[2]
 EVERYTHING: dict[str, Any] = {
     "metrics": ["all"],
     "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
@@ -101,8 +105,6 @@ def _die_once(path: str, function: Any, when: str, *arguments: Any) -> Any:
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from xmleval.integrations.dask import DaskEngine
-
     arrays, folder = files
     submit = DaskEngine.submit
 
@@ -116,3 +118,79 @@ def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch
     found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
     assert (folder / "died").exists()
     assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+
+
+OPTIONS = "--metrics xmc,curves,sets --pred pred_0.npz --row-groups groups.txt --train Y_0.npz --format json"
+
+
+def test_the_command_line(
+    client: Any,
+    files: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[..., str],
+    refused: Callable[..., str],
+) -> None:
+    monkeypatch.chdir(files[1])
+    there = f"--scheduler {client.scheduler.address}"
+    line = f"evaluate Y_* m_* {OPTIONS}"
+    assert run(f"{line} {there}") == run(line)
+    line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_* --format json"
+    line += " --confidence 0.95 --clusters groups.txt"
+    run(f"{line} --save one.state --per-row one.csv")
+    whole = run(f"{line} {there} --save two.state --per-row two.csv")
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
+    assert run("merge two.state --format json") == whole
+    assert "are counted already" in refused("merge one.state two.state")
+    labels = np.load("m_1_indices.npy")
+    labels[7, 0] = 99
+    np.save("m_1_indices.npy", labels)
+    assert refused(f"evaluate Y_* m_* {there}") == refused("evaluate Y_* m_*")
+
+
+KILLED = """
+import os, signal, sys
+from distributed import Client
+from xmleval.cluster import counting, cutting
+from xmleval.dask import evaluate
+from xmleval.files.output import replacing
+
+def put(path, *contents):
+    if len(os.listdir(path.parent)) == 2:  # of the third part, something is written
+        with replacing(path) as file:
+            file.write(b"PK")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    save(path, *contents)
+
+save, counting.save_state = counting.save_state, put
+cutting.LEAST_BYTES = 2000
+client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+evaluate("Y_*", "m_*", metrics=["p@1", "curves"], client=client, exchange="parts")
+"""
+
+
+def test_a_run_of_which_everything_was_killed(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, folder = files
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 2000)
+    begun = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert begun.returncode == -signal.SIGKILL  # the client, the scheduler and the worker, while putting
+    there = [path.stem for path in Path("parts").rglob("*") if path.is_file()]
+    assert len(there) == 2
+    counted, submit = [], DaskEngine.submit
+
+    def noting(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        counted.extend([key] if function is counting.count else [])
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(DaskEngine, "submit", noting)
+    again: dict[str, Any] = {"metrics": ["p@1", "curves"], "client": client, "exchange": "parts"}
+    with pytest.raises(ValueError, match="holds parts of this run; resume it, or remove them"):
+        evaluate("Y_*", "m_*", **again)
+    found = evaluate("Y_*", "m_*", **again, resume=True)
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=["p@1", "curves"]).to_json()
+    assert len(counted) >= 4
+    assert not {*counted} & {*there}
+    assert not [*Path("parts").iterdir()]

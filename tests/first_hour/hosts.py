@@ -44,6 +44,12 @@ TASKS = [
         ("sklearn",),
     ),
     Task(f"{SKLEARN}make_scorer('p5')(forest.fit(X, Y), X, Y) > 0", ("True",), ("sklearn",)),
+    Task(
+        f"{SKLEARN}from sklearn.tree import DecisionTreeClassifier\n"
+        "cross_validate(DecisionTreeClassifier(), X, Y, scoring=make_scorer('p@3'), cv=2)",
+        ("warning: every score is 0 or 1", "test_score"),
+        ("sklearn",),
+    ),
     Task(f"{SKLEARN}make_scorer('f1')", ("needs an average",), ("sklearn",)),
     Task(
         f"{TRAINER}[tuple(one.shape) for one in metrics.preprocess_logits_for_metrics(logits)]",

@@ -22,6 +22,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 X, Y = make_multilabel_classification(90, 8, n_classes=6, random_state=0)
 TRAIN, TEST = slice(0, 60), slice(60, 90)
@@ -89,6 +90,13 @@ def test_cross_validation_of_several_measures() -> None:
     for name in ("p@1", "p@3", "f1.macro"):
         np.testing.assert_array_equal(found[f"test_{name}"], each[f"test_{name}"])
     np.testing.assert_array_equal(found["test_neg_ranking_loss"], each["test_ranking_loss"])
+
+
+def test_what_is_seen_in_the_data_is_said_once() -> None:
+    model = DecisionTreeClassifier(random_state=0)  # whose scores are all 0 or 1
+    with pytest.warns(UserWarning, match="every score is 0 or 1") as caught:
+        cross_validate(model, X, Y, scoring=make_scorer("p@3"), cv=3)
+    assert len(caught) == 1
 
 
 GRID = {"estimator__C": [1e-4, 1.0]}

@@ -40,8 +40,9 @@ def test_a_comparison_names_the_report_of_a_note_that_not_all_have() -> None:
 def test_the_command_line_spells_keywords_of_notes_as_options() -> None:
     report = replace(evaluate(T, S, metrics="p@1"), notes=[NOTE])
     assert "y_score= are not" in str(report)
-    for form in ("table", "json", "markdown", "latex"):
+    for form in ("table", "markdown", "latex"):
         assert "2 rows of SCORES are not in" in written({"a": report}, form).replace("\\_", "_")
+    assert written({"a": report}, "json") == report.to_json()
 
 
 RANDOM = np.random.default_rng(8)

@@ -304,6 +304,21 @@ def test_few_points_are_spread_over_the_curve() -> None:
     assert abs(trapezoids(fpr, tpr) - report["auc.micro"]) < 0.01
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_memory_holds_few_points_and_the_report_says_so(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = (rng.random((400, 5)) < 0.3).astype(int), rng.random((400, 5))
+    given: Any = {"metrics": CURVES, "sample_weight": np.full(400, 2.0) if weighted else None}
+    whole = evaluate(truth, scores, curve_points=10**9, **given)
+    limited = evaluate(truth, scores, curve_points=10**9, memory="40kB", **given)
+    assert whole.roc_curve()[0].size > 1900
+    assert 50 <= limited.roc_curve()[0].size <= 40_000 // 16 // 24 + 2
+    told = "curve_points=1000000000: at most 104 points are kept, the share of memory="
+    assert told in limited.notes
+    assert dict(limited) == dict(whole)
+    assert told not in evaluate(truth, scores, curve_points=104, memory="40kB", **given).notes
+
+
 # ------------------------------------------------------------------------------------ the command line
 
 

@@ -18,6 +18,7 @@ from tests.oracles import thresholds as exhaustive
 from tests.oracles.metrics import Case, convention, tie_groups
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
+from xmleval.threads import Work
 from xmleval.thresholds import Rule, fit
 from xmleval.thresholds.entries import Entries
 from xmleval.thresholds.fitting import Fitting, row_thresholds
@@ -25,6 +26,7 @@ from xmleval.thresholds.rule import MEASURES, TUNABLE
 
 SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
 EVERY = [(rule, measure) for rule, several in MEASURES.items() for measure in several or (None,)]
+WORK = Work(1 << 20, 2)
 law = settings(max_examples=20)
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
 
@@ -100,7 +102,8 @@ def test_best_thresholds_of_rows_are_the_best_of_all(form: str, dtype: str, data
     case = problem.case
     for measure in MEASURES["row"]:
         fitting = Fitting("row", measure, unlisted=arguments(problem, "row")["unlisted"])
-        entries = fitting.entries(case.n_labels)
+        entries = fitting.entries(case.n_labels, WORK)
+        assert isinstance(entries, Entries)
         entries.update(problem.y_true(), problem.y_score())
         found = row_thresholds(entries.pool(), measure == "f1.samples")
         rows = exhaustive.scores_of(case)
@@ -340,7 +343,7 @@ def test_entries_in_batches_give_the_same_rule() -> None:
     )
     for rule, measure in EVERY:
         fitting = Fitting(rule, measure, 2 if rule in ("top", "row") else None)
-        entries = fitting.entries(7)
+        entries = fitting.entries(7, WORK)
         for lo, hi in ((0, 0), (0, 13), (13, 50)):
             entries.update(truth[lo:hi], scores[lo:hi])
         assert (

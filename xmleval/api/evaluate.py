@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
-from xmleval.evaluator import MEMORY, make_report
+from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take

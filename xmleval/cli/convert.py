@@ -16,7 +16,6 @@ from xmleval.budget import PIECE_BYTES, machine_allowance
 from xmleval.cli.counting import naming_rows
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.messages import tell
-from xmleval.cli.named_inputs import read_named, read_numbered_truth, say_unmatched
 from xmleval.cli.options import COUNT, FILE, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs
 from xmleval.input.csr import as_signed
@@ -100,6 +99,12 @@ def _writer(target: Path) -> Format:
 
 def _numbered(given: Input, like: Input | None) -> Any:
     """Return named data by number."""
+    from xmleval.cli.named_inputs import (  # imported here to keep start-up fast
+        read_named,
+        read_numbered_truth,
+        say_unmatched,
+    )
+
     if given.kind == "truth":
         return read_numbered_truth(given).matrix
     if like is None:

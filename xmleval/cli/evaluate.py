@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from xmleval.budget import MEMORY
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
 from xmleval.cli.evaluation import Run, count, prepare
 from xmleval.cli.files import FORMAT_HELP
@@ -31,7 +32,6 @@ from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.conventions import PRESETS
 from xmleval.datasets import PUBLISHED
-from xmleval.evaluator import MEMORY
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number

@@ -75,6 +75,16 @@ NONE_OF_THESE = {
 }  # fmt: skip
 
 
+def budget_of(given: str) -> Budget:
+    """Return the shares of the value of --memory."""
+    with naming_files({"memory": "--memory"}):
+        memory = memory_bytes("memory", given)
+        if memory < LEAST_MEMORY:
+            least = f"{LEAST_MEMORY // 10**6} MB"
+            raise InputError("memory", f"{given!r} is below {least}, the least that can be given")
+    return Budget(memory)
+
+
 def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run:
     """Open the files, and settle what is to be counted.
 
@@ -82,12 +92,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     ``labels_shown`` tells that names of labels may belong to columns without.
     """
     options = NONE_OF_THESE | options
-    with naming_files({"memory": "--memory"}):
-        memory = memory_bytes("memory", options["memory"])
-        if memory < LEAST_MEMORY:
-            least = f"{LEAST_MEMORY // 10**6} MB"
-            raise InputError("memory", f"{options['memory']!r} is below {least}, the least that can be given")
-        budget = Budget(memory)
+    budget = budget_of(options["memory"])
     allowance = budget.allowance()
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
 

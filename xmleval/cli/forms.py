@@ -29,9 +29,11 @@ def written(
 ) -> str:
     """Return one report, or several together, in a form; tables fit the terminal that they go to.
 
-    CSV is a table alone: notes and what was not computed go to standard error.
+    CSV is a table alone: notes and what was not computed go to standard error. JSON, which programs read, has
+    the keywords of Python; the other forms have options for them.
     """
-    reports = {name: _in_options(report) for name, report in reports.items()}
+    if form != "json":
+        reports = {name: _in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
     if form == "csv":
         for line in whole_result.footnotes():

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from xmleval.budget import Budget, memory_bytes
+from xmleval.budget import MEMORY, Budget, memory_bytes
 from xmleval.cli.details import write_labels, write_rows
 from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, PER_ROW, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
-from xmleval.evaluator import MEMORY, Evaluator
+from xmleval.evaluator import Evaluator
 
 
 @click.command()

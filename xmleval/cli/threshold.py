@@ -10,13 +10,14 @@ import click
 import numpy as np
 import scipy.sparse
 
-from xmleval.budget import Allowance, Budget, machine_allowance, memory_bytes
+from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import count_rows, naming_rows, progress
-from xmleval.cli.evaluation import open_rows, widths_of
+from xmleval.cli.evaluation import budget_of, open_rows, widths_of
 from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
 from xmleval.cli.options import (
+    COUNT,
     FIELD_NAMES,
     FILE,
     LABEL_NAMES,
@@ -27,7 +28,7 @@ from xmleval.cli.options import (
     file_option,
 )
 from xmleval.cli.output import check_outputs, write_result
-from xmleval.evaluator import MEMORY
+from xmleval.engine.run import make_work
 from xmleval.files.output import replacing
 from xmleval.input.names import load_names
 from xmleval.input.pieces import Pieces
@@ -74,6 +75,15 @@ def threshold() -> None:
 @LABEL_NAMES
 @INPUT_FORMAT
 @field_options()
+@click.option(
+    "--memory",
+    default=MEMORY,
+    show_default=True,
+    metavar="SIZE",
+    help="Memory, such as 512MB and at least 16MB, for rows that are read, and for the scores of label, "
+    "cardinality and, for F1 micro and Hamming loss, constant; more of these goes to temporary files.",
+)
+@click.option("--threads", type=COUNT, help="Most threads to use for these; the rule does not depend on it.")
 @file_option("--output", metavar="RULE", required=True, help="File for the rule, an .npz archive.")
 def fit(
     truth: Path,
@@ -82,6 +92,8 @@ def fit(
     features: Path | None,
     labels: Path | None,
     input_format: str | None,
+    memory: str,
+    threads: int | None,
     **options: Any,
 ) -> None:
     """Tune a rule on SCORES against the relevant labels in TRUTH.
@@ -97,7 +109,7 @@ def fit(
     relevant, predicted = with_fields(fields, *found)
     given = relevant, [predicted]
     check_outputs([], [given[0], *given[1], features, labels], [output])
-    budget = Budget(memory_bytes("memory", MEMORY))
+    budget = budget_of(memory)
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
     rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
@@ -105,7 +117,7 @@ def fit(
         tell("note", note)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
-    entries = fitting.entries(widths_of(rows, budget)[0])
+    entries = fitting.entries(widths_of(rows, budget)[0], make_work(budget.evaluator(1), threads))
     with progress(rows.truth[1].n_rows, 0) as show:
         count_rows([entries], rows, budget, 0, show)
     with naming_files({"y_score": scores, "features": features}):

@@ -32,7 +32,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
             leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
             plans.append((job, leaves))
             if options["checkpoint"] is not None:
-                held.append(Exchange.of(options["checkpoint"], leaves))
+                held.append(Exchange.of(options["checkpoint"].absolute(), leaves))
                 n_there = held[-1].begin(options["resume"])
                 if n_there:
                     tell(options["checkpoint"], f"resumed with {n_there} parts of {given.names[place]}")

@@ -20,7 +20,7 @@ from xmleval.files.saved import Form, Saved, load_state, save_state
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs, without_pairs
 from xmleval.input.formats.registry import FORMATS
-from xmleval.input.reader import RowReader, widened
+from xmleval.input.reader import RowReader, joined, widened
 from xmleval.input.shards import Input, Shard
 from xmleval.records import Chunks
 
@@ -162,14 +162,16 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
 
 def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReader:
     formats = {known.name: known for known in FORMATS}
-    files = [Shard(Path(path), formats[name]) for path, name in shards.files]
-    pieces = Input(shards.name, shards.kind, files, UNLIMITED).pieces()
+    names = [name for name, _, _ in shards.files]
+    files = [Shard(Path(path), formats[form]) for _, path, form in shards.files]
+    each = Input(names[0], shards.kind, files, UNLIMITED).each()
+    pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
     if task.exclude is not None and shards.argument != "candidates":
         rows, labels = task.exclude
         pairs = Pairs(Path(), rows + shards.first, labels, rows)
         kept = shards.argument == "y_true" and task.exclude_from != "both"
         pieces = without_pairs(pieces, pairs, kept=kept)
-    return RowReader(shards.name, pieces, n_bytes, n_labels, shards.first)
+    return RowReader(names[0], pieces, n_bytes, n_labels, shards.first)
 
 
 @contextlib.contextmanager

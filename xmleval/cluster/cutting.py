@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -22,15 +23,14 @@ LEAST_BYTES, MOST_BYTES, MOST_TASKS = 32 << 20, 3 << 30, 256  # of the files of 
 
 @dataclass(frozen=True)
 class Shards:
-    """Files of an argument that a task reads: paths, and the name of the format of each.
+    """Files of an argument that a task reads: what messages call each, its path and the name of its format.
 
-    ``name`` is what messages call a single file, and ``first`` the row of the first file that it begins with.
+    ``first`` is the row of the first file that the task begins with.
     """
 
     argument: str
     kind: str
-    name: str
-    files: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str, str], ...]
     first: int
 
 
@@ -171,12 +171,12 @@ def _shards(argument: str, given: Input, places: Sequence[Place], start: int, st
         if place.start < stop and start < place.stop
     ]
     held = held or [(given.shards[0], places[0])]
-    files = tuple((str(shard.path), shard.format.name) for shard, _ in held)
-    name = given.name if len(given.shards) == 1 else files[0][0]
-    return Shards(argument, given.kind, name, files, max(start - held[0][1].start, 0))
+    only = given.name if len(given.shards) == 1 else None
+    files = [(only or str(s.path), os.path.abspath(s.path), s.format.name) for s, _ in held]
+    return Shards(argument, given.kind, (*files,), max(start - held[0][1].start, 0))
 
 
 def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
-    names = {path for path, _ in shards.files}
-    own = [shard for shard in inputs[shards.argument].shards if str(shard.path) in names]
-    return [(str(path), path) for shard in own for path in (shard.path, *shard.format.beside(shard.path))]
+    known = {os.path.abspath(shard.path): shard for shard in inputs[shards.argument].shards}
+    own = [known[path] for _, path, _ in shards.files]
+    return [(os.path.abspath(path), path) for s in own for path in (s.path, *s.format.beside(s.path))]

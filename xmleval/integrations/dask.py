@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from xmleval.budget import memory_bytes
+from xmleval.budget import MEMORY, memory_bytes
 from xmleval.cluster.counting import count_block, size_of
 from xmleval.cluster.cutting import cut
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import Exchange, Leaf, as_it_is, leaves_of, run
 from xmleval.engine.settings import Options
-from xmleval.evaluator import MEMORY, Evaluator
+from xmleval.evaluator import Evaluator
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.shards import Input, find_inputs
 from xmleval.integrations.library import library
@@ -127,7 +127,7 @@ def evaluate(
     vectors = {name: values for name, values in vectors.items() if values is not None}
     job = make_job(evaluator, memory_bytes("memory", memory), positive_integer("threads", threads))
     leaves = leaves_of(cut(job, inputs, vectors))
-    held = None if exchange is None else Exchange.of(Path(exchange), leaves)
+    held = None if exchange is None else Exchange.of(Path(exchange).absolute(), leaves)
     if held is not None:
         held.begin(resume)
     report = run(DaskEngine(_known(client)), job, leaves, held).compute()

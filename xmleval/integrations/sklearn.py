@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, Unpack
 
@@ -37,7 +38,8 @@ def make_scorer(
     Returns
     -------
     callable
-        ``scorer(estimator, X, y, sample_weight=None)``. It can be pickled.
+        ``scorer(estimator, X, y, sample_weight=None)``. It can be pickled. It warns once of what
+        ``report.notes`` of `xmleval.evaluate` says.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class Scorer:
         self, metrics: str | list[str], response_method: str | None, options: dict[str, Any]
     ) -> None:
         self._metrics, self._options = metrics, options
+        self._told: set[str] = set()  # as scikit-learn makes Python forget what it has warned of
         self._methods = METHODS if response_method is None else (response_method,)
         specs = [spec for spec, _ in expand_metrics(metrics, options.get("k", DEFAULT_K))]
         aimless = [spec.name for spec in specs if spec.metric.direction == "none"]
@@ -85,6 +88,9 @@ class Scorer:
             sample_weight=sample_weight,
             **self._options,
         )
+        for note in {*report.notes} - self._told:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        self._told.update(report.notes)
         values = {
             f"neg_{name}" if name in self._lower_is_better else name: (
                 -value if name in self._lower_is_better else value

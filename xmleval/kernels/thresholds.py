@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_share
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
 from xmleval.records import Bools, Floats, Ints, Labels, Scores
+
+F1, ERRORS, SIZE = range(3)  # what a cut is for: the largest F1, the fewest errors, the number of relevant
+CLOSE = 1e-12  # products of floats that differ by more differ as integers
 
 
 @kernel
@@ -88,20 +94,86 @@ def sweep_groups(
 
 
 @kernel
-def bring_together(units: Labels, ptr: Ints, order: Ints) -> None:
-    """Find the stable order that groups entries by unit.
+def is_larger_product(a: int, b: int, c: int, d: int) -> bool:
+    """Tell whether a b > c d, for integers from 0 to 2^62 - 1."""
+    one, other = float(a) * float(b), float(c) * float(d)
+    if one == 0.0 or other == 0.0 or abs(one - other) > CLOSE * (one + other):
+        return one > other
+    first, second = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    add_product(first, a, b)
+    add_product(second, c, d)
+    return bool(first[0] > second[0] or (first[0] == second[0] and first[1] > second[1]))
 
-    units : (s,), unit of each entry; ptr : int64 (u + 1,) and order : int64 (s,), written
+
+@kernel
+def is_better(aim: int, hits: int, size: int, best_hits: int, best_size: int, n_true: int) -> bool:
+    """Tell whether ``size`` predicted entries with ``hits`` relevant ones are better than others.
+
+    aim : F1, ERRORS or SIZE; n_true : relevant entries in total
     """
-    ptr[:] = 0
-    for unit in units:
-        ptr[unit + 1] += 1
-    for unit in range(ptr.size - 1):
-        ptr[unit + 1] += ptr[unit]
-    place = ptr[:-1].copy()
-    for p in range(units.size):
-        order[place[units[p]]] = p
-        place[units[p]] += 1
+    if aim == F1:
+        return is_larger_product(hits, best_size + n_true, best_hits, size + n_true)
+    if aim == ERRORS:
+        return 2 * (hits - best_hits) > size - best_size
+    return abs(size - n_true) < abs(best_size - n_true)
+
+
+@kernel
+def find_cut(
+    relevant: Scores, n_relevant: Any, irrelevant: Scores, n_irrelevant: Any, above: Ints, n_true: int,
+    floor: float, aim: int, best: Ints, next_score: Floats,
+) -> None:  # fmt: skip
+    """Find the best cut in a range of scores, the highest of several; that above the range counts, too.
+
+    relevant, irrelevant : (n,), (m,), increasing; n_relevant, n_irrelevant : integers, entries of each
+    above : int64 (2,), relevant and irrelevant entries above the range
+    n_true, aim : see `is_better`; floor : entries at or below this score are never predicted
+    best : int64 (2,), written: relevant and all entries above the cut
+    next_score : float64 (2,), written: the highest score in the range and that below the cut, NaN for none
+    """
+    i, j = relevant.size - 1, irrelevant.size - 1
+    hits, size = above[0], above[0] + above[1]
+    best[0], best[1] = hits, size
+    next_score[:] = np.nan
+    at_cut = True
+    while i >= 0 or j >= 0:
+        score = relevant[i] if j < 0 or (i >= 0 and relevant[i] >= irrelevant[j]) else irrelevant[j]
+        if score <= floor:
+            break
+        if at_cut:
+            next_score[1], at_cut = score, False
+            if np.isnan(next_score[0]):
+                next_score[0] = score
+        while i >= 0 and relevant[i] == score:
+            hits += n_relevant[i]
+            size += n_relevant[i]
+            i -= 1
+        while j >= 0 and irrelevant[j] == score:
+            size += n_irrelevant[j]
+            j -= 1
+        if is_better(aim, hits, size, best[0], best[1], n_true):
+            best[0], best[1] = hits, size
+            next_score[1], at_cut = np.nan, True
+
+
+@kernel
+def cut_labels(
+    relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, n_true: Ints,
+    floor: float, aim: int, best: Ints, next_score: Floats,
+) -> None:  # fmt: skip
+    """Find the best cut of each label, as `find_cut` does.
+
+    relevant_ptr, irrelevant_ptr : int64 (n_labels + 1,)
+    relevant, irrelevant : (s,), (t,), scores increasing within each label
+    n_true : int64 (n_labels,); best : int64 (n_labels, 2), next_score : float64 (n_labels, 2), written
+    """
+    above, ones = np.zeros(2, np.int64), np.ones(max(relevant.size, irrelevant.size), np.int8)
+    for label in range(n_true.size):
+        own = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
+        others = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
+        find_cut(
+            own, ones, others, ones, above, n_true[label], floor, aim, best[label], next_score[label],
+        )  # fmt: skip
 
 
 @kernel

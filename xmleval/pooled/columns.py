@@ -79,7 +79,7 @@ def sweep_columns(
         n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
         sweep_labels(*good, *bad, in_order, n_unlisted, place, *own)
 
-    _over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
+    over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
     return found
 
 
@@ -93,11 +93,11 @@ def open_columns(relevant: Pile, taken: Sequence[Pile], last: Scores, n_labels: 
     def count(start: int, stop: int, good: Columns, gone: Columns) -> None:
         sum_labels_below(*good, *gone, last, pairs[start:stop])
 
-    _over_labels([relevant], taken, n_labels, count, work)
+    over_labels([relevant], taken, n_labels, count, work)
     return pairs
 
 
-def _over_labels(
+def over_labels(
     one: Sequence[Pile],
     other: Sequence[Pile],
     n_labels: int,
@@ -149,7 +149,7 @@ def _over_grouped(
     most: int,
     work: Work,
 ) -> None:
-    """Do the same as `_over_labels` for scores grouped by label; those of the other group stay unsorted."""
+    """Do the same as `over_labels` for scores grouped by label; those of the other group stay unsorted."""
     reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, most) / most)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
@@ -157,8 +157,7 @@ def _over_grouped(
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
         good, bad = (_gathered(parts, start, stop) for parts in (one, other))
-        sort_columns(*good, LONG)
-        _sort_labels(good, np.diff(good.ptr) > LONG)
+        sort_each(good)
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
@@ -175,6 +174,12 @@ def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
     for part in parts:
         append_columns(part.ptr[start : stop + 1], part.scores, place_of, columns.scores)
     return columns
+
+
+def sort_each(columns: Columns) -> None:
+    """Sort the scores of every label, in place."""
+    sort_columns(*columns, LONG)
+    _sort_labels(columns, np.diff(columns.ptr) > LONG)
 
 
 def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:

@@ -21,8 +21,8 @@ from xmleval.pooled.curves import (
     pairs_left,
     tie_group,
 )
-from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct
-from xmleval.records import Ints, Scores
+from xmleval.pooled.values import TASKS, Buckets, Values, as_buckets, cut, distinct, joint_bounds
+from xmleval.records import Floats, Ints, Scores
 from xmleval.threads import Work
 
 
@@ -53,23 +53,28 @@ def sweep_values(
     bounds = cut(sizes, 1 if sizes.sum() <= LARGE else TASKS * work.threads)
     dtype = max(good.table_dtype, bad.table_dtype, key=lambda dtype: dtype.itemsize)
 
+    def before(bucket: int) -> Ints:
+        return np.zeros(2, np.int64) if bucket == above.shape[1] else np.ascontiguousarray(above[:, bucket])
+
+    def points_of(start: int, stop: int, strides: Ints) -> Floats:
+        found, cuts = [], joint_bounds([good, bad], start, stop)
+        for first, end in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
+            within = unlisted if first <= level >> HALF < end and level >= 0 else None
+            runs = [joined(side, first, end, within, kind) for kind, side in enumerate((good, bad))]
+            passed = (cells[:, first:end].sum(axis=1) // strides).sum() + 3
+            points = np.empty((min(int(passed), runs[0][0].size + runs[1][0].size), 3))
+            found.append(points[: trace(*runs[0], *runs[1], before(end), totals, strides, points)])
+        return np.concatenate(found)
+
     def count(number: int) -> Found:
         start, stop = bounds[number], bounds[number + 1]
-        before: Ints = (
-            np.zeros(2, np.int64) if stop == above.shape[1] else np.ascontiguousarray(above[:, stop])
-        )
         pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
-        peak, points, open_pairs = np.array([0.0, np.nan]), np.empty((0, 3)), (0, 0)
+        peak, open_pairs = np.array([0.0, np.nan]), (0, 0)
         sweep_buckets(
-            good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before, totals,
-            pairs_alone, np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
+            good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before(stop),
+            totals, pairs_alone, np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
         )  # fmt: skip
-        if strides is not None:
-            within = unlisted if start <= level >> HALF < stop and level >= 0 else None
-            runs = [_joined(side, start, stop, within, kind) for kind, side in enumerate((good, bad))]
-            passed = (cells[:, start:stop].sum(axis=1) // strides).sum() + 3
-            points = np.empty((min(int(passed), runs[0][0].size + runs[1][0].size), 3))
-            points = points[: trace(*runs[0], *runs[1], before, totals, strides, points)]
+        points = np.empty((0, 3)) if strides is None else points_of(start, stop, strides)
         if last is not None:
             open_pairs = added(pairs_left(*some, last) for some in distinct(good, start, stop))
         return Found(as_integers(pairs), precision, peak, points, open_pairs)
@@ -81,8 +86,8 @@ def sweep_values(
     return added_up(found)
 
 
-def _joined(
-    side: Buckets, first: int, stop: int, unlisted: Unlisted | None, kind: int
+def joined(
+    side: Buckets, first: int, stop: int, unlisted: Unlisted | None = None, kind: int = 0
 ) -> tuple[Scores, Ints]:
     """Return the distinct scores in a range of buckets and their counts, with those of unlisted entries."""
     runs = [*distinct(side, first, stop)]

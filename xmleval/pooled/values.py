@@ -216,6 +216,13 @@ def cut(sizes: Ints, n_tasks: int) -> list[int]:
     return [int(bound) for bound in np.unique(np.concatenate([[0], inner, [N_BUCKETS]]))]
 
 
+def joint_bounds(several: Sequence[Buckets], first: int = 0, stop: int = N_BUCKETS) -> list[int]:
+    """Return the bounds of ranges of buckets with few distinct scores, of all multisets together."""
+    most = [np.minimum(buckets.sizes[first:stop], N_PLACES) for buckets in several]
+    number = np.cumsum(np.sum(most, axis=0)) // EXPORTED
+    return [first, *(first + 1 + np.flatnonzero(number[1:] > number[:-1])).tolist(), stop]
+
+
 def distinct(buckets: Buckets, first: int = 0, stop: int = N_BUCKETS) -> Iterator[tuple[Scores, Ints]]:
     """Yield the distinct scores of a range of buckets, ascending, with their counts, in pieces."""
     table = np.zeros(N_PLACES, buckets.table_dtype)

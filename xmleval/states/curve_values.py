@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.message import Keyword, Message
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
 from xmleval.plan import Plan
@@ -14,6 +15,7 @@ from xmleval.records import Curve, Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.label_totals import mean_over_labels
+from xmleval.threads import Work
 
 
 class Needs(NamedTuple):
@@ -38,6 +40,15 @@ class Needs(NamedTuple):
             pairs_alone=not (plan.curve_points or bounds)
             and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
         )
+
+
+def add_points(plan: Plan, work: Work, points: Floats, results: Results) -> None:
+    """Add the points of the curve of all entries, and tell where memory holds fewer than were asked for."""
+    results.points["micro"] = points
+    most = work.budget.points
+    if most < plan.curve_points:
+        asked, share = Keyword("curve_points", f"{plan.curve_points}"), Keyword("memory")
+        results.notes["points"] = Message(asked, f": at most {most} points are kept, the share of ", share)
 
 
 def curve_values(

@@ -24,7 +24,7 @@ from xmleval.records import MOST_ENTRIES, Bools, Chunks, Curve, Floats, Ints, Sc
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
-from xmleval.states.curve_values import Needs, curve_values
+from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.fold_values import entries_without, labels_without
 from xmleval.states.saved_keys import checked_counts, checked_keys, joined, key_types, rising
 from xmleval.states.state import Arrays, State
@@ -166,13 +166,13 @@ class ScoreRuns(State):
         """Sort the scores and return the values of curves."""
         entries, points, columns = None, None, None
         if self.needs.cells:
-            entries, points = self.cells(self.work, self.plan.curve_points)
+            entries, points = self.cells(self.work, min(self.plan.curve_points, self.work.budget.points))
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.work)
         results = curve_values(self.plan, self.specs, entries, columns)
         if self.plan.curve_points and points is not None:
-            results.points["micro"] = points
+            add_points(self.plan, self.work, points, results)
         return results
 
     def cells(self, work: Work, n_points: int = 0) -> tuple[Curves, Floats]:
@@ -181,7 +181,7 @@ class ScoreRuns(State):
         n_good, n_bad = map(self.store.size, (good, bad))
         n_relevant = int(self.n_true.sum())
         n_irrelevant = self.n_rows * self.n_labels - n_relevant
-        unlisted = Unlisted(n_relevant - n_good, n_irrelevant - n_bad, self._level())
+        unlisted = Unlisted(n_relevant - n_good, n_irrelevant - n_bad, self.level())
         strides = None
         if n_points:
             strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
@@ -216,7 +216,7 @@ class ScoreRuns(State):
         good, bad = piles[f"{COLUMNS}.{GOOD}"], piles[f"{COLUMNS}.{BAD}"]
         n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
         n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
-        found = sweep_columns([good], bad, self.n_labels, n_cells, self._level(), work)
+        found = sweep_columns([good], bad, self.n_labels, n_cells, self.level(), work)
         (right, level), (peak, threshold) = found.pairs.T, found.peak.T
         value = Curve(n_relevant, n_irrelevant, right, level, found.precision, peak, threshold)
         if not self.needs.bounds:
@@ -242,15 +242,15 @@ class ScoreRuns(State):
             n_true = np.array([int(own.n_true.sum()) for own in folds])
             n_cells = np.stack([n_true, n_rows * self.n_labels - n_true])
             stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
-            found = entries_without(self.plan, micro, stores, names, n_cells, self._level(), self.work)
+            found = entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
         if others:
             by_label = np.stack([own.n_true for own in folds])
             n_cells = np.stack([by_label, n_rows[:, None] - by_label])
             piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
-            found |= labels_without(self.plan, others, piles, n_cells, self._level(), self.work)
+            found |= labels_without(self.plan, others, piles, n_cells, self.level(), self.work)
         return found
 
-    def _level(self) -> float | None:
+    def level(self) -> float | None:
         """Return the score of unlisted entries, rounded to the dtype of the others."""
         return None if self.unlisted is None else as_score(self.unlisted, np.empty(0, self.dtype))
 

@@ -146,6 +146,10 @@ class States:
             states = {name: state_class(name)(plan, specs, own) for name, specs in plan.states.items()}
         self._states = states
 
+    def __getitem__(self, name: str) -> State:
+        """Return a state by its name."""
+        return self._states[name]
+
     @property
     def table_bytes(self) -> int:
         """Size of the tables in bytes, independent of the number of rows."""

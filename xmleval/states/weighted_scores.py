@@ -17,7 +17,7 @@ from xmleval.records import MOST_ENTRIES, Bracket, Curve, Floats, Ints, Scores, 
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
-from xmleval.states.curve_values import Needs, curve_values
+from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -155,7 +155,7 @@ class WeightedScores(State):
             columns = self.columns()
         results = curve_values(self.plan, self.curves, entries, columns)
         if self.plan.curve_points and points is not None:
-            results.points["micro"] = points
+            add_points(self.plan, self.work, points, results)
         for spec in self.specs:
             if spec.params:
                 ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
@@ -169,7 +169,7 @@ class WeightedScores(State):
 
     def cells(self) -> tuple[Curves, Floats]:
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
-        totals, n_points = self._entries(), self.plan.curve_points
+        totals, n_points = self._entries(), min(self.plan.curve_points, self.work.budget.points)
         good, bad = self.sums[f"{CELLS}.{GOOD}"], self.sums[f"{CELLS}.{BAD}"]
         found = sweep_entries([good], [bad], totals, self._level(), HEAVIEST, self.work, n_points)
 

@@ -9,22 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
+from xmleval.engine.run import make_work
 from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.take import check_labels, take
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.kernels.ranking import rank_rows
-from xmleval.kernels.thresholds import bring_together, sweep_f1, sweep_groups
+from xmleval.kernels.thresholds import ERRORS, F1, SIZE, sweep_f1, sweep_groups
 from xmleval.records import Floats, Ints, Scores
 from xmleval.spec import MOST_K, parse_spec
+from xmleval.threads import Work
 from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.linear import check_features, least_squares
 from xmleval.thresholds.rule import MEASURES, Rule
+from xmleval.thresholds.scored import ScoredEntries
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
 
 FALLBACKS = ("never", "highest")
 LEADING = 10  # default number of scores that a linear model reads
+AIMS: dict[str, dict[str | None, int]] = {  # of cuts, by rule and measure; others need rows, not scores alone
+    "constant": {"f1.micro": F1, "hamming_loss": ERRORS},
+    "cardinality": {None: SIZE},
+    "label": {"f1.macro": F1, "hamming_loss": ERRORS},
+}
 
 
 def fit(
@@ -40,6 +48,8 @@ def fit(
     n_labels: int | None = None,
     labels: Any = None,
     unlisted: str | float | None = None,
+    memory: int | str = MEMORY,
+    threads: int | None = None,
 ) -> Rule:
     """Tune a decision rule.
 
@@ -77,6 +87,11 @@ def fit(
     unlisted : "below" or float, optional
         Score of labels without a stored score, for rules with thresholds. Thresholds below it are not
         considered, because they would predict all of these labels.
+    memory : int or str, default "1GiB"
+        Bytes, or an amount such as "512MB", above which the scores of rules "label", "cardinality" and, for
+        ``f1.micro`` and ``hamming_loss``, "constant" go to temporary files. The rule does not depend on it.
+    threads : int, optional
+        Maximum number of threads for these, by default one per processor. The rule does not depend on it.
 
     Returns
     -------
@@ -89,7 +104,7 @@ def fit(
 
     Notes
     -----
-    Stored scores are sorted in memory, at about 60 bytes each.
+    Other rules sort the stored scores in memory, at about 60 bytes each.
 
     References
     ----------
@@ -110,12 +125,13 @@ def fit(
     1.0
     """
     fitting = Fitting(rule, measure, k, fbr, fallback, features is not None, unlisted)
+    work = make_work(memory, threads)
     taken = take(y_true, y_score, None, n_labels, labels)
     (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
     for note in taken.notes:
         warnings.warn(note, stacklevel=2)
     truth = set_rows("y_true", y_true, n_labels)
-    entries = fitting.entries(truth.n_labels)
+    entries = fitting.entries(truth.n_labels, work)
     if fitting.scored and y_score is not None and has_scores(y_score, n_labels) is False:
         raise InputError("y_score", f"rule={rule!r} needs scores; this list has none")
     entries.add(truth, y_score, n_labels)
@@ -177,25 +193,32 @@ class Fitting:
             raise InputError("fallback", f"{fallback!r} is not one of {', '.join(FALLBACKS)}")
         self.unlisted = unlisted_score
         self.scored = rule not in ("rank", "top")
+        self.aim = AIMS.get(rule, {}).get(self.measure)
 
-    def entries(self, n_labels: int) -> Entries:
+    def entries(self, n_labels: int, work: Work) -> Entries | ScoredEntries:
         """Return the empty collection to add data to."""
+        if self.aim is not None:
+            return ScoredEntries(n_labels, self.unlisted, self.rule == "label", work)
         ordered = self.rule in ("rank", "row")
         return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
 
-    def rule_of(self, entries: Entries, features: Any = None) -> Rule:
+    def rule_of(self, entries: Entries | ScoredEntries, features: Any = None) -> Rule:
         """Return the best rule on the data."""
-        return Rule(self.rule, self.measure, entries.n_labels, self._decide(entries.pool(), features))
+        return Rule(self.rule, self.measure, entries.n_labels, self._decide(entries, features))
 
-    def _decide(self, pool: Pool, features: Any) -> Decision:
+    def _decide(self, entries: Entries | ScoredEntries, features: Any) -> Decision:
+        if isinstance(entries, ScoredEntries):
+            assert self.aim is not None
+            if self.rule != "label":
+                return Decision("threshold", entries.threshold(self.aim))
+            settled = f",fbr={self.fbr:g},{self.fallback}" if self.fbr else ""
+            numbers = entries.label_thresholds(self.aim, self.fbr, self.fallback)
+            return Decision("labels", 0.0, numbers, f"label({self.measure}{settled})")
+        pool = entries.pool()
         if self.rule == "top":
             return Decision("listed", float(self.k))
         if self.rule == "rank":
             return Decision("listed", float(best_rank(pool, self.measure)))
-        if self.rule == "label":
-            settled = f",fbr={self.fbr:g},{self.fallback}" if self.fbr else ""
-            numbers = label_thresholds(pool, self.measure == "f1.macro", self.fbr, self.fallback)
-            return Decision("labels", 0.0, numbers, f"label({self.measure}{settled})")
         if self.rule == "row":
             return self._linear(pool, features)
         return Decision("threshold", one_threshold(pool, self.measure))
@@ -231,7 +254,7 @@ def _measure(given: Any) -> str:
 
 
 def one_threshold(pool: Pool, measure: str | None) -> float:
-    """Return the best threshold for all entries, or without a measure the one that matches cardinality."""
+    """Return the best threshold for all entries."""
     scores = pool.ranking.scores
     assert scores is not None
     kept = np.flatnonzero(scores > pool.floor)
@@ -267,28 +290,8 @@ def best_cut(keys: Scores, order: Ints, pool: Pool, measure: str | None, nonempt
     ends = np.flatnonzero(np.append(keys[1:] != keys[:-1], np.full(min(keys.size, 1), True))) + 1
     if not (nonempty and keys.size):
         ends = np.concatenate(([0], ends))
-    if measure == "hamming_loss":
-        errors = np.concatenate(([0], np.cumsum(np.where(relevant, -1, 1))))[ends]
-    else:
-        errors = np.abs(ends - n_true)
+    errors = np.concatenate(([0], np.cumsum(np.where(relevant, -1, 1))))[ends]
     return int(ends[errors.argmin()])
-
-
-def label_thresholds(pool: Pool, by_f1: bool, fbr: float, fallback: str) -> Floats:
-    """Return the best threshold of each label; infinity for labels without a score."""
-    ranking, n_labels = pool.ranking, pool.n_true.size
-    assert ranking.scores is not None
-    ptr, order = np.empty(n_labels + 1, np.int64), np.empty(ranking.labels.size, np.int64)
-    bring_together(ranking.labels, ptr, order)
-    scores, relevant = ranking.scores[order], pool.relevant[order]
-    rank_rows(ptr, relevant, scores)
-    cut, found = np.empty(n_labels, np.int64), np.empty(n_labels)
-    sweep_groups(ptr, scores, relevant, pool.n_true, pool.floor, by_f1, cut, found)
-    thresholds = next_lower(ptr, scores, cut, pool.floor)
-    if by_f1 and fbr:
-        highest = next_lower(ptr, scores, np.zeros_like(cut), pool.floor)
-        thresholds[found < fbr] = math.inf if fallback == "never" else highest[found < fbr]
-    return np.where(thresholds == pool.floor, pool.exact_floor, thresholds)
 
 
 def row_thresholds(pool: Pool, by_f1: bool) -> Floats:
