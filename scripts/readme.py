@@ -122,6 +122,13 @@ def interval_tables() -> str:
     return tables_of(json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8")))
 
 
+def large_tables() -> str:
+    """Return the tables of the largest runs, and of the model of a cluster."""
+    from benchmarks.cost_model import tables_of
+
+    return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
@@ -130,6 +137,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "speed": speed_table,
     "benchmarks": benchmark_tables,
     "intervals": interval_tables,
+    "large": large_tables,
 }
 
 

@@ -18,6 +18,7 @@ from xmleval.message import Keyword, Message, counted
 from xmleval.records import Floats, Ints, Truth
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
+LABELS_AT_A_TIME = 1 << 18
 # Logarithms and powers of NumPy and the C library differ in the last bit between processors; these do not.
 # Eleven digits more than a float64 has: results are rounded once. Overflow gives infinity.
 EXACT = Context(prec=28, traps=[])
@@ -175,21 +176,26 @@ def inverse_propensity(
         raise InputError(
             "n_instances", f"{counted(n_instances, 'training instances')}; the model needs 3 or more"
         )
+    whole = counts.dtype.kind != "f"
     for said, refused in (
-        ("an integer", ~np.isfinite(counts) | (counts != np.floor(counts))),
+        ("an integer", False if whole else ~np.isfinite(counts) | (counts != np.floor(counts))),
         (f"in 0..{n_instances}", (counts < 0) | (counts > n_instances)),
     ):
         bad = np.flatnonzero(refused)  # before they become integers, which wrap
         if bad.size:
             raise InputError("label_counts", f"label {bad[0]}: count {counts[bad[0]]} is not {said}")
-    for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((counts + b > 0).all()))):
+    distinct = np.unique(counts)
+    for name, fine in (("a", 0 <= a < np.inf), ("b", -1 < b < np.inf and bool((distinct + b > 0).all()))):
         if not fine:
             raise InputError(name, f"a={a:g}, b={b:g}: the model needs a >= 0, N_j + b > 0")
-    distinct, which = np.unique(counts.astype(np.int64), return_inverse=True)
-    powers = np.array([_power(count + b, -a) for count in distinct.tolist()])
+    powers = np.array([_power(int(count) + b, -a) for count in distinct.tolist()])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         scale = np.float64(float(EXACT.ln(n_instances)) - 1.0) * _power(b + 1.0, a)
-        weights = (1.0 + scale * powers)[which]
+        powers = 1.0 + scale * powers
+    weights = np.empty(counts.size)
+    for start in range(0, counts.size, LABELS_AT_A_TIME):  # far less memory than numbers of all labels
+        some = counts[start : start + LABELS_AT_A_TIME]
+        weights[start : start + some.size] = powers[np.searchsorted(distinct, some)]
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -218,7 +217,7 @@ def test_the_recipe_for_an_array_of_jobs(files: Any, monkeypatch: pytest.MonkeyP
     scores = sp.csr_array(_dense(arrays["m"], 0, N_ROWS))
     q = np.load("q.npy")
     whole = on_one_machine(arrays["Y"], scores, metrics=["p@5", "psp@5"], inverse_propensity=q)
-    assert json.loads(done.stdout)["reports"][0]["values"] == json.loads(whole.to_json())["values"]
+    assert done.stdout == f"{whole.to_json()}\n"
 
 
 def _dense(lists: Any, lo: int, hi: int) -> Any:

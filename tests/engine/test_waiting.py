@@ -88,6 +88,21 @@ def test_rows_that_wait_are_counted_when_they_are_asked_for(weighted: bool, tmp_
     assert merged.compute().to_json() == evaluate(**joined(updates * 2), metrics=WIDE).to_json()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_updates_of_several_blocks_wait_while_they_are_few_beside_the_tables(threads: int) -> None:
+    updates = some_rows(N_WIDE, weighted=False, n_updates=12)
+    evaluator = wide(block_rows=1, threads=threads)
+    for rows in updates:
+        evaluator.update(**rows)
+    n_waiting = sum(max(1, rows["y_true"].shape[0]) for rows in updates[1:])
+    assert len(evaluator._counted.waiting) == n_waiting > len(updates)
+    many = joined(updates * 40)
+    evaluator.update(**many)
+    assert not evaluator._counted.waiting
+    want = evaluate(**joined(updates * 41), metrics=WIDE).to_json()
+    assert evaluator.compute().to_json() == want
+
+
 def test_rows_that_wait_are_refused_at_once() -> None:
     evaluator = wide()
     rows = some_rows(N_WIDE, weighted=True)

@@ -16,6 +16,7 @@ from xmleval.cluster.job import Job, opened
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
+from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, save_state
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs, without_pairs
@@ -130,7 +131,7 @@ def compiling(what: str) -> Iterator[None]:
 
 
 def _refuse_changed(path: str, wanted: str) -> None:
-    found = stamp(Path(path))
+    found = stamp(as_path(path))
     if found != wanted:
         raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
 
@@ -163,7 +164,7 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
 def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReader:
     formats = {known.name: known for known in FORMATS}
     names = [name for name, _, _ in shards.files]
-    files = [Shard(Path(path), formats[form]) for _, path, form in shards.files]
+    files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
     each = Input(names[0], shards.kind, files, UNLIMITED).each()
     pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
     if task.exclude is not None and shards.argument != "candidates":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.cluster.job import Job, digest_of
-from xmleval.files.input import stamp
+from xmleval.files.input import stamp, version_of
 from xmleval.input.errors import InputError
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.shards import Input
@@ -141,7 +140,7 @@ def _places(given: Input) -> list[Place]:
         if pieces.n_rows is None:
             told = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
             raise ValueError(f"{told}divided; `xmleval convert` makes an .npz of it")
-        n_bytes = sum(path.stat().st_size for path in (shard.path, *shard.format.beside(shard.path)))
+        n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.beside(shard.path)))
         places.append(Place(first, first + pieces.n_rows, n_bytes, pieces.read_from is not None))
         first += pieces.n_rows
     return places
@@ -172,11 +171,11 @@ def _shards(argument: str, given: Input, places: Sequence[Place], start: int, st
     ]
     held = held or [(given.shards[0], places[0])]
     only = given.name if len(given.shards) == 1 else None
-    files = [(only or str(s.path), os.path.abspath(s.path), s.format.name) for s, _ in held]
+    files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in held]
     return Shards(argument, given.kind, (*files,), max(start - held[0][1].start, 0))
 
 
 def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
-    known = {os.path.abspath(shard.path): shard for shard in inputs[shards.argument].shards}
+    known = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
     own = [known[path] for _, path, _ in shards.files]
-    return [(os.path.abspath(path), path) for s in own for path in (s.path, *s.format.beside(s.path))]
+    return [(str(path.resolve()), path) for s in own for path in (s.path, *s.format.beside(s.path))]

@@ -23,10 +23,14 @@ FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller bloc
 
 
 class Blocks(NamedTuple):
-    """Rows split lazily into blocks: ``size`` rows each, made by ``make(start, stop)``."""
+    """Rows split lazily into blocks: ``size`` rows each, made by ``make(start, stop)``.
+
+    ``n_bytes`` is about what all of them take.
+    """
 
     n_rows: int
     size: int
+    n_bytes: float
     make: Callable[[int, int], Block]
     row_groups: frozenset[str] = frozenset()  # their names
 
@@ -118,7 +122,9 @@ def join_arguments(
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
     size = block_rows or _even_size(truth.n_rows, rows_at_a_time(per_row), threads)
-    return Blocks(truth.n_rows, size, make, frozenset(of_rows.names if of_rows else ()))
+    return Blocks(
+        truth.n_rows, size, truth.n_rows * per_row, make, frozenset(of_rows.names if of_rows else ())
+    )
 
 
 def check_rows(argument: str, plan: Plan, n_rows: int) -> None:

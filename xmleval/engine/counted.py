@@ -153,9 +153,10 @@ class Counting:
     def _count(self, counted: Counted, plan: Plan, rows: Blocks) -> tuple[States, tuple[Block, ...]]:
         """Count rows, or keep them waiting while they are smaller than the tables to copy."""
         states = counted.states
-        if states is not None and states.table_bytes and rows.n_blocks == 1:
-            waiting = (*counted.waiting, owned(rows.block(0)))
-            most = min(states.table_bytes, self.work.budget.waiting)
+        most = 0 if states is None else min(states.table_bytes, self.work.budget.waiting)
+        if states is not None and rows.n_bytes < most:
+            blocks = self.work.map(lambda number: owned(rows.block(number)), range(rows.n_blocks))
+            waiting = (*counted.waiting, *blocks)
             if len(waiting) < MAX_WAITING and sum(map(block_bytes, waiting)) < most:
                 return states, waiting
             return count(plan, self.work, states, None, waiting), ()

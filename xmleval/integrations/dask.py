@@ -16,6 +16,7 @@ from xmleval.cluster.job import make_job
 from xmleval.cluster.run import Exchange, Leaf, as_it_is, leaves_of, run
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
+from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.shards import Input, find_inputs
 from xmleval.integrations.library import library
@@ -137,7 +138,7 @@ def evaluate(
 
 
 def _paths(value: Paths) -> list[Path]:
-    return [Path(value)] if isinstance(value, str | os.PathLike) else [Path(one) for one in value]
+    return [as_path(value)] if isinstance(value, str | os.PathLike) else [as_path(one) for one in value]
 
 
 def _width(inputs: dict[str, Input]) -> int:

@@ -24,7 +24,7 @@ from xmleval.kernels.labels import (
     take_leading,
     tally_labels,
 )
-from xmleval.records import Counts, Floats, Ints, Labels
+from xmleval.records import Bytes, Counts, Floats, Ints, Labels
 from xmleval.states.contents import Contents, at_least_zero, expect
 from xmleval.threads import Work, when_free
 from xmleval.view.decision import Decision
@@ -33,6 +33,7 @@ from xmleval.view.view import View
 ENOUGH, MANY = 1 << 18, 1 << 12  # carries, and arrays of them, before they are joined
 LABELS_AT_A_TIME = 1 << 18
 PIECE = 1 << 14
+AT_ONCE = 1 << 19  # counts merged at a time: the caches hold what tells which overflowed
 FEW_LABELS = 1 << 16  # up to which threads and tallies do not pay
 BYTE = 8  # bits of a count
 T = TypeVar("T")
@@ -178,17 +179,16 @@ class LabelTable:
         return [(0, every), (1, every), (2, (0, middle)), (2, (middle, self.n_labels))]
 
     def merge(self, other: LabelTable) -> None:
-        """Merge a table of other rows; weighted sums in place, since no other table shares the array."""
+        """Merge a table of other rows, in place, since no other table shares the array."""
         self._locks = []
         if self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
             n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
-            over = full[:n]
+            over = [full[:n]]
         else:
-            self._held = self._held + other._held
-            over = np.flatnonzero(self._held < other._held)
+            over = _add_bytes(self._held.reshape(-1), other._held.reshape(-1))
         self._joined = _added(self._joined, other._joined)
-        for places in (over, *other._carried):
+        for places in (*over, *other._carried):
             self._carry(places)
         self.rows = self.rows + other.rows
         carry(self.rows)
@@ -313,6 +313,16 @@ class LabelTable:
             more = whole.reshape(-1) // (FULL >> BITS)
         places = np.flatnonzero(more)
         self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+
+
+def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:
+    """Add counts to others in place, modulo 256; return the places that overflowed, ascending."""
+    found = []
+    for start in range(0, held.size, AT_ONCE):
+        mine, theirs = held[start : start + AT_ONCE], others[start : start + AT_ONCE]
+        np.add(mine, theirs, out=mine)
+        found.append(start + np.flatnonzero(mine < theirs))
+    return found
 
 
 def _with_new(joined: Carries, carried: list[Ints]) -> Carries:
