@@ -14,7 +14,7 @@ from tests.cluster.engines import ShuffledEngine
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.cluster import job as job_module
-from xmleval.cluster import reduction
+from xmleval.cluster import packing, reduction
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Leaf, SerialEngine, run
@@ -59,12 +59,13 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
     whole = evaluate(**inputs, **options).to_json()
     cuts = data.draw(st.lists(st.integers(0, n_rows), max_size=9))
     engine = ShuffledEngine(data.draw(st.integers(0, 99)))
-    reduction.FAN_IN, before = data.draw(st.integers(2, 8)), reduction.FAN_IN
+    before = reduction.FAN_IN, packing.LEAST_SIZE
+    reduction.FAN_IN, packing.LEAST_SIZE = data.draw(st.integers(2, 8)), data.draw(st.sampled_from([1, 99]))
     try:
         made = leaves([0, *sorted(cuts), n_rows], inputs)
         found = run(engine, job_of(n_labels, **options), made).compute()
     finally:
-        reduction.FAN_IN = before
+        reduction.FAN_IN, packing.LEAST_SIZE = before
     assert found.to_json() == whole
 
 

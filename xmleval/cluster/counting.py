@@ -13,6 +13,7 @@ import scipy.sparse
 from xmleval.budget import UNLIMITED, Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
+from xmleval.cluster.packing import packed, unpacked
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
@@ -90,7 +91,7 @@ def told_of(part: Part) -> dict[str, Any]:
 def restored_part(job: Job, part: Part) -> Evaluator:
     """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
     saved = load_state(Path(part["file"]), FORM) if "file" in part else Saved(part["meta"], part["arrays"])
-    return opened(job).with_counts(saved)
+    return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
 
 
 def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
@@ -100,6 +101,7 @@ def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
     except ValueError as error:
         return {"error": error}
     counts = evaluator.counts()
+    counts = counts._replace(arrays=packed(counts.arrays))
     n_bytes: dict[str, int] = {}
     for name, array in counts.arrays.items():
         size = array.size * array.dtype.itemsize

@@ -17,7 +17,7 @@ from xmleval.input.shards import Input
 from xmleval.message import NO_MATCH, counted
 from xmleval.records import Ints
 
-LEAST_BYTES, MOST_BYTES, MOST_TASKS = 32 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
+LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
 
 
 @dataclass(frozen=True)
