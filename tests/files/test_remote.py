@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import shlex
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import xmleval.io
 from tests.made_files import SCORES, TRUTHS, make_scores, make_truth, named_pair
 from tests.web import Web, serving
-from xmleval.budget import UNLIMITED
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli import main
 from xmleval.evaluator import Evaluator
 from xmleval.files import ranges
@@ -154,6 +155,18 @@ def test_a_connection_that_breaks_is_tried_again(web: Web, run: Callable[..., st
     web.fails = ranges.ATTEMPTS - 1
     assert "P ↑" in run(line)
     assert web.fails == 0
+    details, asked = RemotePath.details, list[int]()
+
+    def failing(self: RemotePath) -> Any:
+        asked.append(len(asked))
+        if asked[-1] % 3 == 2:  # first of all it is asked whether it is there
+            raise OSError(errno.EIO, "no connection", str(self))
+        return details(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemotePath, "details", failing)
+        assert "P ↑" in run(line)
+    assert len(asked) > 5
     web.fails = 10**6
     assert refused(line).startswith(f"{web.url}/{truth}: cannot be read: ")
     web.fails, web.breaks_at = 0, {"/list_scores.npy": 40_000}  # amid its rows
@@ -208,6 +221,21 @@ def test_one_that_changes_is_refused(name: str, refused: Any, monkeypatch: pytes
         f"memory://bucket/{path}: changed while it was read, from {path.stat().st_size} bytes, "
     )
     assert ", created " in said
+
+
+def test_blocks_share_a_part_of_the_memory() -> None:
+    put_one(bytes(1000))
+    ahead, allowance = ranges.ReadAhead(), Allowance(8 << 20)
+    for _ in range(2):
+        ahead.take_from(allowance)
+    assert allowance.taken == 1 << 20
+    readers = [RangeReader(Source(ADDRESS), True) for _ in range(4)]
+    for reader in readers:
+        ahead.add(reader)
+    assert ahead.block == (1 << 20) // (2 * len(readers))  # one in use, one on its way
+    for reader in readers:
+        ahead.discard(reader)
+    assert ahead.block == 1 << 19
 
 
 def test_one_that_loses_bytes_meanwhile_has_changed(web: Web) -> None:

@@ -27,7 +27,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
     with ExitStack() as opened, naming_files(names):
         plans = []
         for place, evaluator in enumerate(given.evaluators):
-            inputs = {argument: own[place % len(own)] for argument, own in given.files.items() if own}
+            inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
             job = make_job(evaluator, given.budget.memory, options["threads"] or 1)
             leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
             plans.append((job, leaves))
@@ -50,7 +50,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
 def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:
     """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
     meta, arrays = evaluator.counts()
-    truth = given.files["y_true"][0]
+    truth = given.inputs["y_true"][0]
     sizes = [(given.sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each()]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
     return evaluator.with_counts(Saved({**meta, "spans": spans, "place": sizes[-1]}, arrays))

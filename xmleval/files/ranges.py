@@ -8,13 +8,15 @@ import os
 import time
 from bisect import bisect_right
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from xmleval.budget import Allowance
 from xmleval.files.remote import RemotePath, reaching
 from xmleval.threads import Pool
 
+T = TypeVar("T")
 PAGE_BYTES = 1 << 15
 KEPT_PAGES = 128  # of all files together
 STREAMED_BYTES = 1 << 20  # of a block from which on the next one is fetched before it is asked for
@@ -30,6 +32,18 @@ NO_SIZE = "its server does not tell its size; download it first"
 NO_RANGES = "its server does not send it by ranges; download it first"
 
 
+def patiently(ask: Callable[[], T]) -> T:
+    """Return what is asked of a server, trying again where a connection fails."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            return ask()
+        except OSError as error:
+            if error.errno != errno.EIO or not left:
+                raise
+            time.sleep(PAUSE_SECONDS)
+    raise AssertionError
+
+
 class RemoteVersion(NamedTuple):
     """Size of a remote file, and what else its server tells of its version."""
 
@@ -39,11 +53,11 @@ class RemoteVersion(NamedTuple):
     @classmethod
     def of(cls, path: RemotePath) -> RemoteVersion:
         """Return the version that is there now, or refuse what cannot be read by ranges."""
-        found = path.details()
+        found = patiently(path.details)
         if found["type"] == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if found["size"] is None or not found.get("partial", True):
-            raise OSError(errno.EIO, NO_RANGES if found["size"] else NO_SIZE, str(path))
+            raise OSError(errno.ENOTSUP, NO_RANGES if found["size"] else NO_SIZE, str(path))
         return cls(int(found["size"]), tuple(f"{name} {found[name]}" for name in TAGS if found.get(name)))
 
     def __str__(self) -> str:
@@ -74,24 +88,21 @@ class Source:
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes from ``start`` to ``stop``, trying again where a connection fails."""
         self._unchecked = True
-        left = ATTEMPTS
-        while True:
-            left -= 1
-            try:
-                with reaching(str(self.path)):
-                    data = self._fetch(start, stop)
-                    if data is not None and len(data) != stop - start:
-                        raise OSError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
-                break
-            except (FileNotFoundError, PermissionError):
-                raise
-            except OSError:
-                if not left:
-                    raise
-                self.check()  # which tells why, where it is another file by now
-                time.sleep(PAUSE_SECONDS)
+
+        def fetch() -> bytes | None:
+            with reaching(str(self.path)):
+                data = self._fetch(start, stop)
+                if data is not None and len(data) != stop - start:
+                    raise OSError(f"{len(data)} bytes came of {stop - start} from byte {start} on")
+                return data
+
+        try:
+            data = patiently(fetch)
+        except OSError:
+            self.check()  # which tells why, where it is another file by now
+            raise
         if data is None:
-            raise OSError(errno.EIO, NO_RANGES, str(self.path))
+            raise OSError(errno.ENOTSUP, NO_RANGES, str(self.path))
         return data
 
     def _fetch(self, start: int, stop: int) -> bytes | None:

@@ -256,7 +256,7 @@ class Gathering:
             return
         label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
         if label is None:
-            given = f"of {self._listed_in}" if self._listed_in else "given ones"
+            given = f"of {self._listed_in}; add it there" if self._listed_in else "given ones"
             raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} {given}")
         rows, labels, values, places = self._at
         rows.append(row)
