@@ -81,17 +81,21 @@ GRAPH = {
         " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "integrations.library": "",
+    "report.tables": "message numerals",
+    "figures": "records message jackknife spec integrations.library",
+    "page": "version message figures integrations.library report.tables",
     "comparing.paired": "records kernels exact",
     "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
-    "report.saved_rows": "records numerals files report.saved_results report",
+    "report.saved_rows": "records numerals files report.saved_results report.tables",
     "report.gates": "spellings report.saved_results report.saved_rows",
     "report": (
-        "version records message numerals conventions cached spellings spec results jackknife"
-        " comparing.paired comparing.differences integrations.library"
+        "version records message conventions cached spellings spec results jackknife"
+        " comparing.paired comparing.differences integrations.library report.tables figures page"
     ),
     "comparing": (
         "records message input.errors input.objects version spec spellings report report.saved_results"
+        " report.tables figures page"
     ),
     "evaluator": (
         "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
@@ -111,7 +115,8 @@ GRAPH = {
         "version records message numerals conventions files input.errors budget threads input.csr"
         " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
         " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " comparing comparing.differences evaluator statistics demo spellings"
+        " comparing comparing.differences evaluator statistics demo spellings report.tables figures"
+        " integrations.library"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

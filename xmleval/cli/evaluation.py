@@ -67,6 +67,7 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
+    files: list[Path]  # of the truth, the predictions and the training labels
 
 
 NONE_OF_THESE = {
@@ -130,7 +131,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     )
     groups_of_rows = {"row_groups": options.get("row_groups"), "groups": options.get("clusters")}
     rows = with_groups_of_rows(open_rows(*given, pred, options, among), groups_of_rows, allowance)
-    if rows.pred is not None and not rows.scores and not _is_given("metrics"):
+    if rows.pred is not None and not rows.scores and not is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)
     if rows.pairs is not None:
@@ -193,7 +194,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states)
+    files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, files)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -316,7 +318,8 @@ def _needs_predictions(options: dict[str, Any]) -> bool:
     return any(spec.needs for spec, _ in expand_metrics(options["metrics"], options["k"]))
 
 
-def _is_given(option: str) -> bool:
+def is_given(option: str) -> bool:
+    """Tell whether an option of the command was given, and is no default."""
     source = click.get_current_context().get_parameter_source(option)
     return source is not ParameterSource.DEFAULT
 

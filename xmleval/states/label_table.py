@@ -94,14 +94,14 @@ class LabelTable:
         return limbs
 
     def join(self) -> None:
-        """Join the overflow counts, so that `at` need not."""
+        """Join the overflow counts, so that `between` need not."""
         self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
-    def at(self, labels: Ints) -> Ints:
-        """Return the totals of some labels, ascending, as in `totals`; after `join`."""
-        (places, times), held = self._joined, self._held[:, labels]
+    def between(self, start: int, stop: int) -> Ints:
+        """Return the totals of the labels start..stop-1, as in `totals`; after `join`."""
+        (places, times), held = self._joined, self._held[:, start:stop]
         if self.weighted:
-            totals = np.zeros((3, labels.size, LIMBS), np.int64)
+            totals = np.zeros((3, stop - start, LIMBS), np.int64)
             high, low = held[..., 0], held[..., 1]
             totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
             whole, unit = totals[..., 0], FULL >> BITS
@@ -109,11 +109,9 @@ class LabelTable:
             totals = whole = held.astype(np.int64)
             unit = 1 << BYTE
         for kind in range(3):
-            own = places - kind * self.n_labels  # overflows are fewer than labels
-            start, stop = np.searchsorted(own, [labels[0], labels[-1] + 1]) if labels.size else (0, 0)
-            found = np.searchsorted(labels, own[start:stop])
-            known = np.flatnonzero(labels[found] == own[start:stop])
-            whole[kind, found[known]] += times[start + known] * unit
+            first = kind * self.n_labels + start
+            some = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
+            whole[kind, places[some] - first] += times[some] * unit
         return totals
 
     def _add_carries(self, totals: Ints, unit: int) -> None:
