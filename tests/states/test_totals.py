@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -220,6 +221,7 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
         patch.setattr(label_table_module, "LABELS_AT_A_TIME", 16)
         patch.setattr(label_table_module, "FEW_LABELS", few_labels)
         patch.setattr(label_table_module, "PIECE", 3)
+        patch.setattr(label_table_module, "AT_ONCE", 7)
         many = LabelTable(TOP, N_LABELS, False)
         many.merge(doubled(few, doublings))
         for _ in range(3):
@@ -238,6 +240,15 @@ def test_frequent_labels_carry(enough: int, seed: int, doublings: int, work: Wor
         cell.tolist() for cell in (tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp)
     ]
     assert again.totals.tolist() == (want + few.totals).tolist()
+
+
+def test_counts_are_merged_in_place() -> None:
+    one, other = (LabelTable(TOP, 1 << 21, False) for _ in range(2))
+    tracemalloc.start()
+    one.merge(other)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < one.n_bytes // 4
 
 
 def fractions(totals: LabelTable) -> list[list[Fraction]]:
