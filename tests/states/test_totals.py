@@ -285,12 +285,41 @@ def test_heavy_labels_carry(seed: int, doublings: int, work: Work) -> None:
     ]
 
 
-@pytest.mark.parametrize(("limb", "value"), [(1, 2**52), (1, -1), (2, 2**52), (2, -1), (3, 1)])
-def test_sums_that_no_state_has_are_refused(limb: int, value: int) -> None:
+@pytest.mark.parametrize(("unit", "value"), [(0, FULL), (0, -1), (1, 2**52), (1, -1)])
+def test_sums_that_no_state_has_are_refused(unit: int, value: int) -> None:
     arrays = LabelTable(TOP, 2, True).arrays()
-    arrays["totals"][2, 1, limb] = value
-    with pytest.raises(ValueError, match=r"^totals has (invalid fixed-point sums|counts outside)"):
+    arrays["held"][2, 1, unit] = value
+    with pytest.raises(ValueError, match=r"^held is out of range"):
         LabelTable(TOP, 2, True).from_contents(Contents(arrays, 0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("change", ["hits", "relevant", "often", "place", "order", "rows"])
+def test_counts_that_no_rows_have_are_refused(change: str, weighted: bool) -> None:
+    few = counted(LabelTable(TOP, N_LABELS, weighted), random_data(2, 12), 12)
+    often = change in ("often", "place", "order")
+    table, n_rows = (doubled(few, 12), 12 << 12) if often else (few, 12)
+    arrays = {name: array.copy() for name, array in table.arrays().items()}
+    if change == "hits":
+        arrays["held"][0, 1] = arrays["held"][1, 1] + 1
+    elif change == "relevant":
+        arrays["held"][2] += 12 if not weighted else 12 << 52
+    elif change == "often":
+        arrays["times"][-1] = n_rows
+    elif change == "place":
+        arrays["places"][-1] = 3 * N_LABELS
+    elif change == "order":
+        arrays["places"][:2] = arrays["places"][1::-1]
+    else:
+        arrays["rows"][0, 0] -= 12
+
+    def restore() -> None:
+        again = LabelTable(TOP, N_LABELS, weighted)
+        again.from_contents(Contents(arrays, n_rows))
+        again.expect_tables(n_rows)
+
+    with pytest.raises(ValueError, match=r"^(held|places|rows) (has|is) "):
+        restore()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

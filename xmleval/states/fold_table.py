@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, as_floats
-from xmleval.kernels.fixed import LIMBS, MASK, carry, sum_terms
+from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS, shift_labels
-from xmleval.kernels.labels import FULL
 from xmleval.records import Counts, Floats, Ints, Labels
-from xmleval.states.contents import Contents, at_least_zero, expect
+from xmleval.states.contents import at_least_zero, expect
 from xmleval.states.label_table import LabelTable
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
-FULL_BYTE = 255
 AT_A_TIME = 1 << 16  # labels whose tables change with the number of rows alone
 
 
@@ -99,22 +96,6 @@ class FoldTable(LabelTable):
             some[places[slice(*np.searchsorted(places, bounds).tolist())] - bounds[0]] = True
         labels = np.flatnonzero(some)
         return labels, self.at(first + labels)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the arrays to save."""
-        places, times = self._carries()
-        return {"held": self._held, "places": places, "times": times, "rows": self.rows}
-
-    def from_contents(self, contents: Contents) -> None:
-        """Restore the state from what `arrays` returned."""
-        n_rows, shape = contents.n_rows, self._held.shape
-        self.rows = contents.take_sums("rows", N_FOLDS, most=n_rows)
-        most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        self._held = contents.take("held", *shape, dtype=self._held.dtype, most=most)
-        places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
-        times = contents.take("times", places.size, least=1, most=n_rows)
-        expect(bool((np.diff(places) > 0).all()), "places is not rising")
-        self._joined, self._carried, self._n_carried = (places, times), [], 0
 
     def expect_sum(self, whole: LabelTable) -> None:
         """Raise ValueError unless the folds add up to the table of all rows."""
