@@ -12,10 +12,11 @@ blocks, lines that start with `$ ` are run and followed by their output; in `sh`
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import re
-import subprocess
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +38,6 @@ RESULTS = ROOT / "benchmarks" / "results"
 EXAMPLES = re.compile(r"```(console|sh)\n(.*?)```", re.S)
 PROMPT = {"console": "$ ", "sh": ""}
 INSTALL = re.compile(r"^(python3 -m venv .*)$", re.M)
-PROGRAM = f"#!{sys.executable}\nimport sys\nfrom xmleval.cli import main\nsys.exit(main())\n"
 
 
 def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -153,32 +153,26 @@ def with_tables(text: str) -> str:
 
 def with_outputs(text: str) -> str:
     """Run the examples of a text, and return it with updated outputs."""
-    with tempfile.TemporaryDirectory() as name:
-        work, programs = Path(name, "work"), Path(name, "programs")
-        work.mkdir()
-        programs.mkdir()
-        (programs / "xmleval").write_text(PROGRAM)
-        (programs / "xmleval").chmod(0o755)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
 
         def run(block: re.Match[str]) -> str:
-            shown = "".join(f"$ {line}\n{output(line, work, programs)}" for line in commands_of(block))
+            shown = "".join(f"$ {line}\n{output(line)}" for line in commands_of(block))
             return f"```console\n{shown}```" if block[1] == "console" else block[0]
 
         return EXAMPLES.sub(run, text)
 
 
-def output(command: str, work: Path, programs: Path) -> str:
+def output(command: str) -> str:
     """Return what a command prints, which must succeed; on standard error, only lines of its own."""
-    found = {name: os.environ.get(name) for name in ("PATH", "PYTHONPATH")}
-    first = {"PATH": str(programs), "PYTHONPATH": str(ROOT)}
-    paths = {name: os.pathsep.join(filter(None, [first[name], found[name]])) for name in first}
-    done = subprocess.run(
-        command, shell=True, cwd=work, capture_output=True, text=True, encoding="utf-8", check=False,
-        env=os.environ | paths,
-    )  # fmt: skip
-    if done.returncode or any(not line.startswith("xmleval: ") for line in done.stderr.splitlines()):
-        raise RuntimeError(f"{command}: exit {done.returncode}\n{done.stderr}")
-    return "".join(f"{line.rstrip()}\n" for line in (done.stderr + done.stdout).splitlines())
+    from xmleval.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(shlex.split(command)[1:])
+    said = err.getvalue()
+    if code or any(not line.startswith("xmleval: ") for line in said.splitlines()):
+        raise RuntimeError(f"{command}: exit {code}\n{said}")
+    return "".join(f"{line.rstrip()}\n" for line in (said + out.getvalue()).splitlines())
 
 
 def commands_of(block: re.Match[str]) -> list[str]:

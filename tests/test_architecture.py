@@ -28,7 +28,7 @@ GRAPH = {
     "cached": "",
     "kernels": "records",
     "discounts": "records kernels",
-    "files": "records message budget",
+    "files": "records message budget threads",
     "exact": "records kernels",
     # arrays, checked
     "input.errors": "records message",

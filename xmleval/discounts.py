@@ -16,7 +16,7 @@ TABLE_UNITS = 2.0**40  # high parts of logarithms are multiples of 1 / TABLE_UNI
 
 def discounts(n: int) -> Floats:
     """Return 1 / log2(1 + rank) for the ranks 1..n, float64 (n,)."""
-    return discounts_at(np.arange(1, n + 1))
+    return tabulated_discounts()[:n] if n <= TABULATED else discounts_at(np.arange(1, n + 1))
 
 
 def discounts_at(ranks: Ints) -> Floats:
@@ -68,8 +68,8 @@ def _constant(array: Floats) -> Floats:
 def discount_sums(ranks: Ints) -> Floats:
     """Return the sum of the first discounts for each number of ranks."""
     sums = _tabulated_sums()[np.minimum(ranks, TABULATED)]
-    far = np.flatnonzero(ranks > TABULATED)
-    if far.size:
+    far = ranks > TABULATED
+    if far.any():
         found = sums[far]
         add_far_discounts(ranks[far], TABULATED, tabulated_logs(), found)
         sums[far] = found

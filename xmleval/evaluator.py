@@ -18,6 +18,7 @@ from xmleval.engine.restored import known_constants, restored
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings
+from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
@@ -311,7 +312,7 @@ class Evaluator:
         ValueError
             If the file is of another kind or version, damaged, or needs more memory.
         """
-        return cls.within(Path(path), Budget(make_work(memory, None).memory).allowance(), memory)
+        return cls.within(as_path(path), Budget(make_work(memory, None).memory).allowance(), memory)
 
     @classmethod
     def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:

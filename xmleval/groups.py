@@ -280,16 +280,21 @@ def group_names(argument: str, value: Any, of: str) -> list[str]:
         array = array.tolist()
     if isinstance(array, str | bytes) or not hasattr(array, "__iter__"):
         raise InputError(argument, f"{value!r} is not one group for each {of}")
-    found = []
-    for place, name in enumerate(array):
+    array, texts = [*array], {}
+    try:
+        distinct: Iterable[Any] = dict.fromkeys(array)
+    except TypeError:  # some name cannot be a key, and is refused
+        distinct = array
+    for name in distinct:
         whole = hasattr(name, "__index__") or (isinstance(name, float) and name.is_integer())
-        if not isinstance(name, str) and not whole:
-            raise InputError(argument, f"{of} {place}: {name!r} is neither a text nor an integer")
-        text = name if isinstance(name, str) else f"{int(name)}"
+        text = name if isinstance(name, str) else f"{int(name)}" if whole else None
         if not text:
+            place = next(place for place, own in enumerate(array) if own is name)
+            if text is None:
+                raise InputError(argument, f"{of} {place}: {name!r} is neither a text nor an integer")
             raise InputError(argument, f"{of} {place}: the name of its group is empty")
-        found.append(text)
-    return found
+        texts[name] = text
+    return [texts[name] for name in array]
 
 
 def refuse_many_groups(argument: str, n_groups: int) -> None:

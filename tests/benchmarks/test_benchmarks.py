@@ -139,14 +139,7 @@ def test_startup_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("Y_test", "scores_pecos", "Y_train"):
         sp.save_npz(folder / f"{name}.npz", sp.csr_array(np.eye(4, dtype=np.float32)))
     monkeypatch.setenv("XMLEVAL_DATA", str(tmp_path))
-    cases = startup.cases()
-    call = startup.FIRST_CALL.replace("inverse_propensity=np.ones(9)", "metrics='p@1'")  # compiles little
-    assert call != startup.FIRST_CALL
-    for name, case in cases.items():
-        words = [call if word == startup.FIRST_CALL else word for word in case.words]
-        more = ["--metrics", "p@1"] if "bibtex" in name else []
-        cases[name] = case._replace(words=[*words, *more])
-    monkeypatch.setattr(startup, "cases", lambda: cases)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for the processes that are timed; compiling takes seconds
     found = results(tmp_path, "startup")
     assert len(found["seconds"]) == 8
     assert all(value > 0 for value in found["seconds"].values())
@@ -222,6 +215,7 @@ def test_a_library_that_fails_or_is_slow_says_so(
 ) -> None:
     workload = generate("W1", 5, 0.001)
     only(monkeypatch, "sets", "xmleval", "xmleval threads=1", "scikit-learn")
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # values do not matter here, and kernels take long to load
     monkeypatch.setattr(side_by_side, "SLOW", 0.0)
     for very_slow in (60.0, 0.0):
         monkeypatch.setattr(side_by_side, "VERY_SLOW", very_slow)
@@ -233,14 +227,14 @@ def test_a_library_that_fails_or_is_slow_says_so(
         assert (once["first_seconds"] == once["seconds"]) == (very_slow == 0)
         assert "(once)" in tables.seconds(once)
     known = FAMILIES["sets"].libraries
-    monkeypatch.setitem(known, "no such library", known["scikit-learn"])
+    monkeypatch.setitem(known, "no such library", known.pop("scikit-learn"))
     found = side_by_side.compare("sets", workload, sys.executable, 1)
     (record,) = (record for record in found if record["library"] == "no such library")
     assert record["crashed"]
     assert record["failed"] == "ended with exit code 1"
     with monkeypatch.context() as patch:
         patch.setattr(run, "compare_all", lambda *arguments: found)
-        assert run.main(["--parts", "comparison", "--output", str(tmp_path)]) == 1
+        assert run.main(["--parts", "comparison", "--scale", "0.001", "--output", str(tmp_path)]) == 1
     monkeypatch.setattr(side_by_side, "TOO_LONG", 0.0)
     with pytest.raises(SystemExit, match="xmleval stopped after 0 s"):
         side_by_side.compare("at_k_lists", workload, sys.executable, 1)

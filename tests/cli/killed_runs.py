@@ -2,10 +2,13 @@
 
 Called as ``python -m tests.cli.killed_runs COUNT...  -- WORDS...``: runs `xmleval WORDS...` once for each
 COUNT, each time in a fork that is killed when it makes that call of those below, and once more to the end.
+Before, it runs once without a checkpoint, so that the forks have what it loads.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -63,6 +66,10 @@ def run(words: list[str], count: int | None) -> int:
 if __name__ == "__main__":
     checkpoint.LEAST_SECONDS, checkpoint.SHARE = 0.0, 0  # after every piece
     cut = sys.argv.index("--")
-    ends = [run(sys.argv[cut + 1 :], int(count)) for count in sys.argv[1:cut]]
-    ends.append(run(sys.argv[cut + 1 :], None))
+    words = sys.argv[cut + 1 :]
+    first = [word.replace("found", "first") for word in words[: words.index("--checkpoint")]]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(first) == 0
+    ends = [run(words, int(count)) for count in sys.argv[1:cut]]
+    ends.append(run(words, None))
     print(*ends, file=sys.stderr)

@@ -32,10 +32,14 @@ EVALUATE = f"evaluate truth.npz m {METRICS} {SMALL}"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    npz(tmp_path / "truth", make_truth(300))
-    npy(tmp_path / "m", make_scores(300))
-    npz(tmp_path / "other", make_scores(300, seed=5))
+    make_inputs(tmp_path)
     return tmp_path
+
+
+def make_inputs(folder: Path) -> None:
+    npz(folder / "truth", make_truth(300))
+    npy(folder / "m", make_scores(300))
+    npz(folder / "other", make_scores(300, seed=5))
 
 
 def killed(counts: list[int], words: str) -> list[int]:
@@ -69,18 +73,30 @@ def resumed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
     return runs
 
 
-@pytest.fixture
-def half_way(folder: Path) -> Path:
-    """A folder with the checkpoint of a run that was killed, as `killed_runs` leaves it."""
+@pytest.fixture(scope="module")
+def killed_half_way(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder of a run that was killed, as `killed_runs` leaves it, and a copy of that folder."""
+    folder = tmp_path_factory.mktemp("halfway") / "run"
+    folder.mkdir()
+    make_inputs(folder)
     home = Path(__file__).resolve().parents[2]
     script = (
         "import sys; from xmleval.cli import checkpoint; checkpoint.LEAST_SECONDS = checkpoint.SHARE = 0; "
         "from tests.cli.killed_runs import run; assert run(sys.argv[1:], 150) == -9"
     )
-    words = f"{EVALUATE} --checkpoint kept --output gone.json"
-    subprocess.run(
-        [sys.executable, "-c", script, *words.split()], env=os.environ | {"PYTHONPATH": str(home)}, check=True
-    )
+    words = f"{EVALUATE} --checkpoint kept --output gone.json".split()
+    env = os.environ | {"PYTHONPATH": str(home)}
+    subprocess.run([sys.executable, "-c", script, *words], cwd=folder, env=env, check=True)
+    return folder, Path(shutil.copytree(folder, folder.with_name("copy")))
+
+
+@pytest.fixture
+def half_way(killed_half_way: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the checkpoint of a run that was killed; its inputs are known by path and time."""
+    folder, copy = killed_half_way
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    monkeypatch.chdir(folder)
     return folder / "kept"
 
 

@@ -102,19 +102,22 @@ def test_csr_scores_print_the_values_of_the_oracle(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["scores_pecos.npz", "topk_pecos_indices.npy"])
-def test_no_dense_matrix_is_allocated(file: str) -> None:
+def test_no_dense_matrix_is_allocated() -> None:
     code = """
 import resource, sys, xmleval.cli
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert xmleval.cli.main(sys.argv[1:]) == 0
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+for file in sys.argv[1:3]:
+    assert xmleval.cli.main(["evaluate", sys.argv[3], file, *sys.argv[4:]]) == 0
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
     folder = DATA / "debian_depends"
-    words = ["evaluate", folder / "Y_test.npz", folder / file, "--train", folder / "Y_train.npz"]
-    words += ["--metrics", "all", "--decision", "top5", "--output", os.devnull]
+    words: list[str | Path] = [
+        folder / name for name in ("topk_pecos_indices.npy", "scores_pecos.npz", "Y_test.npz")
+    ]
+    words += ["--train", folder / "Y_train.npz", "--output", os.devnull]
+    words += ["--metrics", "all", "--decision", "top5"]
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 200  # MiB; the matrix would take 1.4 GiB in float64
+    assert max(map(float, done.stdout.split())) < 200  # MiB; the matrix would take 1.4 GiB in float64

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -90,7 +91,9 @@ def handled(request: pytest.FixtureRequest) -> Iterator[int]:
         signal.signal(n, handler)
 
 
-OTHER = counting()
+@cache
+def other() -> Evaluator:
+    return counting()
 
 
 def update(evaluator: Evaluator) -> None:
@@ -102,7 +105,7 @@ def update_few(evaluator: Evaluator) -> None:  # which wait
 
 
 def merge(evaluator: Evaluator) -> None:
-    evaluator.merge(OTHER)
+    evaluator.merge(other())
 
 
 SIGNALS = 25  # of each kind

@@ -29,7 +29,16 @@ TASKS = [
     ),
     Task(
         "xmleval.evaluate([['a']], [['x', 'a']], labels=['a', 'b'], metrics='p@1')",
-        ("y_score: row 0: label 'x' is not one of the 2 given ones; labels= must name 1 label more",),
+        (
+            "y_score: row 0: label 'x' is not one of the 2 given ones; ",
+            "labels= must name 1 label more; without it, evaluate counts them as wrong",
+        ),
+    ),
+    Task(
+        "import pandas as pd; truth = pd.DataFrame([[1, 0], [0, 1]], columns=['a', 'b'])\n"
+        "xmleval.evaluate(truth, [['x', 'a'], ['b', 'x']], metrics='p@1')",
+        ("0.5000", "y_score: labels that are not in y_true and relevant nowhere: 1"),
+        ("pandas",),
     ),
     Task("xmleval.p_at_k('Y.npz', 'model.npz', 1)", ("y_true: a str is no data; xmleval.io reads files",)),
     Task(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,26 @@ def test_columns_are_matched_by_name(kind: str) -> None:
     assert p_at_k(truth, wide(make, DENSE, SHUFFLED), 1) == p_at_k(Y, DENSE, 1)
     more = make({"text": ["a", "b", "c", "d"], **{NAMES[place]: DENSE[:, place] for place in SHUFFLED}})
     assert values(truth, more, labels=NAMES) == values(Y, DENSE)
+
+
+@frames
+def test_labels_that_a_wide_truth_lacks_count_as_wrong(kind: str) -> None:
+    make, named = maker(kind), [[NAMES[label] for label in Y.indices[i:j]] for i, j in pairwise(Y.indptr)]
+    truth, more = wide(make, Y.toarray(), SHUFFLED), ["p@1", "r@3", "lrap", *SETS]
+    scores = [{**row, f"new {number % 2}": 0.75} for number, row in enumerate(SCORED)]
+    sets = [["new", "other"], *TAGS[1:]]
+    report = evaluate(truth, scores, y_pred=sets, metrics=more)
+    expected = evaluate(named, scores, y_pred=sets, metrics=more)
+    assert report.n_labels == expected.n_labels == 8
+    assert report.label_names == [*(NAMES[place] for place in SHUFFLED), "new 0", "new 1", "new", "other"]
+    assert dict(report) == dict(expected)
+    assert "y_pred: labels that are not in y_true and relevant nowhere: 2" in report.notes
+    both = evaluate(truth, wide(make, DENSE), y_pred=sets, metrics=more)  # columns of the truth alone
+    assert dict(both) == dict(evaluate(named, wide(make, DENSE), y_pred=sets, metrics=more))
+    left = evaluate(truth, scores, metrics="r@3", exclude=[["new 0"], ["grey"], [], []])
+    assert left["r@3"] == evaluate(named, scores, metrics="r@3", exclude=[["new 0"], ["grey"], [], []])["r@3"]
+    with pytest.raises(ValueError, match=r"'new 0' is not one of the 4 given ones; .*without it, evaluate"):
+        Evaluator("p@1").update(truth, scores)
 
 
 @frames

@@ -34,8 +34,8 @@ def cut_early(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
 def make_one(seed: int, dtype: type = np.float32) -> Evaluator:
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(METRICS, n_labels=4, threads=2)
-    truth = (rng.random((60_000, 4)) < 0.2).astype(int)
-    evaluator.update(truth, rng.random((60_000, 4)).astype(dtype))
+    truth = (rng.random((6_000, 4)) < 0.2).astype(int)
+    evaluator.update(truth, rng.random((6_000, 4)).astype(dtype))
     return evaluator
 
 
@@ -130,9 +130,9 @@ def test_blocks_where_all_or_no_cells_are_relevant(n_relevant: int, threads: int
 def test_merging_with_itself_counts_all_rows_twice(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(piles, "SMALL", 8)  # larger arrays stay where they are
     rng = np.random.default_rng(1)
-    truth = (rng.random((3000, n_labels)) < 0.3).astype(int)
+    truth = (rng.random((600, n_labels)) < 0.3).astype(int)
     scores = rng.integers(-2, 3, truth.shape).astype(np.float32)
-    one = Evaluator(METRICS, n_labels=n_labels, threads=1, block_rows=700)
+    one = Evaluator(METRICS, n_labels=n_labels, threads=1, block_rows=140)
     one.update(truth, scores)
     one.merge(as_other_rows(one))
     one.update(truth, scores)

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +33,7 @@ GROUPS = [*"abacbba"]
 RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "peak_f1.macro"]
 MARGINS = ["margin.samples", "margin.macro", "margin_share.macro", "coverage"]
+LABEL_RULE = partial(fit, TRUTH, DENSE, "f1.macro", rule="label")  # called by who needs it: it compiles
 # options of an evaluator, and the inputs that it is given beside the truth
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ranks": ({"metrics": RANKS, "inverse_propensity": Q}, {"y_score": LISTS}),
@@ -44,7 +46,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weighted sets": ({"metrics": "sets", "keep_labels": True}, {"y_pred": PRED, "sample_weight": WEIGHT}),
     "sets at k": ({"metrics": ["f1.macro@2", "f1.micro"], "decision": "threshold0.5"}, {"y_score": DENSE}),
     "fitted rule": (
-        {"metrics": ["f1.macro", "mcc.micro"], "decision": fit(TRUTH, DENSE, "f1.macro", rule="label")},
+        {"metrics": ["f1.macro", "mcc.micro"], "decision": LABEL_RULE},
         {"y_score": DENSE},
     ),
     "curves": ({"metrics": CURVES, "curve_points": 5, "keep_labels": True}, {"y_score": LISTS}),
@@ -88,6 +90,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def evaluator_of(case: str, first_row: int = 0) -> Evaluator:
     """Return an evaluator that has counted rows in two batches, or none for the case without."""
     options, given = CASES[case]
+    options = {name: value() if callable(value) else value for name, value in options.items()}
     found = Evaluator(n_labels=N, **options)
     with contextlib.ExitStack() as stack:
         if case.startswith("packed"):

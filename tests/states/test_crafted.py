@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.states.crafted import CASES, DENSE, TRUTH, M, contents, evaluator_of, mutate, mutate_meta, write
+from tests.states.crafted import (
+    CASES,
+    DENSE,
+    LABEL_RULE,
+    TRUTH,
+    M,
+    contents,
+    evaluator_of,
+    mutate,
+    mutate_meta,
+    write,
+)
 from xmleval import Evaluator, states
 from xmleval.cli import main
 from xmleval.cli.checkpoint import MANIFEST, Checkpoint, _sum_of
@@ -209,18 +220,20 @@ def test_contents_are_named() -> None:
             fault(Contents(arrays, 5))
 
 
-RULES = {
-    "label": fit(TRUTH, DENSE, "f1.macro", rule="label"), "constant": fit(TRUTH, DENSE, "f1.micro"),
-    "row": fit(TRUTH, DENSE, "f1.samples", rule="row", k=2), "top": fit(TRUTH, DENSE, rule="top", k=3),
-    "features": fit(TRUTH, DENSE, "f1.samples", rule="row", features=DENSE[:, :2]),
-}  # fmt: skip
+RULES: dict[str, Callable[[], Rule]] = {
+    "label": LABEL_RULE,
+    "constant": partial(fit, TRUTH, DENSE, "f1.micro"),
+    "row": partial(fit, TRUTH, DENSE, "f1.samples", rule="row", k=2),
+    "top": partial(fit, TRUTH, DENSE, rule="top", k=3),
+    "features": partial(fit, TRUTH, DENSE, "f1.samples", rule="row", features=DENSE[:, :2]),
+}
 
 
 @pytest.mark.parametrize("kind", RULES)
 def test_rules_are_refused_or_can_be_used(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([*kind.encode()])
     path = tmp_path / "rule.npz"
-    RULES[kind].save(path)
+    RULES[kind]().save(path)
     good = load_state(path, RULE)
     n_refused = 0
     for _ in range(150):

@@ -15,6 +15,7 @@ from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
+from xmleval.states import fold_table
 
 N_ROWS, N_LABELS = 150, 23
 ALL: dict[str, Any] = {
@@ -263,3 +264,36 @@ def test_rows_without_weight_make_no_groups(name: str) -> None:
     alone = evaluate(truth[left], scores[left], sample_weight=weight[left], groups=groups[left], **options)
     assert found.confidence == alone.confidence
     assert found.results.replicates[name].size <= 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_that_wait_count_as_those_in_the_table(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    truth, scores = made(14)
+    weight = np.random.default_rng(2).integers(1, 4, N_ROWS) / 2 if weighted else None
+    options: dict[str, Any] = {
+        "metrics": [
+            "f1.micro",
+            "f1.macro",
+            "recall.weighted",
+            "accuracy.macro",
+            "mcc.macro",
+            "accuracy.micro",
+        ],
+        "decision": "top3",
+        "confidence": 0.95,
+    }
+    found = evaluate(truth, scores, sample_weight=weight, **options).standard_errors
+    assert len(found) == len(options["metrics"])
+    monkeypatch.setattr(fold_table, "FEW_BYTES", 0)
+    evaluator = Evaluator(n_labels=N_LABELS, block_rows=9, **options)
+    for start in range(0, N_ROWS, 50):
+        part = Evaluator(n_labels=N_LABELS, block_rows=7, **options)
+        own = None if weight is None else weight[start : start + 50]
+        rows = slice(start, start + 50)
+        part.update(truth[rows], scores[rows], sample_weight=own, first_row=start)
+        part.save(tmp_path / "state.npz")
+        evaluator.merge(Evaluator.load(tmp_path / "state.npz"))
+        evaluator.compute()
+    assert evaluator.compute().standard_errors == found

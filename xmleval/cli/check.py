@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from xmleval.cli.help import Sectioned
+from xmleval.cli.paths import FileName
 from xmleval.cli.stdout import write_stdout
 from xmleval.message import counted, did_you_mean, printable
 from xmleval.numerals import decimal_number
@@ -18,7 +19,7 @@ from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
 
 Reports = dict[str, SavedReport]
-FILE = click.Path(path_type=Path)
+FILE = FileName()
 FAILED = 1
 SECTIONS = {
     "Limits": "minimum maximum",

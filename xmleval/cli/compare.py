@@ -18,6 +18,7 @@ from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
+from xmleval.files.remote import as_path
 from xmleval.groups import check_row_groups
 from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
@@ -107,8 +108,8 @@ def compare(
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
-    if seeds and len({Path(name).name for name in names}) == len(names):
-        names = [Path(name).name for name in names]
+    if seeds and len({as_path(name).name for name in names}) == len(names):
+        names = [as_path(name).name for name in names]
     own_baseline = None if baseline is None else _found(baseline, names, scores)
 
     of_rows = {argument: names for argument, (_, names) in run.rows.of_rows.items()}

@@ -31,7 +31,8 @@ from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
-from xmleval.files.input import Version
+from xmleval.files.input import version_of
+from xmleval.files.remote import as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
@@ -111,7 +112,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     )
     given = first, others
     alone = [options.get(name) for name in FILES_ALONE]
-    rule = Path(options["decision"] or "")
+    rule = as_path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
         [options["output"], options["per_label"], options["per_row"]],
@@ -171,8 +172,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         evaluators.append(evaluator)
     refuse_many_labels(rows.truth[0], max(widths), allowance, _label_bytes(evaluators))
     names = [name for name, _ in rows.scores] or [rows.truth[0]]
-    if len({Path(name).name for name in names}) == len(names):
-        names = [Path(name).name for name in names]  # folders say nothing new
+    if len({as_path(name).name for name in names}) == len(names):
+        names = [as_path(name).name for name in names]  # folders say nothing new
     if len(set(names)) < len(names):
         raise ValueError(f"{names[0]}: given twice; expected different SCORES")
     checkpoint, n_counted = None, 0
@@ -269,11 +270,12 @@ def find_decisions(
         parse_decision(text)
         return [text]
     assert text is not None
-    if Path(text).suffix != ".npz" and not Path(text).is_file():
+    path = as_path(text)
+    if path.suffix != ".npz" and not path.is_file():
         raise ValueError(
             f"--decision {text!r} is neither topK (top3) nor thresholdT (threshold0.5) nor a saved rule"
         )
-    return rules_for(Rule.within(Path(text), allowance), Path(text), label_names)
+    return rules_for(Rule.within(path, allowance), path, label_names)
 
 
 def open_rows(
@@ -372,7 +374,7 @@ def _checkpoint(
 
 def _stamp(path: Path) -> str:
     """Identify a version of a file by its path, size and modification time."""
-    return f"{path.resolve()} ({Version.of(path.stat())})"
+    return f"{path.resolve()} ({version_of(path)})"
 
 
 def count(run: Run) -> list[Report]:

@@ -11,6 +11,7 @@ import click
 from xmleval.budget import Allowance
 from xmleval.cli.counting import Inputs
 from xmleval.cli.messages import naming_files, tell
+from xmleval.files.remote import as_path
 from xmleval.groups import DECILES, OTHER, label_groups
 from xmleval.input.group_lines import GroupLines, read_group_lines
 from xmleval.numerals import whole_number
@@ -30,7 +31,7 @@ def group_file(options: dict[str, Any]) -> Path | None:
     if text is None:
         return None
     if edges_of(text) is None:
-        return Path(text)
+        return as_path(text)
     if options["train"] is None:
         told = f"--groups {text} needs --train, the training labels"
         raise click.UsageError(told, click.get_current_context())

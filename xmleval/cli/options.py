@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from xmleval.cli.help import Choice
+from xmleval.cli.paths import FileName
 from xmleval.input.formats.documents import Fields
 from xmleval.numerals import decimal_number, whole_number
 
-FILE = click.Path(path_type=Path)
+FILE = FileName()
 
 
 class Whole(click.IntRange):

@@ -18,6 +18,7 @@ from rich.console import Console, RenderableType
 
 from xmleval.cli.stdout import naming_stdout, write_stdout
 from xmleval.files.output import naming_output, replacing
+from xmleval.files.remote import RemotePath
 from xmleval.message import printable
 from xmleval.report.tables import csv_text
 
@@ -41,6 +42,8 @@ def check_outputs(
     """
     given = [path for path in (*paths, *files) if path is not None]
     for path in given:
+        if isinstance(path, RemotePath):
+            raise ValueError(f"{path}: is not on this machine; expected a local file for the output")
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if path.exists() and not path.is_file():
@@ -62,7 +65,7 @@ def check_outputs(
     for one in inputs:
         for file in [] if one is None else [one] if isinstance(one, Path) else one.files:
             for path in there:
-                if file.exists() and path.samefile(file):
+                if not isinstance(file, RemotePath) and file.exists() and path.samefile(file):
                     raise ValueError(f"{path}: is an input; expected another file for the output")
 
 

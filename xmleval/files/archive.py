@@ -40,12 +40,15 @@ def open_archive(file: InputFile) -> Iterator[zipfile.ZipFile]:
             archive = zipfile.ZipFile(held)
         except NotImplementedError as error:  # unsupported zip version
             raise ValueError(str(error)) from None
-        except zipfile.BadZipFile:
+        except zipfile.BadZipFile as error:
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None  # of reading, which is not what is wrong with it
             held.seek(0)
             cut = held.read(2) == b"PK"
             raise ValueError("the zip archive is cut short" if cut else "not a zip archive") from None
         with archive:
             members = archive.infolist()
+            file.has_ends([archive.start_dir, *(info.header_offset for info in members)])
             if sum(info.compress_size for info in members) > file.size:
                 raise ValueError("the archive members exceed the size of the file")
             for info in members:
@@ -141,17 +144,24 @@ class NpyArray:
             self.shape, fortran, self.dtype = read_header(held)
             self._start = held.tell()
         self._by_column = fortran and len(self.shape) > 1 and 0 not in self.shape
+        self._whole = self._by_column and file.is_remote
         self.n_bytes = math.prod(self.shape) * self.dtype.itemsize
         n_stored = file.size - self._start
         if self.n_bytes != n_stored:
             raise ValueError(f"{n_stored} bytes of data where the header promises {self.n_bytes}")
+
+    @property
+    def whole_bytes(self) -> int:
+        """Memory for what is read whole: all of a remote array that is stored by column."""
+        return self.n_bytes if self._whole else 0
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Yield a function that returns the next n rows."""
         with self.file.open() as held:
             held.seek(self._start)
-            yield self._columns_of(held) if self._by_column else _rows_of(held, self.shape, self.dtype)
+            take = self._columns_of(held) if self._by_column else _rows_of(held, self.shape, self.dtype)
+            yield _slices_of(take(self.shape[0])) if self._whole else take
 
     def _columns_of(self, held: IO[bytes]) -> Callable[[int], NDArray[Any]]:
         itemsize, first = self.dtype.itemsize, 0
@@ -173,9 +183,14 @@ class NpyArray:
             return take(self.shape[0])
 
     def mapped(self) -> NDArray[Any]:
-        """Return all of it as a map of the file, read-only; the file must not change while that is in use."""
+        """Return all of it as a map of the file, read-only; the file must not change while that is in use.
+
+        A remote file is read.
+        """
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
+        if self.file.is_remote:
+            return self.read()
         with self.file.open() as held:
             return np.memmap(held, self.dtype, "r", self._start, self.shape, "F" if self._by_column else "C")
 

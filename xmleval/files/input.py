@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from xmleval.files.ranges import RangeReader, RemoteVersion, Source, refuse_other
+from xmleval.files.remote import RemotePath
+
 BUFFER_BYTES = 1 << 15
 
 
@@ -33,26 +36,49 @@ class Version(NamedTuple):
         return f"{self.size} bytes of {day}.{nanoseconds:09} UTC"
 
 
+def version_of(path: Path) -> Version | RemoteVersion:
+    """Return the version that is there now."""
+    return RemoteVersion.of(path) if isinstance(path, RemotePath) else Version.of(path.stat())
+
+
 class InputFile:
-    """A regular file that is not empty.
+    """A regular file that is not empty, or a remote one.
 
     It may be opened several times, for its header and for its rows. Its version when it was first opened must
-    be found each time it is opened, after each read, and at the end.
+    be found each time it is opened, after each read, and at the end; that of a remote file at the end.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._version: Version | None = None
+        self._source: Source | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is read by ranges, and cannot be mapped into memory."""
+        return isinstance(self.path, RemotePath)
 
     @property
     def size(self) -> int:
         """Number of bytes, once it was opened."""
-        assert self._version is not None
-        return self._version.size
+        version = self._source.version if self._source else self._version
+        assert version is not None
+        return version.size
 
     @contextlib.contextmanager
-    def open(self) -> Iterator[io.BufferedReader[Any]]:
-        """Open the file; refuse one that is not regular, is empty, or has changed since the first time."""
+    def open(self, in_order: bool = True) -> Iterator[io.BufferedReader[Any]]:
+        """Open the file; refuse one that is not regular, is empty, or has changed since the first time.
+
+        A remote one that is not read in order is not read ahead.
+        """
+        if isinstance(self.path, RemotePath):
+            self._source = source = self._source or Source(self.path)
+            if not source.version.size:
+                raise ValueError("the file is empty")
+            with io.BufferedReader(RangeReader(source, in_order), BUFFER_BYTES) as file:
+                yield file
+                source.check()
+            return
         _refuse_irregular(os.stat(self.path), self.path)  # opening alone can have effects on a device
         with io.BufferedReader(_Checked(self), BUFFER_BYTES) as file:
             self.check(file.fileno())
@@ -68,8 +94,12 @@ class InputFile:
             if not version.size:
                 raise ValueError("the file is empty")
             self._version = version
-        if version != self._version:
-            raise OSError(f"changed while it was read, from {self._version} to {version}")
+        refuse_other(self._version, version)
+
+    def has_ends(self, ends: list[int]) -> None:
+        """Tell where those who read a remote file in order may stop, beside its own end."""
+        if self._source is not None:
+            self._source.ends = [*sorted(end for end in {*ends} if 0 < end < self.size), self.size]
 
 
 class _Checked(io.FileIO):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
 from xmleval.input.formats.format import naming
 from xmleval.input.formats.npy import open_array
 from xmleval.input.lines import numbered_lines, shown
@@ -54,7 +55,7 @@ def read_inverse_propensity(path: str | os.PathLike[str]) -> NDArray[Any]:
     ...     read_inverse_propensity(path).tolist()
     [12.46, 9.65]
     """
-    return load_inverse_propensity(Path(path), UNLIMITED)
+    return load_inverse_propensity(as_path(path), UNLIMITED)
 
 
 def load_inverse_propensity(path: Path, allowance: Allowance) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
@@ -168,7 +169,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     ValueError
         If it holds anything else, or a name twice.
     """
-    return load_names(Path(path), UNLIMITED)
+    return load_names(as_path(path), UNLIMITED)
 
 
 def load_names(path: Path, allowance: Allowance) -> list[str]:
@@ -255,7 +256,7 @@ class Gathering:
             return
         label = self._labels.find(label_name) if self._closed else self._labels.add(label_name)
         if label is None:
-            given = f"of {self._listed_in}" if self._listed_in else "given ones"
+            given = f"of {self._listed_in}; add it there" if self._listed_in else "given ones"
             raise ValueError(f"label {shown(label_name)} is not one of the {len(self._labels)} {given}")
         rows, labels, values, places = self._at
         rows.append(row)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.ranges import READ_AHEAD
+from xmleval.files.remote import RemotePath, is_there
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npy import PAIRS
@@ -103,11 +105,13 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     Without a kind, it is what their format holds. What is read whole of them is taken from the allowance.
     """
     name = str(path)
+    if isinstance(path, RemotePath):
+        READ_AHEAD.take_from(allowance)
     if path.is_dir():
         found = [file for file in path.iterdir() if _known(file)]
         missing = f"{path}: is a directory; expected a file, or a folder of files in known formats"
-    elif glob.has_magic(name) and not stands_for_file(path):
-        found = [Path(file) for file in glob.glob(name)]
+    elif _is_pattern(path):
+        found = path.matches() if isinstance(path, RemotePath) else [Path(file) for file in glob.glob(name)]
         missing = f"{path}: no file matches"
     else:
         return _as_input(name, kind, [path], input_format, allowance)
@@ -118,6 +122,13 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     if len(files) == 1:
         name = str(files[0])
     return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
+
+
+def _is_pattern(path: Path) -> bool:
+    """Tell whether a name stands for those that match it."""
+    if isinstance(path, RemotePath):
+        return path.is_pattern and not path.exists()
+    return glob.has_magic(str(path)) and not stands_for_file(path)
 
 
 def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
@@ -142,7 +153,7 @@ def _only_kind(shard: Shard) -> str:
     """Return what a format holds, if that is settled."""
     kinds = [kind for kind in ("truth", "scores") if shard.format.holds(kind)]
     if len(kinds) > 1:
-        if not os.path.lexists(shard.path):
+        if not is_there(shard.path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(shard.path))
         raise ValueError(
             f"{shard.path}: a {shard.format.title} may hold truth or scores; expected --kind truth or scores"

@@ -9,26 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray
 
-from xmleval.kernels.addresses import pointer_to
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.packing import FEW, HALF, HEADER, N_PLACES, add_packed
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sweeps import finish
-from xmleval.kernels.values import (
-    DATA,
-    FIRST,
-    LAST,
-    OFFSETS,
-    PACKED,
-    STOP,
-    clear_table,
-    list_bucket,
-    sort_places,
-)
-from xmleval.records import Floats, Ints, Labels, Scores
+from xmleval.records import Floats, Ints, Scores
 
 SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores of a label at a time, which bounds the tables
@@ -81,82 +67,6 @@ def walk_folds(
     for fold in range(n_folds):
         add_product(pairs[fold, 0], 1, right[fold])
         add_product(pairs[fold, 1], 1, level[fold])
-
-
-@kernel
-def count_fold(part: Ints, bucket: int, rows: Labels, counted: Ints, table: Ints, listed: Labels) -> None:
-    """Add the scores of a part in a bucket to the counts of a fold.
-
-    part : int64 (FIELDS,), see `kernels.values`; rows : int32 (N_PLACES,), row of the table of each place
-    counted : int64 (2 n + 1,), added to
-    table : int64 (N_PLACES,), zeros, and again at the end; listed : uint16 (N_PLACES + 1,), overwritten
-    """
-    first, stop = part[FIRST], part[STOP]
-    if not first <= bucket < stop:
-        return
-    if not part[PACKED]:
-        starts = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.uint32)
-        start, end = np.int64(starts[bucket - first]), np.int64(starts[bucket - first + 1])
-        for place in carray(pointer_to(part[DATA] + 2 * start), (end - start,), np.uint16):
-            counted[rows[place]] += 1
-        return
-    offsets = carray(pointer_to(part[OFFSETS]), (stop - first + 1,), np.int64)
-    if offsets[bucket - first] == offsets[bucket - first + 1]:
-        return
-    at = part[DATA] + offsets[bucket - first]
-    few = carray(pointer_to(at), (HEADER,), np.int64)[1] <= FEW
-    n_listed = add_packed(at, table, listed, 0 if few else -1)
-    for i in range(n_listed if few else N_PLACES):
-        place = np.int64(listed[i]) if few else i
-        counted[rows[place]] += table[place]
-    clear_table(table, listed, n_listed)
-
-
-@kernel
-def sweep_fold_buckets(
-    relevant: Ints, irrelevant: Ints, good_folds: Ints, bad_folds: Ints, sizes: Ints, first: int, stop: int,
-    level: int, unlisted: Ints, above: Ints, totals: Ints, pairs_alone: bool, pairs: Ints, precision: Ints,
-) -> None:  # fmt: skip
-    """Do as `walk_folds` for scores counted by value, in a range of buckets.
-
-    relevant, irrelevant : parts of the scores, see `kernels.values`; good_folds, bad_folds : their folds
-    sizes : int64 (2, N_BUCKETS, folds), relevant and irrelevant scores of each bucket
-    level : rank of the score of unlisted entries, -1 if they rank below all
-    unlisted : int64 (2, folds), relevant and irrelevant unlisted entries
-    above, totals, pairs_alone, pairs, precision : as in `walk_folds`
-    """
-    n_folds = sizes.shape[2]
-    listed, spare = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
-    table, rows = np.zeros(N_PLACES, np.int64), np.empty(N_PLACES, np.int32)
-    for bucket in range(stop - 1, first - 1, -1):
-        at_level = level & LAST if level >> HALF == bucket else -1
-        n_relevant = sizes[0, bucket].sum()
-        if n_relevant == 0 and at_level < 0:
-            above[1] += sizes[1, bucket]
-            continue
-        n_listed, n = list_bucket(relevant, bucket, n_relevant, table, listed, spare)
-        new = at_level >= 0 and table[at_level] == 0  # a tie group of its own
-        clear_table(table, listed, n if n_listed >= 0 else -1)
-        if new:
-            listed[n] = np.uint16(at_level)
-            n += 1
-            sort_places(listed, n, spare)
-        start = np.int64(0)
-        for i in range(n):
-            place = np.int64(listed[i])
-            rows[start:place] = 2 * i
-            rows[place] = 2 * i + 1
-            start = place + 1
-        rows[start:] = 2 * n
-        counted = np.zeros((2, n_folds, 2 * n + 1), np.int64)
-        for p in range(relevant.shape[0]):
-            count_fold(relevant[p], bucket, rows, counted[0, good_folds[p]], table, spare)
-        for p in range(irrelevant.shape[0]):
-            count_fold(irrelevant[p], bucket, rows, counted[1, bad_folds[p]], table, spare)
-        if at_level >= 0:
-            counted[:, :, rows[at_level]] += unlisted
-        good, bad = counted[0].T.copy(), counted[1].T.copy()
-        walk_folds(good, bad, above, totals, pairs_alone, pairs, precision)
 
 
 @kernel

@@ -78,7 +78,7 @@ def sum_exact_gains(
     slots : int64 (n,), slot of each instance
     propensity : float64 (n_labels,)
     gains : float64 (slots, depth + 1, 2), added to; column 0 takes labels that are no hits
-    ideals : float64 (slots, depth, 2), added to
+    ideals : float64 (slots, depth, 2), added to; with depth 0, only hits are looked at
     """
     n_hit_ranks, depth = gains.shape[1] - 1, ideals.shape[1]
     row = np.empty(longest_row(true_ptr), np.float64)
@@ -88,9 +88,12 @@ def sum_exact_gains(
         n = true_ptr[i + 1] - first
         slot = slots[i]
         for t in range(n):
-            row[t] = propensity[true_labels[first + t]]
+            if depth or ranks[first + t]:
+                row[t] = propensity[true_labels[first + t]]
         for t in range(n):
             rank = ranks[first + t]
+            if not depth and rank == 0:
+                continue
             rank = rank if rank <= n_hit_ranks else 0
             high = (row[t] + SPLIT_HIGH) - SPLIT_HIGH
             gains[slot, rank, 0] += high

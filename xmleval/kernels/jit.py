@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
 from numba.core import caching
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -39,7 +39,9 @@ compiled = Compiled()
 
 
 def kernel(function: F) -> F:
-    """Compile on first call, without the GIL, cached on disk where a cache can be read and written."""
+    """Compile on first call, without the GIL, cached on disk where possible; not if Numba is told not to."""
+    if config.DISABLE_JIT:
+        return function
     dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
     try:
         dispatcher._cache = _Cache(function)

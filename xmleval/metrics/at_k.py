@@ -32,7 +32,7 @@ def within(table: Floats, k: int) -> Floats:
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide; 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.fold_buckets import sweep_fold_buckets
 from xmleval.kernels.fold_sweeps import (
     PIECE,
     distinct_scores,
     sweep_around_pieces,
-    sweep_fold_buckets,
     sweep_fold_labels,
     walk_folds,
 )
 from xmleval.kernels.packing import HALF
-from xmleval.kernels.values import rank_of_bits
+from xmleval.kernels.values import N_BUCKETS, rank_of_bits
 from xmleval.pooled.columns import grouped_keys, label_ranges
 from xmleval.pooled.curves import as_integers, splitters_of
 from xmleval.pooled.piles import Pile, Ranges
@@ -63,18 +63,27 @@ def sweep_value_folds(
     sides = [[as_buckets([values]) for values in side] for side in (relevant, irrelevant)]
     parts = [np.concatenate([one.parts for one in side]) for side in sides]
     folds = [np.repeat(np.arange(n_folds), [len(one.parts) for one in side]) for side in sides]
-    sizes = np.stack([np.stack([one.sizes for one in side], axis=1) for side in sides])
-    totals: Ints = sizes.sum(axis=1) + unlisted
     rank = -1 if level is None else int(rank_of_bits(np.float32(level).view(np.uint32)))
-    bounds = cut(sizes.sum(axis=(0, 2)), TASKS * work.threads if work.threads > 1 else 1)
+    per_bucket: Ints = np.zeros(N_BUCKETS, np.int64)
+    for one in (*sides[0], *sides[1]):
+        per_bucket += one.sizes
+    occurs = per_bucket > 0
+    if level is not None:
+        occurs[rank >> HALF] = True
+    buckets = np.flatnonzero(occurs)
+    sizes = np.stack([np.stack([one.sizes[buckets] for one in side], axis=1) for side in sides])
+    totals: Ints = sizes.sum(axis=1) + unlisted
+    ends = cut(per_bucket, TASKS * work.threads if work.threads > 1 else 1)
+    bounds = np.searchsorted(buckets, ends).tolist()
 
     def count(number: int) -> tuple[Ints, Ints]:
         start, stop = bounds[number], bounds[number + 1]
-        above: Ints = sizes[:, stop:].sum(axis=1) + (unlisted if rank >> HALF >= stop else 0)
+        above: Ints = sizes[:, stop:].sum(axis=1)
+        above += unlisted if rank >> HALF >= ends[number + 1] else 0
         pairs, precision = np.zeros((n_folds, 2, 2), np.int64), np.zeros((n_folds, LIMBS), np.int64)
         sweep_fold_buckets(
-            parts[0], parts[1], folds[0], folds[1], sizes, start, stop, rank, unlisted, above, totals,
-            pairs_alone, pairs, precision,
+            parts[0], parts[1], folds[0], folds[1], buckets, sizes, start, stop, rank, unlisted, above,
+            totals, pairs_alone, pairs, precision,
         )  # fmt: skip
         return pairs, precision
 

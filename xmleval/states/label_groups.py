@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.message import printable
 from xmleval.plan import SETS_OF_LABELS, Plan
-from xmleval.records import Ints, Propensity
+from xmleval.records import Floats, Ints, Propensity
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
@@ -15,7 +17,7 @@ from xmleval.states.parts import Parts
 from xmleval.states.rank_profile import RankProfile
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
-from xmleval.view.parts import LabelParts
+from xmleval.view.parts import Credited, LabelParts
 from xmleval.view.view import View
 
 ROWS, LABELS, SHARE = "rows", "labels", "share"
@@ -25,6 +27,18 @@ class Share(RankProfile):
     """Hits of one group, by the number of relevant labels of all groups."""
 
     by_list = False
+
+    def _known_ideals(self, view: View) -> Floats | None:
+        """Return the split sums of ideals of the groups before: they are those of all labels."""
+        assert isinstance(view, Credited)
+        return view.ideals[0] if view.ideals else None
+
+    def _sum_split(self, view: View, *of_rows: Any) -> tuple[Ints, Floats, Floats]:
+        """Return hits, gains and ideals as split sums."""
+        found = super()._sum_split(view, *of_rows)
+        assert isinstance(view, Credited)
+        view.ideals[:] = found[2:]
+        return found
 
 
 class LabelGroups(Parts):

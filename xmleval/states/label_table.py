@@ -95,14 +95,14 @@ class LabelTable:
         return limbs
 
     def join(self) -> None:
-        """Join the overflow counts, so that `at` need not."""
+        """Join the overflow counts, so that `between` need not."""
         self._joined, self._carried, self._n_carried = self._carries(), [], 0
 
-    def at(self, labels: Ints) -> Ints:
-        """Return the totals of some labels, ascending, as in `totals`; after `join`."""
-        (places, times), held = self._joined, self._held[:, labels]
+    def between(self, start: int, stop: int) -> Ints:
+        """Return the totals of the labels start..stop-1, as in `totals`; after `join`."""
+        (places, times), held = self._joined, self._held[:, start:stop]
         if self.weighted:
-            totals = np.zeros((3, labels.size, LIMBS), np.int64)
+            totals = np.zeros((3, stop - start, LIMBS), np.int64)
             high, low = held[..., 0], held[..., 1]
             totals[..., 0], totals[..., 1], totals[..., 2] = high >> BITS, high & MASK, low
             whole, unit = totals[..., 0], FULL >> BITS
@@ -110,11 +110,9 @@ class LabelTable:
             totals = whole = held.astype(np.int64)
             unit = 1 << BYTE
         for kind in range(3):
-            own = places - kind * self.n_labels  # overflows are fewer than labels
-            start, stop = np.searchsorted(own, [labels[0], labels[-1] + 1]) if labels.size else (0, 0)
-            found = np.searchsorted(labels, own[start:stop])
-            known = np.flatnonzero(labels[found] == own[start:stop])
-            whole[kind, found[known]] += times[start + known] * unit
+            first = kind * self.n_labels + start
+            some = slice(*np.searchsorted(places, [first, first + stop - start]).tolist())
+            whole[kind, places[some] - first] += times[some] * unit
         return totals
 
     def _add_carries(self, totals: Ints, unit: int) -> None:
@@ -309,8 +307,7 @@ class LabelTable:
         expect(self.weighted or self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
         rows = self.rows if self.weighted else self.rows[0, :1]
         for start in range(0, self.n_labels, LABELS_AT_A_TIME):
-            labels = np.arange(start, min(start + LABELS_AT_A_TIME, self.n_labels))
-            tp, n_pred, n_true = self.at(labels)
+            tp, n_pred, n_true = self.between(start, min(start + LABELS_AT_A_TIME, self.n_labels))
             for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
                 expect(at_least_zero(count, self.weighted), "held has impossible counts")
 

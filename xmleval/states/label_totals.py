@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.exact import SCALE, scaled_sum
+from xmleval.exact import SCALE, as_integer, scaled_sum
 from xmleval.input.weights import HEAVIEST
+from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.kernels.folds import N_FOLDS, sum_changes
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.plan import Plan
@@ -17,12 +19,14 @@ from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
-from xmleval.states.fold_table import FoldTable
+from xmleval.states.fold_table import Changes, FoldTable
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
+
+Changed = tuple[Ints, Ints]  # limbs (columns, folds, 4), number of values (folds,)
 
 
 class LabelTotals(State):
@@ -142,22 +146,62 @@ def label_values(
     if folds is None:
         return results
 
-    table.join()
-    folds.join()
-
-    def without(fold: int) -> list[float]:
-        found = [list(sums) for sums in whole]
-        for every, before, after in folds.changed(table, fold, any(s.metric.every_label for s in specs)):
-            for place, (spec, setting) in enumerate(settings):
-                if spec.metric.every_label == every:
-                    less, more = (_label_sums(spec, c, None, setting) for c in (before, after))
-                    found[place] = [a - b + c for a, b, c in zip(found[place], less, more, strict=True)]
-        return [_value_of(spec, sums, setting) for (spec, setting), sums in zip(settings, found, strict=True)]
-
-    others = work.map(without, np.flatnonzero(folds.rows.any(axis=1)).tolist())
-    for place, spec in enumerate(specs):
-        results.replicates[spec.name] = np.array([values[place] for values in others])
+    filled = np.flatnonzero(folds.rows.any(axis=1))
+    for place, sums in enumerate(_sums_without(settings, whole, table, folds, work)):
+        spec, setting = settings[place]
+        results.replicates[spec.name] = np.array([_value_of(spec, sums[fold], setting) for fold in filled])
     return results
+
+
+def _sums_without(
+    settings: Sequence[tuple[Spec, Setting]],
+    whole: Sequence[Sequence[Any]],
+    table: LabelTable,
+    folds: FoldTable,
+    work: Work,
+) -> list[list[list[Any]]]:
+    """Return the sums over labels for the value of each spec without each fold.
+
+    settings, whole : the specs, and their sums over labels for all rows
+    """
+    found = [[list(sums) for _ in range(N_FOLDS)] for sums in whole]
+    for every in (False, True):
+        places = [n for n, (spec, _) in enumerate(settings) if spec.metric.every_label == every]
+        # a rounded sum of weights is not the sum of rounded ones
+        counted = [n for n in places if settings[n][0].average == "micro" and not table.weighted]
+        others = [n for n in places if n not in counted]
+        if not places:
+            continue
+
+        def changes_of(changes: Changes, others: Sequence[int] = others) -> tuple[Ints, list[Changed]]:
+            return changes.sums, [_changed_sums(changes, *settings[n]) for n in others]
+
+        own, changed = zip(*folds.map_changes(table, every and bool(others), changes_of, work), strict=True)
+        for place in counted:
+            for fold, (tp, n_pred, n_true) in enumerate(sum(own).tolist()):
+                n_rows = int(folds.rows[fold, 0]) * table.n_labels
+                less = tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp
+                found[place][fold] = [a - SCALE * b for a, b in zip(whole[place], less, strict=True)]
+        for place, pieces in zip(others, zip(*changed, strict=True), strict=True):
+            limbs, n = pieces[0]
+            for more, n_more in pieces[1:]:
+                limbs, n = limbs + more, n + n_more
+                carry(limbs.reshape(-1, LIMBS))
+            for fold, sums in enumerate(found[place]):
+                first = 2 if len(limbs) == 1 else 0  # of a plain mean
+                for number, column in enumerate(limbs[:, fold], start=first):
+                    sums[number] += as_integer(column)
+                sums[-1] += int(n[fold])  # 0 for totals
+    return found
+
+
+def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
+    """Return how the sums of each column change without each fold, and how many values more there are."""
+    before, after = (_columns(spec, counts, setting) for counts in (changes.before, changes.after))
+    sums, n = np.zeros((len(after), N_FOLDS, LIMBS), np.int64), np.zeros((len(after), N_FOLDS), np.int64)
+    for number, (old, new) in enumerate(zip(before, after, strict=True)):
+        sum_changes(old, new, changes.which, changes.folds, sums[number], n[number])
+    return sums, n[-1]
 
 
 def _value_of(spec: Spec, sums: Sequence[Any], setting: Setting) -> float:
@@ -170,15 +214,22 @@ def _value_of(spec: Spec, sums: Sequence[Any], setting: Setting) -> float:
 
 def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[Any, ...]:
     """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
+    columns = _columns(spec, counts, setting)
+    sums = tuple(scaled_sum(column, times) for column in columns)
+    return sums if spec.average == "micro" else _with_number(sums, columns[-1], times)
+
+
+def _columns(spec: Spec, counts: Counts, setting: Setting) -> Sequence[Floats]:
+    """Return what is summed over labels for the value of a spec."""
     if spec.average == "micro":
-        return tuple(scaled_sum(column, times) for column in counts)
+        return counts
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
-        return mean_sums(values, support, times)
+        return _mean_columns(values, support)
     rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
     if rule != "all":
         values = np.where((support if rule == "present" else support + counts.fp) > 0, values, np.nan)
-    return mean_sums(values, times=times)
+    return _mean_columns(values)
 
 
 def mean_over_labels(values: Floats, support: Floats | None = None) -> float:
@@ -193,17 +244,23 @@ def mean_sums(
 
     times : multiplicity of each value; None for 1
     """
+    columns = _mean_columns(values, support)
+    return _with_number([scaled_sum(column, times) for column in columns], values, times)
+
+
+def _with_number(sums: Sequence[Any], values: Floats, times: Ints | None) -> tuple[Any, Any, Any, int]:
+    """Return the sums of `_mean_columns`, 0 for those not there, and the number of defined values."""
     defined = ~np.isnan(values)
     n = int(np.count_nonzero(defined) if times is None else times[defined].sum())
-    plain = scaled_sum(values, times)
+    by_support, support = sums[:2] if len(sums) > 1 else (0, 0)
+    return by_support, support, sums[-1], n
+
+
+def _mean_columns(values: Floats, support: Floats | None = None) -> list[Floats]:
+    """Return what is summed for an average: value * support and support, if given, and value."""
     if support is None:
-        return 0, 0, plain, n
-    return (
-        scaled_sum(values * support, times),
-        scaled_sum(np.where(defined, support, np.nan), times),
-        plain,
-        n,
-    )
+        return [values]
+    return [values * support, np.where(np.isnan(values), np.nan, support), values]
 
 
 def mean_of_sums(sums: Sequence[Any]) -> float:

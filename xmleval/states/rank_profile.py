@@ -115,7 +115,8 @@ class RankProfile(State):
         """
         assert self.propensity is not None
         ptr, labels = view.block.truth
-        ideals = np.zeros((n_rows.size, widest, 2))
+        known = self._known_ideals(view)
+        ideals = np.zeros((n_rows.size, widest if known is None else 0, 2))
         width = min(self.depth, longest_row(view.ranking.ptr))
         in_order = view.ranking.ordered and view.unlisted is None
         if self.by_list and in_order and max(width, widest) <= WIDTH:
@@ -133,7 +134,11 @@ class RankProfile(State):
         gains = np.zeros((n_rows.size, width + 1, 2))
         count_hits(ptr, view.ranks, slots[keys], hits)
         sum_exact_gains(ptr, labels, view.ranks, slots[keys], self.propensity.values, gains, ideals)
-        return hits[:, 1:], gains[:, 1:], ideals
+        return hits[:, 1:], gains[:, 1:], ideals if known is None else known
+
+    def _known_ideals(self, view: View) -> Floats | None:
+        """Return the split sums of ideals where they are known already."""
+        return None
 
     def _sum_limbs(self, view: View, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
         """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""

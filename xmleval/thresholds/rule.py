@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.budget import UNLIMITED, Allowance
+from xmleval.files.remote import as_path
 from xmleval.files.saved import RULE, Saved, load_state, naming_damage, save_state
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
@@ -261,7 +262,7 @@ class Rule:
         ValueError
             If it is not such a file, is damaged, or has another version.
         """
-        return cls.within(Path(path), UNLIMITED)
+        return cls.within(as_path(path), UNLIMITED)
 
     @classmethod
     def within(cls, path: Path, allowance: Allowance) -> Rule:

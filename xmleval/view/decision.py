@@ -76,7 +76,7 @@ class Decision:
 
     def __hash__(self) -> int:
         """Hash the name."""
-        return hash(str(self))
+        return hash(self._name)
 
 
 @lru_cache

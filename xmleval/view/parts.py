@@ -15,6 +15,7 @@ from xmleval.kernels.ranking import count_reaching
 from xmleval.records import (
     Block,
     Bools,
+    Floats,
     Given,
     Groups,
     Ints,
@@ -86,11 +87,12 @@ class WithinLabels(View):
 
 
 class Credited(View):
-    """A view in which some of the relevant labels have no rank."""
+    """A view in which some of the relevant labels have no rank; ``ideals`` keeps sums that all share."""
 
-    def __init__(self, view: View, credited: Bools) -> None:
+    def __init__(self, view: View, credited: Bools, ideals: list[Floats]) -> None:
         super().__init__(view.block, view.n_labels, view.unlisted)
         self.ranks = np.where(credited, view.ranks, 0)
+        self.ideals = ideals
 
 
 class LabelParts:
@@ -138,7 +140,8 @@ class LabelParts:
     def credited(self, view: View) -> Iterator[Credited]:
         """Yield a view for each group, in which no label of another has a rank."""
         of = self.groups.of[view.block.truth.labels]
-        return (Credited(view, of == group) for group in range(len(self.labels)))
+        ideals: list[Floats] = []
+        return (Credited(view, of == group, ideals) for group in range(len(self.labels)))
 
     def _renumbered(self, labels: Labels, ptr: Ints, at: Ints) -> Truth:
         return Truth(ptr, self._places[labels[at]])

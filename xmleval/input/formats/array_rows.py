@@ -45,8 +45,7 @@ def _refuse_long_rows(arrays: Sequence[tuple[Stored, str]], allowance: Allowance
     """Refuse rows that take more memory than is allowed, all of them where they are read at once."""
     for array, expected in arrays:
         with naming(array.file.path, expected):
-            if isinstance(array, StoredArray):
-                allowance.take(array.whole_bytes)
+            allowance.take(array.whole_bytes)
             allowance.check(ROW_ENTRY_BYTES * array.shape[1])
 
 

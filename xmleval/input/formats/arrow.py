@@ -12,7 +12,8 @@ EXPECTED = (
     "a Parquet or Arrow file with a row for each instance (columns labels, scores: lists) "
     "or for each of its labels (columns instance or row, label, score)"
 )
-BUFFER_BYTES, SAMPLED_ROWS, MOST_ROWS = 1 << 20, 256, 1 << 16
+BUFFER_BYTES, REMOTE_BUFFER_BYTES = 1 << 20, 1 << 22  # of a column
+SAMPLED_ROWS, MOST_ROWS = 256, 1 << 16
 BYTES_PER_ROW = 16
 
 
@@ -30,14 +31,15 @@ def opened(file: InputFile) -> Iterator[Opened]:
 
     Every batch is validated whole before it is given out: compiled code trusts offsets, and files lie.
     """
-    with file.open() as held:
+    with file.open(in_order=False) as held:
         begins = held.read(8)
         held.seek(0)
         pa = import_pyarrow()
         source = pa.PythonFile(held, "r")  # no map: cut short while it is read, it would end the process
         try:
             if begins.startswith(b"PAR1"):
-                with pa.parquet.ParquetFile(source, buffer_size=BUFFER_BYTES, pre_buffer=False) as parquet:
+                size = REMOTE_BUFFER_BYTES if file.is_remote else BUFFER_BYTES
+                with pa.parquet.ParquetFile(source, buffer_size=size, pre_buffer=False) as parquet:
                     yield _opened_parquet(parquet)
             elif begins.startswith(b"ARROW1"):
                 yield _opened_ipc(pa, source)

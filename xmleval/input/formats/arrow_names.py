@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
 from xmleval.input.formats.arrow import EXPECTED, opened
 from xmleval.input.formats.arrow_columns import (
     INSTANCE,
@@ -53,7 +54,7 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
     ValueError
         If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
     """
-    return truth_within(Path(path), labels, UNLIMITED)
+    return truth_within(as_path(path), labels, UNLIMITED)
 
 
 def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
@@ -86,7 +87,7 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
     ValueError
         If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
     """
-    return scores_within(Path(path), like, UNLIMITED)
+    return scores_within(as_path(path), like, UNLIMITED)
 
 
 def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:

@@ -10,6 +10,7 @@ from xml.parsers import expat
 
 from xmleval.budget import Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import RemotePath
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import shown
 
@@ -25,6 +26,9 @@ def labels_file(path: Path) -> Path | None:
     It has the same stem or, if no file has, a stem that the ARFF file's begins with.
     """
     stem = re.sub(r"(\.arff)?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+    if isinstance(path, RemotePath) and path.is_web:  # where nothing lists what is there
+        beside = path.with_name(f"{stem}.xml")
+        return beside if beside.is_file() else None
     found = [other for other in path.parent.iterdir() if other.name.lower().endswith(".xml")]
     for other in found:
         if other.stem == stem:

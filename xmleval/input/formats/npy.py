@@ -16,6 +16,7 @@ from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.archive import NpyArray
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
+from xmleval.files.remote import is_there
 from xmleval.input.formats.array_rows import list_pieces
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.names import Gathering, Named, refuse_other_order
@@ -41,8 +42,8 @@ def _pair(path: Path) -> tuple[Path, Path] | None:
     """Return the files of labels and of scores that a name stands for; None where it is of labels alone."""
     for labels, scores in PAIRS.items():
         if path.name.endswith((labels, scores)):
-            stem = str(path).removesuffix(labels).removesuffix(scores)
-            return Path(stem + labels), Path(stem + scores)
+            stem = path.name.removesuffix(labels).removesuffix(scores)
+            return path.with_name(stem + labels), path.with_name(stem + scores)
     return None
 
 
@@ -58,7 +59,7 @@ def _open_list(path: Path, kinds: str = "iu") -> list[tuple[NpyArray, str]]:
     with naming(labels_path, expected):
         if len(labels.shape) != 2 or labels.dtype.kind not in kinds:
             raise ValueError(f"{labels.dtype} of shape {labels.shape}")
-    if pair is None or not os.path.lexists(pair[1]):
+    if pair is None or not is_there(pair[1]):
         return [(labels, expected)]
     scores_expected = f"scores of the labels in {labels_path.name}, of shape {labels.shape}"
     scores = open_array(pair[1], scores_expected)
@@ -73,7 +74,7 @@ def claims(path: Path, kind: str | None) -> bool:
     if kind != "scores" or not path.name.endswith((OTHER_LABELS, OTHER_SCORES)):
         return False
     pair = _pair(path)
-    return pair is not None and (path == pair[0] or os.path.lexists(pair[0]))
+    return pair is not None and (path == pair[0] or is_there(pair[0]))
 
 
 def by_number(path: Path, kind: str, allowance: Allowance) -> Pieces | None:
@@ -120,7 +121,7 @@ def read_list(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
 
 def other_half(path: Path) -> list[Path]:
     """Return the scores of a file of labels, or the labels of a file of scores, if they are there."""
-    return [other for other in _pair(path) or () if other != path and os.path.lexists(other)]
+    return [other for other in _pair(path) or () if other != path and is_there(other)]
 
 
 def npy_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:

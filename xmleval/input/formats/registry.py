@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path, is_there
 from xmleval.input.formats.arff import ARFF
 from xmleval.input.formats.dense import DENSE
 from xmleval.input.formats.documents import CSV, JSONL
@@ -77,7 +78,7 @@ def read_truth(path: str | os.PathLike[str], *, format: str | None = None) -> An
     ...     read_truth(path).shape
     (2, 3)
     """
-    return _read(Path(path), "truth", format)
+    return _read(as_path(path), "truth", format)
 
 
 def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> Any:
@@ -119,7 +120,7 @@ def read_scores(path: str | os.PathLike[str], *, format: str | None = None) -> A
     ...     labels.tolist(), scores
     ([[4, 2], [0, -1]], None)
     """
-    return _read(Path(path), "scores", format)
+    return _read(as_path(path), "scores", format)
 
 
 def _read(path: Path, kind: str, name: str | None) -> Any:
@@ -146,11 +147,11 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
     given = next((known for known in FORMATS if known.name == name), None)
     if given is not None and kind is not None and not given.holds(kind):
         given = next((known for known in FORMATS if known.name == given.sibling), None)
-        if given is None and ending is None and os.path.lexists(path):
+        if given is None and ending is None and is_there(path):
             return find_format(path, name, kind)  # which is refused by what it cannot hold
     if given is None or (ending is not None and ending.container != given.container):
         return find_format(path, kind=kind)
-    if not os.path.lexists(path) and _completed(path, given) is None:
+    if not is_there(path) and _completed(path, given) is None:
         return find_format(path, kind=kind)  # by another ending, if there is one
     return find_format(path, given.name)
 
@@ -172,7 +173,7 @@ def find_format(path: Path, name: str | None = None, kind: str | None = None) ->
         raise ValueError(f"{path}: several files are called so: {shown}; expected the whole name of one")
     if found:
         return found[0]
-    if not os.path.lexists(path):
+    if not is_there(path):
         completing = (known.completions or known.extensions for known in FORMATS if not known.by_whole_name)
         endings = ", ".join(dict.fromkeys(ending for several in completing for ending in several))
         nothing = f"{os.strerror(errno.ENOENT)}, nor with one of the endings {endings}{_hint(path)}"
@@ -188,13 +189,13 @@ def _hint(path: Path) -> str:
     """Name a file that only its whole name stands for."""
     endings = (end for known in FORMATS if known.by_whole_name for end in known.extensions)
     wholes = (path.with_name(path.name + end) for end in endings if path.name)
-    found = next((whole for whole in wholes if os.path.lexists(whole)), None)
+    found = next((whole for whole in wholes if is_there(whole)), None)
     return "" if found is None else f"; did you mean {found}?"
 
 
 def stands_for_file(path: Path) -> bool:
     """Tell whether there is a file of that name, with an ending of a format or without."""
-    return os.path.lexists(path) or any(_completed(path, known) for known in FORMATS)
+    return is_there(path) or any(_completed(path, known) for known in FORMATS)
 
 
 def _by_ending(path: Path, kind: str | None) -> Format | None:
@@ -207,10 +208,10 @@ def _by_ending(path: Path, kind: str | None) -> Format | None:
 
 def _completed(path: Path, known: Format) -> Path | None:
     """Return the file that a name without its ending stands for."""
-    if known.by_whole_name or not path.name or (os.path.lexists(path) and not path.is_dir()):
+    if known.by_whole_name or not path.name or (is_there(path) and not path.is_dir()):
         return None
     names = (path.with_name(path.name + ending) for ending in known.completions or known.extensions)
-    return next((whole for whole in names if os.path.lexists(whole)), None)
+    return next((whole for whole in names if is_there(whole)), None)
 
 
 def titles_of(kind: str) -> str:

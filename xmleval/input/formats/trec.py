@@ -13,6 +13,7 @@ import scipy.sparse
 
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
@@ -71,7 +72,7 @@ def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) ->
     >>> truth.widened(scores.label_names).matrix.shape
     (2, 3)
     """
-    return _qrels_within(Path(path), labels, UNLIMITED)
+    return _qrels_within(as_path(path), labels, UNLIMITED)
 
 
 def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
@@ -105,7 +106,7 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     ValueError
         If a line is malformed, scores a label of an instance again, or a score is NaN.
     """
-    return _run_within(Path(path), like, UNLIMITED)
+    return _run_within(as_path(path), like, UNLIMITED)
 
 
 def _run_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:

@@ -57,6 +57,7 @@ class Matching:
         self.truth = truth
         self.notes: list[str] = []
         self.closed = names is not None or isinstance(truth, Wide)
+        self.listed = names is not None  # by the caller, so that there can be no others
         known: Iterable[Any] | None = names
         if names is None and isinstance(truth, Wide):
             known = self._columns_of(truth)
@@ -106,6 +107,8 @@ class Matching:
                 one = {argument: value}
                 found |= dense_lists(one, n_labels, self.n_labels) if n_labels else one
             elif isinstance(rows, Wide):
+                if codes[argument] is None and self.index is not None and len(self.index) > self.n_known:
+                    codes[argument] = np.arange(self.n_known)  # other predictions name more labels
                 found[argument] = numbered_matrix(rows, codes[argument], order, n_labels)
             else:
                 of_labels = codes[argument]
@@ -148,14 +151,16 @@ class Matching:
                 return np.array(rows.labels, np.int64)
             which = "; give ", Keyword("labels"), ", the name of each"
             raise InputError(argument, Message("has integer ids of labels, which y_true names", *which))
-        if not self.closed and argument in BESIDE:
+        others = not self.closed or (not self.listed and rows.named and isinstance(next(iter(index)), str))
+        if others and argument in BESIDE:
             codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
             self.held[argument] = rows.only(codes >= 0)  # others are neither relevant nor predicted
             return codes[codes >= 0]
-        if not self.closed:
+        if others:
             before = len(index)
             codes = np.array([index.setdefault(name, len(index)) for name in rows.labels], np.int64)
             self._note_new(argument, len(index) - before, codes)
+            self.closed &= len(index) == self.n_known
             return codes
         codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
         if (codes < 0).any():
@@ -163,7 +168,10 @@ class Matching:
             name = rows.labels[entry]
             missing = {label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code < 0}
             told = f"label {name!r} is not one of the {self.n_known} given ones; "
-            fix = Message(told, Keyword("labels"), f" must name {counted(len(missing), 'labels')} more")
+            more = f" must name {counted(len(missing), 'labels')} more"
+            if argument != "y_true" and self.listed:
+                more += "; without it, evaluate counts them as wrong"
+            fix = Message(told, Keyword("labels"), more)
             raise InputError(argument, fix, row=rows.row_of(entry), value=name)
         return codes
 

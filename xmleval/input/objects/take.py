@@ -100,18 +100,16 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
 
 def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
-    if value is None:
+    if value is None or is_sparse(value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return read_array(argument, value)
+    if isinstance(value, tuple) and argument == "y_score":
+        return _pair_of_names(value)
     refuse_other(argument, value)
     if isinstance(value, Columns):
         return value.rows(argument)
     if isinstance(value, Source | Stored):
-        return None
-    if isinstance(value, tuple) and argument == "y_score":
-        return _pair_of_names(value)
-    if is_sparse(value):
         return None
     frame = None if isinstance(value, list | dict | np.ndarray) else open_frame(argument, value)
     return read_rows(argument, value) if frame is None else read_frame(argument, frame, names)

@@ -1,0 +1,94 @@
+"""A server on loopback that sends files by ranges, counts the bytes, and can misbehave."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Web(ThreadingHTTPServer):
+    """Files by their path, and what was asked for.
+
+    ``sent`` counts the bytes of files that were sent. ``ranges`` tells whether they are sent by ranges,
+    ``statuses`` which files are answered otherwise, ``breaks_at`` from which byte of a file on connections
+    break.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.files: dict[str, bytes] = {}
+        self.sent, self.asked = 0, list[str]()
+        self.ranges, self.statuses = True, dict[str, int]()
+        self.fails = 0  # requests to come whose connections break
+        self.breaks_at = dict[str, int]()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that the client closes."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Web
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+    def _answer(self, body: bool) -> None:
+        web, path = self.server, self.path.partition("?")[0]
+        data, status = web.files.get(path), web.statuses.get(path, 200)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        web.asked.append(f"{self.command} {path} {wanted and wanted[0]}")
+        if data is None or status != 200:
+            self.send_response(status if status != 200 else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        part, start = data, 0
+        if wanted and web.ranges:
+            start, last = map(int, wanted.groups())
+            part = data[start : last + 1]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{start + len(part) - 1}/{len(data)}")
+        else:
+            self.send_response(200)
+        self.send_header("ETag", f'"{hash(data):x}"')
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        if body:
+            if web.fails or start + len(part) > web.breaks_at.get(path, len(data)):
+                web.fails = max(web.fails - 1, 0)
+                part = part[: len(part) // 2]
+                self.close_connection = True
+            self.wfile.write(part)
+            web.sent += len(part)
+
+
+@contextmanager
+def serving() -> Iterator[Web]:
+    """Serve while the context lasts."""
+    with Web() as web:
+        thread = threading.Thread(target=web.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield web
+        finally:
+            web.shutdown()
+            thread.join()
