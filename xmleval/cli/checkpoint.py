@@ -23,7 +23,7 @@ from xmleval.budget import UNLIMITED, Allowance
 from xmleval.cli.lock import Lock
 from xmleval.evaluator import Evaluator
 from xmleval.files.archive import npy_chunks, write_chunks
-from xmleval.files.input import InputFile
+from xmleval.files.input import InputFile, digest_of
 from xmleval.files.output import replacing
 from xmleval.files.saved import (
     CHECKPOINT,
@@ -180,13 +180,13 @@ class Checkpoint:
         else:
             with replacing(path) as file:
                 write_chunks(file, held)
-        sums[name] = _sum_of_file(path)
+        sums[name] = digest_of(path)
         return name
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
         with naming_damage(path, CHECKPOINT):
-            found = _sum_of_file(path)
+            found = digest_of(path)
         if found != wanted:
             raise ValueError(f"{path}: damaged, its sum is not that in {MANIFEST}; remove the checkpoint")
 
@@ -209,11 +209,6 @@ def _checked(manifest: dict[str, Any]) -> tuple[int, list[tuple[str, dict[str, s
     if not isinstance(sums, dict) or sorted(named) != sorted(sums) or not all(map(PART.fullmatch, named)):
         raise ValueError("its files are not those that it has sums of")
     return whole(manifest["rows"], "rows"), states, sums
-
-
-def _sum_of_file(path: Path) -> str:
-    with InputFile(path).open() as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sum_of(manifest: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
 from xmleval.cli.evaluation import count, prepare
+from xmleval.cli.figures import HTML, PLOT, check_figure, check_page, write_figure
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
@@ -33,7 +35,7 @@ SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
     "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
-    "Output": "output_format output",
+    "Output": "output_format output html plot",
     "Resources": "memory threads help",
 }
 OF_EVALUATE = {name for names in SECTIONS.values() for name in names.split()}
@@ -47,9 +49,9 @@ EXAMPLES = """Examples:
 """
 
 
-def options_of_evaluate(*left_out: str) -> list[click.Parameter]:
-    """Return the options of `evaluate` that tell inputs, measures, output and resources."""
-    return [one for one in evaluate.params if one.name in OF_EVALUATE - {*left_out}]
+def options_of_evaluate(*left_out: str, also: Collection[str] = ()) -> list[click.Parameter]:
+    """Return the options of `evaluate` that tell inputs, measures, output and resources, and others."""
+    return [one for one in evaluate.params if one.name in (OF_EVALUATE - {*left_out}) | {*also}]
 
 
 @click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES, params=options_of_evaluate("confidence"))
@@ -79,8 +81,17 @@ def options_of_evaluate(*left_out: str) -> list[click.Parameter]:
     help="Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
     "compare their means, and tell their standard deviation.",
 )
+@HTML
+@PLOT
 def compare(
-    truth: Path, scores: tuple[Path, ...], baseline: str | None, test: str, seeds: bool, **options: Any
+    truth: Path,
+    scores: tuple[Path, ...],
+    baseline: str | None,
+    test: str,
+    seeds: bool,
+    html: Path | None,
+    plot: Path | None,
+    **options: Any,
 ) -> None:
     """Compare the predictions in two or more SCORES on the rows of TRUTH.
 
@@ -94,6 +105,8 @@ def compare(
     if len(scores) < 2:
         said = "compare takes two or more SCORES; `xmleval evaluate` is for one"
         raise click.UsageError(said, click.get_current_context())
+    check_page(html)
+    check_figure(plot)
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     asked = expand_metrics(options["metrics"], options["k"])
@@ -120,7 +133,12 @@ def compare(
     def together(found: dict[str, Report]) -> Compared:
         several = iter(found.values())
         models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
-        return Compared(models, baseline=own_baseline, test=test, groups=numbers, row_groups=of)
+        compared = Compared(models, baseline=own_baseline, test=test, groups=numbers, row_groups=of)
+        if html is not None:
+            write_result(compared.to_html(), html)
+        if plot is not None:
+            write_figure(compared.plot("differences"), plot)
+        return compared
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])

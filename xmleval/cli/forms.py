@@ -33,7 +33,7 @@ def written(
     the keywords of Python; the other forms have options for them.
     """
     if form != "json":
-        reports = {name: _in_options(report) for name, report in reports.items()}
+        reports = {name: in_options(report) for name, report in reports.items()}
     whole_result = next(iter(reports.values())) if len(reports) == 1 else together(reports)
     if form == "csv":
         for line in whole_result.footnotes():
@@ -44,7 +44,7 @@ def written(
     return WRITERS[form](whole_result)
 
 
-def _in_options(report: Report) -> Report:
+def in_options(report: Report) -> Report:
     """Say what was seen, and what is missing, in options, as people at a terminal give them."""
     missing = {name: spelled(text) for name, text in report.left_out.items()}
     return replace(report, left_out=missing, notes=[*map(spelled, report.notes)])

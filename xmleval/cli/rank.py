@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from xmleval.cli.figures import HTML, PLOT, check_figure, check_page, write_figure
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER, OUTPUT, format_option, split_names
@@ -18,6 +19,7 @@ from xmleval.cli.output import check_outputs, screen, write_result
 from xmleval.comparing.model_values import LEAVE_OUT, Models, by_data_set, shared_measures
 from xmleval.comparing.ranking import ALPHA, Ranking, ranks_as_csv
 from xmleval.comparing.ranking import rank as rank_models
+from xmleval.comparing.shown import page_of_ranks, plot_ranks
 from xmleval.report.saved_results import load_results
 from xmleval.report.tables import short_names
 from xmleval.spec import parse_spec
@@ -63,11 +65,15 @@ FORMS: dict[str, Callable[[list[Ranking]], str]] = {
 )
 @format_option(list(FORMS))
 @OUTPUT
+@HTML
+@PLOT
 def rank(
     results: tuple[Path, ...],
     metrics: list[str],
     output_format: str,
     output: Path | None,
+    html: Path | None,
+    plot: Path | None,
     **options: Any,
 ) -> None:
     """Rank models over the data sets of RESULTS, and tell which differ (Demsar 2006).
@@ -78,7 +84,9 @@ def rank(
     for name in metrics:
         parse_spec(name)  # a wrong name is told before any file is read
     files = [file for path in results for file in _files(path)]
-    check_outputs([output], files)
+    check_outputs([output, html, plot], files)
+    check_page(html)
+    check_figure(plot)
     full = {name: _models(path) for name, path in zip(_data_sets(files), files, strict=True)}
     named = _matched(full)
     with naming_files(NAMES):
@@ -87,6 +95,10 @@ def rank(
     if named is not full:
         told = "models are matched by the part of their names that differs within a data set"
         rankings = [replace(ranking, notes=[told, *ranking.notes]) for ranking in rankings]
+    if html is not None:
+        write_result(page_of_ranks(rankings), html)
+    if plot is not None:
+        write_figure(plot_ranks(rankings), plot)
     if output_format == "table" and output is None:
         text = "\n\n".join(ranking.to_text(*screen()) for ranking in rankings)
     else:

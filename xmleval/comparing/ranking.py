@@ -131,6 +131,10 @@ class Ranking:
     def _names(self) -> dict[str, str]:
         return {model: model for model in self.average_ranks}
 
+    def grid(self) -> list[list[Cell]]:
+        """Return the table under short names of the models."""
+        return self._grid(self.shown_names())
+
     def footnotes(self) -> list[str]:
         """Return the lines below the table: the tests, which models do not differ, and `notes`."""
         return self._footnotes(self._names())
@@ -141,13 +145,59 @@ class Ranking:
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the models."""
-        models = [*self.average_ranks]
-        names = dict(zip(models, short_names(models), strict=True))
+        names = self.shown_names()
         return as_text(self._title(), self._grid(names), self._footnotes(names), width, colour)
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
         return as_html(self._title(), self._grid(self._names()), self.footnotes())
+
+    def plot(self, kind: str = "critical_difference", *, ax: Any = None) -> Any:
+        """Draw a figure with matplotlib.
+
+        Parameters
+        ----------
+        kind : {"critical_difference", "average_ranks"}
+            The diagram of Demsar 2006, in which bars join models that do not differ significantly; or a line
+            of dots.
+        ax : matplotlib Axes, optional
+            Axes to draw into; default a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there is no such kind.
+        """
+        from xmleval.comparing.shown import plot_rank
+
+        return plot_rank(self, kind, ax)
+
+    def to_html(self, title: str | None = None) -> str:
+        """Return a page with the tables and the diagram, as one HTML file that needs no network.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is not installed.
+        """
+        from xmleval.comparing.shown import page_of_ranks
+
+        return page_of_ranks([self], title)
+
+    def size(self) -> str:
+        """Tell the numbers of models and data sets."""
+        return self._title()
+
+    def shown_names(self) -> dict[str, str]:
+        """Return the short name of each model."""
+        models = [*self.average_ranks]
+        return dict(zip(models, short_names(models), strict=True))
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the footnotes below."""

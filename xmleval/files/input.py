@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import os
 import stat
@@ -39,6 +40,11 @@ class Version(NamedTuple):
 def version_of(path: Path) -> Version | RemoteVersion:
     """Return the version that is there now."""
     return RemoteVersion.of(path) if isinstance(path, RemotePath) else Version.of(path.stat())
+
+
+def stamp(path: Path) -> str:
+    """Identify a version of a file by its path or address, and what tells versions apart."""
+    return f"{path.resolve()} ({version_of(path)})"
 
 
 class InputFile:
@@ -124,3 +130,9 @@ def _refuse_irregular(found: os.stat_result, path: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(found.st_mode):
         raise ValueError("not a regular file")
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with InputFile(path).open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -17,6 +17,7 @@ from xmleval.report.comparison import Comparison
 from xmleval.report.frames import as_frame
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
+from xmleval.report.seeds import mean_and_sd, mean_of
 from xmleval.report.tables import (
     Cell,
     Table,
@@ -34,7 +35,6 @@ RECORD = [
     "confidence_lower", "confidence_upper", "p_value", "corrected_p_value", "wins", "ties", "losses",
     "n_rows", "better",
 ]  # fmt: skip
-NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
 UNSEEN = "no difference seen"
 
 
@@ -56,6 +56,10 @@ class Compared(Comparison):
         Number of the group of each row.
     row_groups : RowGroups, optional
         The groups of rows within which models are compared, too.
+    only : collection of str, optional
+        Names of the measures to compare; figures show others, too. Default all.
+    within : bool, default True
+        Whether to compare within groups; these tests are corrected together with those of the whole.
 
     Attributes
     ----------
@@ -86,9 +90,11 @@ class Compared(Comparison):
         weight: Floats | None = None,
         groups: Ints | None = None,
         row_groups: RowGroups | None = None,
+        only: Collection[str] | None = None,
+        within: bool = True,
     ) -> None:
         self.seeds = {name: list(own) for name, own in reports.items()}
-        super().__init__({name: mean_of(own) for name, own in self.seeds.items()})
+        super().__init__({name: mean_of(own) for name, own in self.seeds.items()}, only=only)
         self.baseline, self.test = baseline, test
         names = [*self.reports]
         self.letters = {name: LETTERS[n] if len(names) <= 26 else str(n + 1) for n, name in enumerate(names)}
@@ -107,9 +113,9 @@ class Compared(Comparison):
             groups,
         )
         self.groups, self.row_groups = ByGroup(), ByGroup()
-        for name, own in self._reports_of("groups"):
+        for name, own in self._reports_of("groups") if within else ():
             self.groups[name] = Compared(own, baseline=baseline, test=test)
-        for name, own in self._reports_of("row_groups"):
+        for name, own in self._reports_of("row_groups") if within else ():
             of = np.flatnonzero([] if row_groups is None else row_groups.of == row_groups.names.index(name))
             self.row_groups[name] = Compared(
                 {model: self._with_rows(model, several, of) for model, several in own.items()},
@@ -165,6 +171,9 @@ class Compared(Comparison):
         compared = ", ".join(f"{one} - {other}" for one, other in self.pairs)
         raise KeyError(f"no difference of {name!r} between {a!r} and {b!r}; compared are {compared}")
 
+    def _compared(self) -> Compared:
+        return self
+
     def _cell(self, spec: Spec, name: str) -> Cell:
         """Return a value with what it is better than: a star for two models, letters for more."""
         text = self.reports[name].shown(spec)
@@ -178,11 +187,12 @@ class Compared(Comparison):
         above = ("" if len(self.reports) <= 26 else ",").join(worse)
         return Cell(text, "other", above)
 
-    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+    def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
+        """Return the grid under other names of the models, with their letters if they are more than two."""
         if len(self.reports) == 2:
-            return super()._grid(names)
+            return super().grid_of(names)
         lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
-        columns = zip(*super()._grid(lettered), strict=True)
+        columns = zip(*super().grid_of(lettered), strict=True)
         return [[*row] for row in zip(*map(_padded, columns), strict=True)]
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
@@ -196,14 +206,14 @@ class Compared(Comparison):
         tables = []
         for of, parts in (("labels", self.groups), ("rows", self.row_groups)):
             for group, own in parts.items():
-                tables.append(Table(own._caption(of, group), own._grid(names.values())))
+                tables.append(Table(own._caption(of, group), own.grid_of(names.values())))
             for pair in self.pairs if parts else []:
                 tables.append(self._pair_within(of, pair, names))
         return tables
 
     def _pair_within(self, of: str, pair: tuple[str, str], names: Mapping[str, str]) -> Table:
         """Return the differences of a pair within all groups of labels or of rows."""
-        header = ["difference", "p (Holm)", "wins/ties/losses", ""]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "result"]
         columns = [0, 1, 2, 4] if of == "rows" else [0, 1, 4]
         rows = [[Cell("group, measure"), *(Cell(header[min(column, 3)]) for column in columns)]]
         for group, own in (self.groups if of == "labels" else self.row_groups).items():
@@ -215,11 +225,19 @@ class Compared(Comparison):
                     rows.append([name, *(Cell(told[column]) for column in columns)])
         return Table(f"{names[pair[0]]} - {names[pair[1]]} within groups of {of}", rows)
 
+    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to, under names of the models."""
+        shown = [*(names or self.reports)]
+        known = dict(zip(self.reports, shown, strict=True))
+        own = {"values": self._seed_tables(known), "differences": self._pair_tables(known)}
+        within = self._group_tables(known) if self.groups or self.row_groups else super().part_tables(shown)
+        return own | {"groups": within}
+
     def _pair_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the title and the table of each pair."""
         found = {spec.name: spec for spec in self.specs}
         columns = [0, 1, 2, 3, 4] if len(self._numbers_of_rows) > 1 else [0, 1, 2, 4]
-        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", ""]
+        header = ["difference", "p (Holm)", "wins/ties/losses", "rows", "result"]
         tables = []
         for pair in self.pairs:
             rows = [[Cell("measure"), *(Cell(header[column]) for column in columns)]]
@@ -357,35 +375,8 @@ class Compared(Comparison):
         return as_frame(header, rows, range(1, len(header)))
 
 
-def mean_of(reports: Sequence[Report]) -> Report:
-    """Return a report of the means of several of the same rows."""
-    first = reports[0]
-    if len(reports) == 1:
-        return first
-    several = [report.results for report in reports]
-    names = [name for name in first.results.values if all(name in own.values for own in several)]
-
-    def mean(kind: str) -> dict[str, Any]:
-        held = [getattr(own, kind) for own in several]
-        shared = [name for name in names if all(name in own for own in held)]
-        return {name: sum(own[name] for own in held) / len(held) for name in shared}
-
-    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
-    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
-    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
-    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
-
-
 def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
     return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
-
-
-def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of values of several seeds and their standard deviation, NaN of one."""
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, math.nan
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _padded(column: Sequence[Cell]) -> list[Cell]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from xmleval.cached import cached
@@ -13,6 +13,7 @@ from xmleval.comparing.paired import holm
 from xmleval.jackknife import difference_p
 from xmleval.message import counted
 from xmleval.report.frames import as_frame
+from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report
 from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
@@ -22,13 +23,15 @@ from xmleval.version import SCHEMA
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
 
 
-class Comparison(Printed):
+class Comparison(Printed, Plotted):
     """Reports of the same measures, by name.
 
     Parameters
     ----------
     reports : dict of str to Report
         At least one; tables show the measures that all of them have.
+    only : collection of str, optional
+        Names of the measures that tables show; figures show others, too. Default all.
 
     Attributes
     ----------
@@ -46,14 +49,21 @@ class Comparison(Printed):
         """What the title tells of marks."""
         return f"; * {'best' if self.level is None else 'better'}"
 
-    def __init__(self, reports: Mapping[str, Report]) -> None:
+    def __init__(self, reports: Mapping[str, Report], *, only: Collection[str] | None = None) -> None:
         self.reports = dict(reports)
         first = next(iter(self.reports.values()))
-        self.specs = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
+        self._shared = [spec for spec in first.specs if all(spec.name in r for r in self.reports.values())]
+        self.specs = [spec for spec in self._shared if only is None or spec.name in only]
         self.level = first.confidence_level
         self._own_notes = self._unequal_depths()
         self.notes = _shared_first({name: report.notes for name, report in self.reports.items()})
         self.notes += self._own_notes
+
+    def _plotted(self) -> Sequence[Spec]:
+        return self._shared
+
+    def _models(self) -> Mapping[str, Report]:
+        return dict(zip(short_names([*self.reports]), self.reports.values(), strict=True))
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table, those that not all reports have with the name of theirs."""
@@ -123,9 +133,9 @@ class Comparison(Printed):
 
     def grid(self) -> list[list[Cell]]:
         """Return a header and one row per measure."""
-        return self._grid([*self.reports])
+        return self.grid_of([*self.reports])
 
-    def _grid(self, names: Iterable[str]) -> list[list[Cell]]:
+    def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
         """Return the grid under other names of the reports."""
         rows = [[Cell("measure"), *(Cell(name, "other") for name in names)]]
         for spec in self.specs:
@@ -139,7 +149,8 @@ class Comparison(Printed):
         for kind, of in (("groups", "labels"), ("row_groups", "rows")):
             several = [getattr(report, kind) for report in self.reports.values()]
             for group in (group for group in several[0] if all(group in other for other in several)):
-                own = Comparison({n: other[group] for n, other in zip(self.reports, several, strict=True)})
+                parts = {n: other[group] for n, other in zip(self.reports, several, strict=True)}
+                own = Comparison(parts, only=[spec.name for spec in self.specs])
                 header, *rows = own.grid()
                 header = [header[0], *(Cell(name, "other") for name in names or self.reports)]
                 if any(report.confidence_level is not None for report in self.reports.values()):
@@ -153,18 +164,25 @@ class Comparison(Printed):
         return f"group of {of} {group}: {counted(one.n_labels, 'labels')}, {counted(one.n_rows, 'rows')}"
 
     def _title(self, names: Iterable[str] | None = None) -> str:
+        return f"{self.size(names)}{self._legend}"
+
+    def size(self, names: Iterable[str] | None = None) -> str:
         """Tell the size of the data, and of which report where the labels are not the same."""
         widths = [report.n_labels for report in self.reports.values()]
         several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
         labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
         n_rows = next(iter(self.reports.values())).n_rows
-        return f"{counted(n_rows, 'rows')} x {labels}{self._legend}"
+        return f"{counted(n_rows, 'rows')} x {labels}"
+
+    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to, under names of the reports."""
+        return {"groups": self.part_tables(names)}
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
         """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
         names = short_names([*self.reports])
         tables = self.part_tables(names)
-        return as_text(self._title(names), self._grid(names), self.footnotes(), width, colour, tables)
+        return as_text(self._title(names), self.grid_of(names), self.footnotes(), width, colour, tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from xmleval.message import counted
 from xmleval.report.confidence import confidence_as_json
 from xmleval.report.tables import Cell, Table, as_json_value
 from xmleval.results import Part, Results
@@ -58,6 +59,17 @@ class WithParts:
     def row_groups(self) -> dict[str, Any]:
         """Report of each group of rows, by its name: that of evaluating these rows alone."""
         return self._parts("row_groups")
+
+    def _title(self) -> str:
+        return self.size()
+
+    def size(self) -> str:
+        """Tell the size of the data."""
+        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
+
+    def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
+        """Return further tables by the kind of figure that they belong to."""
+        return {"groups": self.part_tables()}
 
     def _parts(self, kind: str) -> dict[str, Any]:
         parts: dict[str, Part] = getattr(self.results, kind)

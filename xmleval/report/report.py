@@ -18,6 +18,7 @@ from xmleval.records import Floats
 from xmleval.report.confidence import about_confidence, confidence_as_json, estimates_of
 from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.parts import WithParts
+from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
 from xmleval.report.signature import signature_of
 from xmleval.report.tables import Cell, as_csv, as_json_value, short
@@ -31,7 +32,7 @@ RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(WithParts, Printed, Mapping[str, float]):
+class Report(WithParts, Printed, Plotted, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -251,8 +252,8 @@ class Report(WithParts, Printed, Mapping[str, float]):
         """
         return signature_of(self)
 
-    def _title(self) -> str:
-        return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
+    def _models(self) -> Mapping[str, Report]:
+        return {"": self}
 
     def footnotes(self) -> list[str]:
         """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.

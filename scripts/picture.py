@@ -1,0 +1,37 @@
+"""Draw the picture of the README: python scripts/picture.py.
+
+It compares three models on the real data set bibtex, which the variable XMLEVAL_DATA must name a folder of.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import scipy.sparse as sp
+
+import xmleval
+from xmleval.figures.drawing import save
+
+PICTURE = Path(__file__).with_name("comparison.svg")
+MODELS = {"logistic regression": "lr", "PECOS": "pecos", "10 nearest neighbours": "knn10"}
+METRICS = ["p@1", "p@3", "p@5", "ndcg@5", "psp@5", "f1.macro@5"]
+
+
+def main() -> None:
+    """Draw the values of each model with their intervals."""
+    mpl.use("Agg")
+    folder = Path(os.environ["XMLEVAL_DATA"]) / "bibtex"
+    train, test = (sp.load_npz(folder / f"Y_{part}.npz") for part in ("train", "test"))
+    models = {
+        name: tuple(np.load(folder / f"topk_{file}_{part}.npy") for part in ("indices", "scores"))
+        for name, file in MODELS.items()
+    }
+    compared = xmleval.compare(models, test, metrics=METRICS, y_train=train)
+    save(compared.plot("values"), PICTURE, "svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`xmleval report`, `plot` and the figures of `compare` and `rank` write files, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str]) -> None:
+    line = "report Y_test.npz m_indices.npy scores.npz --train Y_train.npz --metrics p@1,f1.macro@2"
+    assert run(f"{line} --output page.html --title 'My <models>'") == "\n"[:0]
+    text = (folder / "page.html").read_text("utf-8")
+    assert "<title>My &lt;models&gt;</title>" in text
+    for name in ("Y_test.npz", "m_indices.npy", "scores.npz", "Y_train.npz"):
+        assert f"SHA-256 of {name}" in text
+    for heading in (
+        "Differences",
+        "Measures against k",
+        "ROC curve",
+        "From rare to frequent labels",
+        "Data set",
+    ):
+        assert f"<h2>{heading}</h2>" in text
+
+
+def test_a_page_of_one_model(folder: Path, run: Callable[..., str]) -> None:
+    run("report Y_test.npz m_indices.npy --metrics p@1 --output page.html")
+    assert "P@1 is 0." in (folder / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("kind", "form"), [("cutoffs", "svg"), ("differences", "png"), ("roc", "pdf")])
+def test_a_figure_is_drawn(folder: Path, run: Callable[..., str], kind: str, form: str) -> None:
+    run(f"plot Y_test.npz m_indices.npy scores.npz --kind {kind} --metrics p,ndcg --output a.{form}")
+    assert (folder / f"a.{form}").read_bytes().startswith(BEGINS[form])
+
+
+def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> None:
+    run("compare Y_test.npz m_indices.npy scores.npz --metrics p@1 --html c.html --plot c.png")
+    for name in ("one", "two"):
+        run(
+            "evaluate Y_test.npz m_indices.npy scores.npz --metrics p@1,p@2 --format json "
+            f"--output {name}.json"
+        )
+    run("rank one.json two.json --html r.html --plot r.svg")
+    run("rank one.json two.json --metric p@1 --plot d.svg")
+    assert "critical difference" in (folder / "d.svg").read_text("utf-8")
+    assert "Critical differences by P@1" in (folder / "r.html").read_text("utf-8")
+    assert "Differences" in (folder / "c.html").read_text("utf-8")
+    assert (folder / "c.png").read_bytes().startswith(BEGINS["png"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "plot Y_test.npz m_indices.npy --kind roc --output a.gif",
+            "a.gif: a figure is written as .png, .svg, .pdf",
+        ),
+        (
+            "plot Y_test.npz m_indices.npy --metrics p@1 --kind differences --output a.png",
+            "kind: 'differences' needs a comparison",
+        ),
+        ("plot Y_test.npz m_indices.npy --kind rok --output a.png", "roc"),
+        ("report Y_test.npz m_indices.npy --output no/page.html", "no/page.html: its folder does not exist"),
+        ("compare Y_test.npz m_indices.npy scores.npz --plot a.jpg", "a.jpg: a figure is written as"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(
+    folder: Path, refused: Callable[..., str], line: str, message: str
+) -> None:
+    assert message in refused(line)

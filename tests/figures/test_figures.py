@@ -1,0 +1,160 @@
+"""Figures show the numbers of reports, are drawn for one model and for many, and take any name."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.figures.made_models import compared, made_scores
+from xmleval import evaluate
+from xmleval.figures.drawing import as_svg, figure_of, save
+from xmleval.figures.kinds import KINDS
+from xmleval.figures.panels import as_table, described
+from xmleval.report.comparison import Comparison
+
+pytest.importorskip("matplotlib").use("Agg")
+HOSTILE = ["<script>alert(1)</script>", "$x_{1}$ & \\alpha", "نموذج", "x" * 10_000, "\x1b[31mred\n\t"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_are_those_of_the_report(kind: str) -> None:
+    told = compared()
+    for panel in told.panels(kind):
+        for one in panel.series:
+            assert one.x.shape == one.y.shape
+            assert one.low is None or one.low.shape == one.y.shape
+            report = next((r for n, r in told.reports.items() if n == one.name), None)
+            if report is None:
+                continue
+            if kind == "cutoffs":
+                names = [f"{panel.title.lower()}@{k:.0f}" for k in one.x]
+                assert one.y.tolist() == [report[name] for name in names]
+                assert one.low is not None
+                assert one.low.tolist() == [report.confidence[name][0] for name in names]
+            elif kind == "groups":
+                (name,) = [spec.name for spec in told.specs if spec.symbol == panel.title]
+                assert one.y.tolist() == [part[name] for part in report.groups.values()]
+            elif kind == "roc":
+                assert one.x.tolist() == report.roc_curve()[0].tolist()
+        header, rows = as_table(panel)
+        assert {len(row) for row in rows} <= {len(header)}
+        assert described(panel)
+
+
+def test_precision_at_a_rank_is_the_share_of_relevant_labels_there() -> None:
+    truth, models = made_scores(3)
+    (panel,) = compared().panels("ranks")
+    for one, scores in zip(panel.series, models.values(), strict=True):
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
+        np.testing.assert_allclose(one.y, np.take_along_axis(truth, order, 1).mean(0))
+        assert one.low is not None
+        assert one.high is not None
+        assert (one.low <= one.y).all()
+        assert (one.y <= one.high).all()
+
+
+def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
+    truth, models = made_scores(1)
+    scores = models["model_0"].astype(np.float32)
+    report = evaluate(truth, scores, metrics=["auc.micro"], curve_points=10_000)
+    (panel,) = report.panels("calibration")
+    lows, highs, shares = panel.series[0].x[::3], panel.series[0].x[1::3], panel.series[0].y[::3]
+    for n, (low, high, share) in enumerate(zip(lows, highs, shares, strict=True)):
+        last = n == len(shares) - 1
+        held = (scores >= low) & ((scores <= high) if last else (scores < high))
+        assert truth[held].mean() == pytest.approx(share)
+
+
+def test_full_marks_are_significant_differences() -> None:
+    told = compared()
+    (panel,) = told.panels("differences", ["p@1", "lrap"])
+    for one, pair in zip(panel.series, told.pairs, strict=True):
+        assert [*one.marked] == [told.difference(name, *pair).better is not None for name in ("p@1", "lrap")]
+
+
+@pytest.mark.parametrize("n_models", [1, 3, 12])
+def test_texts_of_a_figure_do_not_overlap(n_models: int) -> None:
+    from matplotlib.text import Text
+
+    told = compared(n_models) if n_models > 1 else Comparison({"m": next(iter(compared().reports.values()))})
+    for kind in KINDS:
+        if n_models == 1 and kind in ("differences", "labels"):
+            continue
+        figure = figure_of(told.panels(kind, ["p@1", "p@5", "ndcg@1", "ndcg@5"] if kind != "ranks" else None))
+        figure.savefig(io.BytesIO(), format="png")  # which lays it out
+        boxes = [Text.get_window_extent(text) for text in _texts(figure)]  # without arrows of annotations
+        for n, box in enumerate(boxes):
+            for other in boxes[:n]:
+                assert not _overlap(box, other), kind
+
+
+def _texts(figure: Any) -> list[Any]:
+    """Return titles and names of axes, and entries of the legend; ticks keep apart by themselves."""
+    found = [
+        text for one in figure.axes for text in (one.title, one.xaxis.label, one.yaxis.label, *one.texts)
+    ]
+    found += [one._left_title for one in figure.axes]
+    found += [text for legend in figure.legends for text in legend.get_texts()]
+    return [text for text in found if text.get_text()]
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
+    high = min(a.y1, b.y1) - max(a.y0, b.y0)
+    return bool(wide > 1 and high > 1)
+
+
+def test_names_are_shown_as_text() -> None:
+    reports = [*compared(12).reports.values()]
+    names = np.array(HOSTILE * 4, object)[:20].tolist()
+    told = Comparison(
+        {name: replace(one, label_names=names) for name, one in zip(HOSTILE, reports, strict=False)}
+    )
+    for kind in ("values", "labels"):
+        svg = as_svg(figure_of(told.panels(kind, ["p@1", "f1.macro@5"])), "a")
+        assert "<script" not in svg
+        assert "x" * 30 not in svg
+        assert "\x1b" not in svg
+    assert "$x_{1}$ &amp; " in as_svg(figure_of(told.panels("values", ["p@1"])), "a")
+
+
+def test_equal_figures_give_equal_bytes() -> None:
+    for form in ("svg", "png", "pdf"):
+        files = [io.BytesIO(), io.BytesIO()]
+        for file in files:
+            save(compared().plot("roc"), file, form)
+        assert files[0].getvalue() == files[1].getvalue()
+
+
+def test_axes_of_the_caller_are_drawn_into() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots(1, 2)
+    given = compared().plot("cutoffs", metrics=["p", "ndcg"], ax=axes)
+    assert given[0] is axes[0]
+    assert axes[0].lines
+    with pytest.raises(ValueError, match="ax has 2 axes, and the figure 1 panels"):
+        compared().plot("cutoffs", metrics="p", ax=axes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("rok", "kind: 'rok' is no figure; did you mean roc"),
+        ("roc", "kind: 'roc' needs curve_points="),
+        ("differences", "kind: 'differences' needs a comparison"),
+        ("groups", "kind: 'groups' needs label_groups="),
+        ("cutoffs", "kind: 'cutoffs' needs measures at two cutoffs"),
+        ("labels", "kind: 'labels' needs two models"),
+    ],
+)
+def test_what_a_kind_needs_is_told(kind: str, message: str) -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=["p@1"])
+    with pytest.raises(ValueError, match=message):
+        report.plot(kind)
+    with pytest.raises(KeyError, match=r"p@9"):
+        report.plot(metrics="p@9")

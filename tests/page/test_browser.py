@@ -1,0 +1,66 @@
+"""A browser shows a page without errors or requests; its tables sort and filter."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.figures.made_models import compared
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+AXE = os.environ.get("AXE")  # axe.min.js of the npm package axe-core
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=20000",
+    "--dump-dom",
+]  # fmt: skip
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")]
+BEFORE = """<script>window.problems = [];
+addEventListener("error", (e) => problems.push(e.message));
+document.addEventListener("securitypolicyviolation", (e) => problems.push(e.blockedURI));</script>"""
+AFTER = """<script>(async () => {
+const table = document.querySelector("table.sortable");
+const column = (n) => [...table.tBodies[0].rows].map((row) => row.cells[n].textContent.trim());
+const button = table.tHead.rows[0].cells[1].querySelector("button");
+button.click(); const rising = column(1); const state = button.parentElement.ariaSort;
+button.click(); const falling = column(1);
+const field = document.querySelector(".filter input");
+field.value = "ndcg"; field.dispatchEvent(new Event("input"));
+const left = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[0].textContent);
+const checked = window.axe ? (await axe.run()).violations.map((found) => [found.id, found.impact]) : [];
+const requests = performance.getEntriesByType("resource").map((entry) => entry.name);
+const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+const told = document.createElement("pre"); told.id = "told";
+told.textContent = JSON.stringify({ problems, requests, rising, falling, state, left, checked, wide });
+document.body.append(told); })();</script>"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_browser_shows_the_page(tmp_path: Path, width: int) -> None:
+    script = "" if AXE is None else Path(AXE).read_text().replace("</script", "<\\/script")
+    text = compared().to_html().replace("<head>", f"<head>{BEFORE}", 1)
+    text = text.replace("</body>", f"<script>{script}</script>{AFTER}</body>")
+    (tmp_path / "page.html").write_text(text)
+    assert BROWSER is not None
+    size = [f"--window-size={width},900", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [BROWSER, *FLAGS, *size, f"file://{tmp_path / 'page.html'}"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    found = re.search(r'<pre id="told">(.*?)</pre>', shown, re.DOTALL)
+    assert found is not None, shown[-500:]
+    told: dict[str, Any] = json.loads(html.unescape(found[1]))
+    assert told["problems"] == told["requests"] == told["checked"] == []
+    assert not told["wide"]
+    numbers = [float(re.split(r"[^\d.]", value)[0]) for value in told["rising"]]
+    assert numbers == sorted(numbers)
+    assert told["falling"] == told["rising"][::-1]
+    assert told["state"] == "ascending"
+    assert told["left"]
+    assert all("nDCG" in name for name in told["left"])

@@ -1,0 +1,49 @@
+"""Pages and figures in files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.cli.options import FILE
+from xmleval.cli.output import check_outputs
+from xmleval.figures.drawing import FORMS, save
+from xmleval.files.output import replacing
+from xmleval.integrations.library import library
+
+HTML = click.option("--html", type=FILE, metavar="FILE", help="Also write a page with tables and figures.")
+PLOT = click.option("--plot", type=FILE, metavar="FILE", help="Also draw the figure, as .png, .svg or .pdf.")
+
+
+def check_figure(path: Path | None) -> None:
+    """Refuse a figure that cannot be drawn or written, before anything is computed."""
+    if path is None:
+        return
+    if path.suffix.lower().removeprefix(".") not in FORMS:
+        raise ValueError(f"{path}: a figure is written as {', '.join(f'.{form}' for form in FORMS)}")
+    _refuse_without("matplotlib", "plot")
+    os.environ.setdefault("MPLBACKEND", "agg")  # no window is opened
+
+
+def check_page(path: Path | None) -> None:
+    """Refuse a page that cannot be made or written, before anything is computed."""
+    if path is not None:
+        _refuse_without("jinja2", "html")
+        _refuse_without("matplotlib", "html")
+    check_outputs([path])
+
+
+def write_figure(axes: Any, path: Path) -> None:
+    """Write the figure of axes, whole or not at all."""
+    with replacing(path) as file:
+        save(axes, file, path.suffix.lower()[1:])
+
+
+def _refuse_without(name: str, extra: str) -> None:
+    try:
+        library(name, "this", extra)
+    except ImportError as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,59 @@
+"""`xmleval plot`: a figure of the predictions in one or more files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.evaluation import is_given
+from xmleval.cli.figures import check_figure, write_figure
+from xmleval.cli.help import Choice, Sectioned
+from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.report import figures_of
+from xmleval.figures.kinds import KINDS
+
+SECTIONS = {
+    "Figure": "kind output confidence groups",
+    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
+    " id_field separator",
+    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    "Resources": "memory threads help",
+}
+EXAMPLES = """Examples:
+
+\b
+  xmleval plot Y.npz bert.npz tree.npz \\
+      --kind cutoffs --output cutoffs.pdf
+"""
+
+
+@click.command(
+    cls=Sectioned,
+    sections=SECTIONS,
+    epilog=EXAMPLES,
+    params=options_of_evaluate("confidence", "output_format", "output", also=["groups"]),
+)
+@click.argument("truth", type=FILE)
+@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--kind",
+    type=Choice([*KINDS]),
+    metavar="KIND",
+    required=True,
+    help="; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
+)
+@click.option("--output", type=FILE, required=True, metavar="FILE", help="The figure, as .png, .svg or .pdf.")
+@click.option(
+    "--confidence", type=NUMBER, default=0.95, show_default=True, metavar="LEVEL", help="Of intervals."
+)
+def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:
+    """Draw a figure of the predictions in one or more SCORES.
+
+    Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`.
+    """
+    check_figure(output)
+    _, told = figures_of(truth, scores, options | {"output": output})
+    write_figure(told.plot(kind, metrics=options["metrics"] if is_given("metrics") else None), output)

@@ -1,0 +1,107 @@
+"""`xmleval report`: a page with tables and figures of the predictions in one or more files."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.evaluate import refuse_conflicts
+from xmleval.cli.evaluation import Run, count, prepare
+from xmleval.cli.figures import check_page
+from xmleval.cli.forms import in_options
+from xmleval.cli.help import Sectioned
+from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.output import write_result
+from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.files.input import digest_of
+from xmleval.report.compared import Compared
+from xmleval.report.comparison import Comparison
+from xmleval.spec import expand_metrics
+
+MOST_FILES = 20  # whose digests the page has
+DEEPEST, POINTS = 10, 200  # cutoff up to which measures are drawn against k, and points of curves
+SECTIONS = {
+    "Page": "output title confidence groups",
+    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
+    " id_field separator",
+    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    "Resources": "memory threads help",
+}
+EXAMPLES = """Examples:
+
+\b
+  xmleval report Y.npz bert.npz tree.npz \\
+      --train Y_train.npz --output report.html
+"""
+
+
+@click.command(
+    cls=Sectioned,
+    sections=SECTIONS,
+    epilog=EXAMPLES,
+    params=options_of_evaluate("confidence", "output_format", "output", also=["groups"]),
+)
+@click.argument("truth", type=FILE)
+@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.option("--output", type=FILE, required=True, metavar="FILE", help="The page, such as report.html.")
+@click.option("--title", metavar="TEXT", help="Title of the page.")
+@click.option(
+    "--confidence",
+    type=NUMBER,
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Probability that an interval covers; differences are significant below 1 - LEVEL.",
+)
+def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:
+    """Write a page with the result in a sentence, tables and figures of one or more SCORES.
+
+    The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
+    Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
+    groups of labels from rare to frequent. Inputs are those of `xmleval evaluate`.
+    """
+    check_page(output)
+    run, told = figures_of(truth, scores, options | {"output": output})
+    write_result(told.to_html(title, about=_about(run)), output)
+
+
+def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, Comparison]:
+    """Evaluate and compare with all that figures show, and return what tells of it."""
+    refuse_conflicts(options)
+    given = [str(path) for path in (truth, *scores)]
+    refuse_expanded(given)
+    asked = [spec for spec, _ in expand_metrics(options["metrics"], options["k"])]
+    at_k = {spec.name.rpartition("@")[0] for spec in asked if spec.k}
+    deepest = max([DEEPEST, *(spec.k for spec in asked if spec.k)])
+    against_k = [f"{name}@{k}" for name in at_k for k in range(1, deepest + 1)]
+    more = {
+        "metrics": [*options["metrics"], *against_k, "statistics"],
+        "keep_rows": len(scores) > 1,
+        "keep_labels": True,
+        "curve_points": POINTS,
+        "labels_shown": True,
+    }  # fmt: skip
+    if options.get("groups") is None and options["train"] is not None:
+        more["groups"] = "deciles"
+    with hinting_shards(given):
+        run = prepare(truth, scores, options | more)
+        reports = {name: in_options(one) for name, one in zip(run.names, count(run), strict=True)}
+    tell_other_shards(given)
+    names = [spec.name for spec in asked if all(spec.name in one for one in reports.values())]
+    if len(reports) == 1:
+        return run, Comparison(reports, only=names)
+    return run, Compared({name: [one] for name, one in reports.items()}, only=names, within=False)
+
+
+def _about(run: Run) -> dict[str, str]:
+    """Return the command, and the digest of each file that was read."""
+    found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
+    found |= {f"SHA-256 of {path}": digest_of(path) for path in run.files[:MOST_FILES]}
+    more = len(run.files) - MOST_FILES
+    return found | ({"More files": f"{more}, not listed"} if more > 0 else {})

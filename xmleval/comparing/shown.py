@@ -1,0 +1,82 @@
+"""Figures and pages of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xmleval.comparing.ranking import Ranking
+from xmleval.figures.drawing import draw
+from xmleval.figures.panels import Panel
+from xmleval.figures.ranking import average_ranks, draw_critical_difference
+from xmleval.page.page import Figure, Page, Section, as_page
+from xmleval.report.tables import Table
+from xmleval.version import __version__
+
+KINDS = "critical_difference", "average_ranks"
+
+
+def plot_rank(ranking: Ranking, kind: str = KINDS[0], ax: Any = None, new_figure: Any = None) -> Any:
+    """Draw a kind of figure of a ranking, and return the axes."""
+    if kind == "average_ranks":
+        return draw([_dots([ranking])], ax)
+    if kind not in KINDS:
+        raise ValueError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
+    names = ranking.shown_names()
+    ranks = {names[model]: rank for model, rank in ranking.average_ranks.items()}
+    groups = [[names[model] for model in group] for group in ranking.groups]
+    control = None if ranking.control is None else names[ranking.control]
+    return draw_critical_difference(ranks, ranking.critical_difference, groups, control, ax, new_figure)
+
+
+def plot_ranks(rankings: Sequence[Ranking]) -> Any:
+    """Draw the critical differences of one ranking, or the average ranks by several measures."""
+    return plot_rank(rankings[0]) if len(rankings) == 1 else draw([_dots(rankings)])
+
+
+def page_of_ranks(rankings: Sequence[Ranking], title: str | None = None) -> str:
+    """Return a page of rankings by one or more measures."""
+    from matplotlib.figure import Figure as Drawn  # only here: few look at pictures
+
+    several = Figure("Average ranks", "Average rank of each model by each measure.", [_dots(rankings)])
+    figures = [several] if len(rankings) > 1 else []
+    text = "Models that a bar joins are not significantly different."
+    for ranking in rankings:
+        drawn = plot_rank(ranking, new_figure=Drawn).figure
+        heading = (
+            f"Critical differences by {_symbol(ranking)}" if len(rankings) > 1 else "Critical differences"
+        )
+        figures.append(Figure(heading, text, [_dots([ranking])], drawn=drawn))
+    lines = [line for ranking in rankings for line in _footnotes(ranking, len(rankings) > 1)]
+    tables = [Table(f"{_symbol(one)}: {one.size()}", one.grid()) for one in rankings]
+    best = [_best(ranking) for ranking in rankings]
+    results = Section("Results", tables, lines)
+    return as_page(Page(title or "Ranking of models", best, results, figures, about={"xmleval": __version__}))
+
+
+def _dots(rankings: Sequence[Ranking]) -> Panel:
+    ranks = {}
+    for ranking in rankings:
+        names = ranking.shown_names()
+        ranks[_symbol(ranking)] = {names[model]: rank for model, rank in ranking.average_ranks.items()}
+    return average_ranks(ranks)
+
+
+def _symbol(ranking: Ranking) -> str:
+    return ranking.measure.spec.symbol if ranking.measure.spec else ranking.metric or "value"
+
+
+def _footnotes(ranking: Ranking, several: bool) -> list[str]:
+    return [f"{_symbol(ranking)}: {line}" if several else line for line in ranking.footnotes()]
+
+
+def _best(ranking: Ranking) -> str:
+    """Return the best model and those that do not differ from it, in a sentence."""
+    names = ranking.shown_names()
+    best, rank = next(iter(ranking.average_ranks.items()))
+    near = next((own for own in ranking.groups if best in own), [best])
+    others = ", ".join(names[model] for model in near if model != best)
+    told = (
+        f"; no significant difference is seen to {others}" if others else "; all others differ significantly"
+    )
+    return f"{names[best]} has the best average rank by {_symbol(ranking)}, {rank:.3g}{told}."

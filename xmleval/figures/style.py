@@ -1,0 +1,45 @@
+"""How figures look: colours, markers and lines that differ without colour, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INK, RULE = "#1b1f24", "#d4d7dc"  # of text and axes, and of the grid
+# Each colour has a contrast of 3 or more on white, and they differ for colour-blind readers (Okabe and Ito).
+COLOURS = ["#0072b2", "#c44e00", "#007f5f", "#a8458a", "#806a00", "#5b6470"]
+DARK = ["#56b4e9", "#ff9040", "#35c99b", "#e394c8", "#dcc13a", "#b4bcc8"]  # the same on a dark page
+MARKERS = "osD^v<>PX*hp"
+DASHES = ["-", "--", ":"]
+SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "figure.facecolor": "white",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "xmleval",  # the same file from the same numbers
+    "text.color": INK,
+    "text.parse_math": False,  # names may hold a $
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def look(n: int) -> dict[str, Any]:
+    """Return colour, marker and dashes of the series ``n``."""
+    turn, colour = divmod(n, len(COLOURS))
+    dashes = DASHES[turn % len(DASHES)]
+    return {"color": COLOURS[colour], "marker": MARKERS[n % len(MARKERS)], "linestyle": dashes}

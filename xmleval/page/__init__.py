@@ -1,0 +1,1 @@
+"""Pages: results as one self-contained HTML file."""

@@ -1,0 +1,129 @@
+"""A page of results: tables, figures and text in one HTML file that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xmleval.figures.drawing import as_svg, figure_of
+from xmleval.figures.panels import Panel, as_table, described
+from xmleval.figures.style import COLOURS, DARK, INK, RULE
+from xmleval.integrations.library import library
+from xmleval.message import printable
+from xmleval.report.tables import ARROWS, Cell, Table
+from xmleval.version import __version__
+
+SPOKEN = {"up": "higher is better", "down": "lower is better"}
+PARTS = "page.html.jinja", "page.css", "page.js"
+MOST_ROWS = 400  # of the numbers beside a figure
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure under a heading: its panels, and a line on what it shows."""
+
+    heading: str
+    text: str
+    panels: Sequence[Panel]
+    tables: Sequence[Table] = ()
+    drawn: Any = None  # a figure of matplotlib, where panels alone do not tell how
+
+
+@dataclass(frozen=True)
+class Section:
+    """Tables and lines of text under a heading."""
+
+    heading: str
+    tables: Sequence[Table] = ()
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows, from the top.
+
+    Parameters
+    ----------
+    title : str
+        Name of what was evaluated.
+    summary : list of str
+        The result in a sentence or two.
+    results : Section
+        The main table with its notes.
+    figures : list of Figure
+        Figures in order.
+    sections : list of Section
+        Further tables.
+    about : dict of str to str
+        How it was computed.
+    """
+
+    title: str
+    summary: Sequence[str]
+    results: Section
+    figures: Sequence[Figure] = ()
+    sections: Sequence[Section] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_page(page: Page) -> str:
+    """Return a page as HTML.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 or matplotlib is not installed.
+    """
+    jinja2 = library("jinja2", "to_html()", "html")
+    library("matplotlib", "to_html()", "html")
+    markup = library("markupsafe", "to_html()", "html").Markup
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = printable
+    here = jinja2.PackageLoader("xmleval.page", ".")
+    parts = {name: here.get_source(environment, name)[0] for name in PARTS}
+    template = environment.from_string(parts["page.html.jinja"])
+    figures = []
+    for n, figure in enumerate(page.figures):
+        svg = as_svg(figure.drawn or figure_of(figure.panels), f"figure{n}")
+        numbers = [(panel.title or figure.heading, as_table(panel)) for panel in figure.panels]
+        figures.append(
+            {
+                "heading": figure.heading,
+                "text": figure.text,
+                "tables": figure.tables,
+                "described": " ".join(described(panel) for panel in figure.panels),
+                "svg": markup(themed(svg)),
+                "numbers": [(told, header, rows[:MOST_ROWS], len(rows)) for told, (header, rows) in numbers],
+            }
+        )
+    text: str = template.render(
+        page=page,
+        figures=figures,
+        style=markup(parts["page.css"]),
+        script=markup(parts["page.js"]),
+        colours=[*enumerate(zip(COLOURS, DARK, strict=True))],
+        is_number=_is_number,
+        arrows=ARROWS,
+        spoken=SPOKEN,
+        version=__version__,
+    )
+    return text
+
+
+def themed(svg: str) -> str:
+    """Return SVG whose colours follow the page's, light or dark."""
+    found = svg.replace(INK, "var(--ink)").replace(RULE, "var(--rule)")
+    for n, colour in enumerate(COLOURS):
+        found = found.replace(colour, f"var(--series-{n})")
+    return found.replace("fill: #ffffff", "fill: var(--paper)").replace("fill: white", "fill: var(--paper)")
+
+
+def _is_number(cell: Cell) -> bool:
+    """Tell whether a cell stands on the right of its column."""
+    return cell.text[:1] in "+-0123456789<" and cell.text != ""
+
+
+def rows_of(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list[Cell]]:
+    """Return a table of texts."""
+    return [[*map(Cell, header)], *([Cell(str(text)) for text in row] for row in rows)]

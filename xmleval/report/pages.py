@@ -1,0 +1,181 @@
+"""What the page of a report, or of several, shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xmleval.figures.kinds import KINDS
+from xmleval.message import counted
+from xmleval.page.page import Figure, Page, Section, rows_of
+from xmleval.report.changes import label_column, most_changed
+from xmleval.report.tables import Table, short
+from xmleval.spec import Spec
+from xmleval.version import __version__
+
+HEADINGS = {
+    "values": ("Values", "Values of each measure; lines are confidence intervals where there are any."),
+    "differences": (
+        "Differences",
+        "Differences of pairs with their intervals; full marks are significant after Holm's correction.",
+    ),
+    "cutoffs": ("Measures against k", "Bands are confidence intervals of each value alone."),
+    "ranks": ("Precision at each rank", "The share of rows whose label at this rank alone is relevant."),
+    "groups": (
+        "From rare to frequent labels",
+        "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
+        "its labels are left out.",
+    ),
+    "precision_recall": ("Precision-recall curve", "Precision and recall of all entries above each score."),
+    "roc": ("ROC curve", "Shares of relevant and of irrelevant entries above each score."),
+    "scores": ("Scores", "Shares of relevant and of irrelevant entries with a score of at least this."),
+    "calibration": (
+        "Calibration",
+        "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
+    ),
+    "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
+}
+MOST_CHANGED = 20  # of the tables of labels and of rows that changed most
+SUPERLATIVES = {"up": "highest", "down": "lowest"}
+
+
+def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Page:
+    """Return the page of a `Report`, a `Comparison` or what was compared."""
+    models = told._models()
+    names = None if len(models) == 1 else [*models]
+    tables = told.tables_by_kind(names)
+    figures = []
+    for kind in KINDS:
+        panels = _panels(told, kind)
+        if panels:
+            figures.append(Figure(*HEADINGS[kind], panels, tables.pop(kind, [])))
+    size = told.size()
+    grid = told.grid() if names is None else told.grid_of(names)
+    rest = [one for several in tables.values() for one in several]
+    return Page(
+        title=title or (f"Evaluation of {', '.join(names)}" if names else "Evaluation"),
+        summary=summary_of(told, models),
+        results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
+        figures=figures,
+        sections=[
+            *_labels_changed(models, told.specs),
+            *_rows_changed(models, told.specs),
+            *_of_truth(models),
+        ],
+        about={"xmleval": __version__, "Data": size} | dict(about or {}),
+    )
+
+
+def _panels(told: Any, kind: str) -> Any:
+    try:
+        return told.panels(kind)
+    except ValueError:  # it needs what was not computed
+        return []
+
+
+def summary_of(told: Any, models: Mapping[str, Any]) -> list[str]:
+    """Return the result in a sentence or two: the first measure, and whether its differences are real."""
+    spec = next((spec for spec in told.specs if spec.metric.direction in SUPERLATIVES), None)
+    if spec is None:
+        return []
+    first = next(iter(models.values()))
+    rows = f"{counted(first.n_rows, 'rows')} and {counted(first.n_labels, 'labels')}"
+    if len(models) == 1:
+        return [f"{spec.symbol} is {first.shown(spec)} on {rows}."]
+    known = {name: one for name, one in models.items() if not math.isnan(one[spec.name])}
+    if not known:
+        return [f"{spec.symbol} is undefined on {rows}."]
+    sign = 1 if spec.metric.direction == "up" else -1
+    best = max(known, key=lambda name: sign * known[name][spec.name])
+    superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
+    told_best = f"{best} has {superlative}, {known[best].shown(spec)}, on {rows}."
+    compared = told._compared()
+    if compared is None:
+        return [told_best, "The models were not compared: whether the difference is real is not known."]
+    return [told_best, *_decision(compared, spec, dict(zip(compared.reports, models, strict=True)), best)]
+
+
+def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) -> list[str]:
+    """Return which differences to the best model are significant, and how all tests ended."""
+    ahead, level, lines = list[str](), list[str](), list[str]()
+    for one in compared.differences:
+        pair = [names[one.a], names[one.b]]
+        if one.name == spec.name and best in pair:
+            other = pair[pair[0] == best]
+            (ahead if one.better is not None else level).append(other)
+    if ahead:
+        lines.append(f"It is significantly better than {_listed(ahead)}.")
+    if level:
+        lines.append(f"No significant difference is seen between {best} and {_listed(level)}.")
+    wins = [names[one.better] for one in compared.differences if one.better is not None]
+    counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
+    chance = f"p < {1 - compared.level:.4g} after Holm's correction"
+    lines.append(f"Of {counted(compared.n_tests, 'tests')}, these found a model better ({chance}): {counts}.")
+    return [" ".join(lines)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Section]:
+    """Return a table of the labels that differ most between the first two models."""
+    if len(models) < 2:
+        return []
+    (a, first), (b, second) = [*models.items()][:2]
+    column = next(filter(None, (label_column(spec, first) for spec in specs)), "")
+    if not column or column not in second.results.labels:
+        return []
+    own, other = (one.results.labels[column].astype(float) for one in (first, second))
+    n = min(own.size, other.size)
+    support = first.results.labels["support"][:n]
+    found = most_changed(other[:n] - own[:n], MOST_CHANGED, support).tolist()
+    names = first.label_names
+    rows = [
+        [
+            label if names is None else names[label],
+            short(own[label]), short(other[label]), f"{other[label] - own[label]:+.4f}", support[label],
+        ]
+        for label in found
+    ]  # fmt: skip
+    if not rows:
+        return []
+    header = ["label", f"{column} {a}", f"{column} {b}", "change", "rows with it"]
+    return [Section("Labels that changed most", [Table(f"from {a} to {b}", rows_of(header, rows))])]
+
+
+def _rows_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Section]:
+    """Return a table of the rows that differ most between the first two models."""
+    if len(models) < 2:
+        return []
+    (a, first), (b, second) = [*models.items()][:2]
+    spec = next((spec for spec in specs if spec.name in first.results.rows), None)
+    if spec is None:
+        return []
+    own, other = first.results.rows[spec.name], second.results.rows[spec.name]
+    names = first.row_names
+    rows = [
+        [
+            row if names is None else names[row],
+            short(own[row]),
+            short(other[row]),
+            f"{other[row] - own[row]:+.4f}",
+        ]
+        for row in most_changed(other - own, MOST_CHANGED).tolist()
+    ]
+    if not rows:
+        return []
+    header = ["row", f"{spec.symbol} {a}", f"{spec.symbol} {b}", "change"]
+    told = "`xmleval diff` shows rows with their truth and both lists."
+    tables = [Table(f"from {a} to {b}; of equal changes, the first", rows_of(header, rows))]
+    return [Section("Rows that changed most", tables, [told])]
+
+
+def _of_truth(models: Mapping[str, Any]) -> list[Section]:
+    """Return a table of what was measured of the truth alone, which a comparison leaves out."""
+    first = next(iter(models.values()))
+    rows = [[spec.symbol, short(first[spec.name])] for spec in first.specs if not spec.needs]
+    if not rows or len(models) == 1:
+        return []
+    return [Section("Data set", [Table("measures of the truth", rows_of(["measure", "value"], rows))])]

@@ -1,0 +1,127 @@
+"""Plotted: what is drawn as figures, and shown as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from xmleval.figures.drawing import draw
+from xmleval.figures.kinds import OF_TABLES, panels_of
+from xmleval.figures.panels import Panel
+from xmleval.spec import Spec, expand_metrics
+from xmleval.spellings import not_there
+
+
+class Plotted:
+    """Reports of models that have figures."""
+
+    specs: Any
+
+    def _models(self) -> Mapping[str, Any]:
+        """Return the reports by name."""
+        raise NotImplementedError
+
+    def _plotted(self) -> Sequence[Spec]:
+        """Return the measures that figures may show, unless measures are named."""
+        return list(self.specs)
+
+    def _compared(self) -> Any:
+        """Return what has differences of the models, if they were compared."""
+        return None
+
+    def plot(
+        self, kind: str = "values", *, metrics: str | Iterable[str] | None = None, ax: Any = None
+    ) -> Any:
+        """Draw a figure with matplotlib.
+
+        Parameters
+        ----------
+        kind : str, default "values"
+            ``values``: measures with their intervals; ``differences`` of compared models; ``cutoffs``:
+            measures against k; ``ranks``: precision at each rank; ``groups``: measures within groups of
+            labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant and irrelevant entries and
+            ``calibration``, which need ``curve_points=``; ``labels``: values by label of two models.
+        metrics : str or iterable of str, optional
+            The measures to show; default all that the kind can show.
+        ax : matplotlib Axes, or array of them, optional
+            Axes to draw into, as many as the figure has panels; default a new figure.
+
+        Returns
+        -------
+        Axes, or ndarray of Axes if there are several panels
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        KeyError
+            If a measure was not computed.
+        ValueError
+            If there is no such kind, or it needs what was not computed.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"])
+        >>> report.plot("cutoffs").get_title(loc="left")
+        'P'
+        """
+        return draw(self.panels(kind, metrics), ax)
+
+    def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
+        """Return the numbers of a figure, see `plot`."""
+        specs = list(self.specs) if kind in OF_TABLES else self._plotted()
+        chosen = specs if metrics is None else _chosen(specs, metrics)
+        return panels_of(kind, self._models(), chosen, self._compared())
+
+    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
+        """Return a page with tables and figures, as one HTML file that needs no network.
+
+        Figures are those of `plot` for which there are results: evaluate with ``confidence``, several
+        cutoffs, ``label_groups``, ``curve_points`` and ``keep_labels`` to have all of them.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page; default the names of the models.
+        about : dict of str to str, optional
+            Lines on how the results were computed.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> page = evaluate(np.eye(4), np.eye(4), metrics=["p@1", "p@3"]).to_html("Identity")
+        >>> page[page.index("<title>") :].splitlines()[0]
+        '<title>Identity</title>'
+        """
+        from xmleval.page.page import as_page
+        from xmleval.report.pages import page_of
+
+        return as_page(page_of(self, title, about))
+
+
+def _chosen(every: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
+    """Return those of the specs that some names stand for."""
+    known = {spec.name: spec for spec in every}
+    cutoffs = sorted({spec.k for spec in every if spec.k}) or [1]
+    chosen: dict[str, Spec] = {}
+    for item in [metrics] if isinstance(metrics, str) else metrics:
+        names = [spec.name for spec, _ in expand_metrics(item, cutoffs)]
+        found = {name: known[name] for name in names if name in known}
+        if not found:
+            raise KeyError(not_there(item, [*known]))
+        chosen |= found
+    return [*chosen.values()]

@@ -1,0 +1,39 @@
+"""Means over reports of several training seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from xmleval.report.report import Report
+
+NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
+
+
+def mean_of(reports: Sequence[Report]) -> Report:
+    """Return a report of the means of several of the same rows."""
+    first = reports[0]
+    if len(reports) == 1:
+        return first
+    several = [report.results for report in reports]
+    names = [name for name in first.results.values if all(name in own.values for own in several)]
+
+    def mean(kind: str) -> dict[str, Any]:
+        held = [getattr(own, kind) for own in several]
+        shared = [name for name in names if all(name in own for own in held)]
+        return {name: sum(own[name] for own in held) / len(held) for name in shared}
+
+    own = {kind: mean(kind) for kind in ("values", "rows", "replicates", "short")}
+    notes = list(dict.fromkeys(note for report in reports for note in report.notes))
+    gone: dict[str, Any] = {kind: {} for kind in NOT_AVERAGED}
+    return replace(first, results=replace(first.results, **own, **gone), notes=notes)
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of values of several seeds and their standard deviation, NaN of one."""
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, math.nan
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
