@@ -29,8 +29,8 @@ DOCUMENTS = (
     *(
         ROOT / folder / "README.md"
         for folder in (
-            "xmleval/cli", "xmleval/input", "xmleval/metrics", "xmleval/thresholds", "xmleval/integrations",
-            "benchmarks", "scripts/limo",
+            "xmleval/cli", "xmleval/cluster", "xmleval/input", "xmleval/metrics", "xmleval/thresholds",
+            "xmleval/integrations", "benchmarks", "scripts/limo",
         )
     ),
 )  # fmt: skip

@@ -42,6 +42,11 @@ def version_of(path: Path) -> Version | RemoteVersion:
     return RemoteVersion.of(path) if isinstance(path, RemotePath) else Version.of(path.stat())
 
 
+def stamp(path: Path) -> str:
+    """Identify a version of a file by its path or address, and what tells versions apart."""
+    return f"{path.resolve()} ({version_of(path)})"
+
+
 class InputFile:
     """A regular file that is not empty, or a remote one.
 
