@@ -15,6 +15,7 @@ from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
+from xmleval.pooled import fold_curves
 from xmleval.states import fold_table
 
 N_ROWS, N_LABELS = 150, 23
@@ -297,3 +298,11 @@ def test_labels_that_wait_count_as_those_in_the_table(
         evaluator.merge(Evaluator.load(tmp_path / "state.npz"))
         evaluator.compute()
     assert evaluator.compute().standard_errors == found
+
+
+def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, scores = made(15)
+    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.macro", "ap.weighted"], "confidence": 0.95}
+    found = evaluate(truth, scores, **options)
+    monkeypatch.setattr(fold_curves, "CELLS_AT_A_TIME", 3 * N_FOLDS)
+    assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
