@@ -1,17 +1,20 @@
 """Pooled measures of more scores than fit in memory: python -m benchmarks.streams --help.
 
-Generates scores block by block for one evaluator. Prints the values, the seconds of updates and of computing,
-the peak memory of the process, the size of temporary files, and that of the saved state.
+Generates scores block by block for one evaluator, or counts a workload several times. Prints the values, the
+seconds of updates and of computing, the memory of the process with the first rows and at its peak, the size
+of temporary files, and that of the saved state.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.serve import start_peak, status_bytes
+from benchmarks.workloads import SIZES, generate
 from xmleval import Evaluator
 
 ROWS, N_LABELS, N_RELEVANT = 10_000, 1000, 10
+MIB = 1 << 20
+KEYS = ("stream", "scores", "memory", "threads")
+Block = tuple[Any, Any]
 Draw = Callable[[np.random.Generator, tuple[int, int]], NDArray[Any]]
 
 
@@ -58,31 +66,96 @@ def make_truth(rng: np.random.Generator) -> Any:
     return sp.csr_array((np.ones(labels.size, np.uint8), labels.ravel(), ptr), shape=(ROWS, N_LABELS))
 
 
-def run(n_blocks: int, distribution: str, memory: str, threads: int, metrics: list[str]) -> dict[str, float]:
-    """Evaluate blocks, and print what it takes."""
-    draw = DISTRIBUTIONS[distribution]
-    evaluator = Evaluator(metrics, n_labels=N_LABELS, memory=memory, threads=threads)
-    seconds, spilled = 0.0, 0
-    for number in range(n_blocks):
+def drawn_blocks(name: str, n_scores: int) -> Iterator[Block]:
+    """Yield blocks of rows, and at least one."""
+    for number in range(max(1, n_scores // (ROWS * N_LABELS))):
         rng = np.random.default_rng([7, number])
-        block = make_truth(rng), draw(rng, (ROWS, N_LABELS))
+        yield make_truth(rng), DISTRIBUTIONS[name](rng, (ROWS, N_LABELS))
+
+
+def passes(name: str, n_passes: int, scale: float) -> Iterator[Block]:
+    """Yield all rows of a workload several times, each time with lists of 100 labels."""
+    workload = generate(name, 100, scale)
+    for _ in range(n_passes):
+        yield workload.truth, (workload.labels, workload.scores)
+
+
+def run(title: str, blocks: Iterator[Block], memory: str, threads: int, metrics: list[str]) -> dict[str, Any]:
+    """Evaluate blocks; return what it takes, in seconds and bytes, and the values."""
+    evaluator: Evaluator | None = None
+    seconds, n_scores, spilled, before = 0.0, 0, 0, 0.0
+    for truth, scores in blocks:
+        if evaluator is None:
+            before = start_peak()
+            evaluator = Evaluator(metrics, n_labels=truth.shape[1], memory=memory, threads=threads)
         start = time.perf_counter()
-        evaluator.update(*block)
+        evaluator.update(truth, scores)
         seconds += time.perf_counter() - start
+        n_scores += scores[1].size if isinstance(scores, tuple) else scores.size
         spilled = max(spilled, temporary_bytes())
+    assert evaluator is not None
     start = time.perf_counter()
     values = dict(evaluator.compute())
-    computing = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    computing, peak = time.perf_counter() - start, status_bytes("VmHWM")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.npz"
+        start = time.perf_counter()
         evaluator.save(path)
-        size = path.stat().st_size
-    print(f"{distribution}: {n_blocks * ROWS * N_LABELS:.3g} scores, memory {memory}, threads {threads}")
-    print(f"updates {seconds:.1f} s, compute {computing:.1f} s, peak {peak:.0f} MiB")
-    print(f"temporary files {spilled / 2**20:.1f} MiB, state {size / 2**20:.1f} MiB")
-    print(*(f"{name} {value!r}" for name, value in values.items()), sep="\n", flush=True)
-    return values
+        saving, size = time.perf_counter() - start, path.stat().st_size
+    return {
+        "stream": title, "scores": n_scores, "memory": memory, "threads": threads, "updates": seconds,
+        "compute": computing, "save": saving, "start_bytes": before, "peak_bytes": peak,
+        "temporary_bytes": spilled, "state_bytes": size, "values": values,
+    }  # fmt: skip
+
+
+def run_named(
+    name: str, n_scores: int, n_passes: int, scale: float, memory: str, threads: int, metrics: list[str]
+) -> dict[str, Any]:
+    """Run one stream."""
+    if name in SIZES:
+        return run(f"{name}, {n_passes} times", passes(name, n_passes, scale), memory, threads, metrics)
+    return run(name, drawn_blocks(name, n_scores), memory, threads, metrics)
+
+
+def printed(record: dict[str, Any]) -> str:
+    """Return a record in lines."""
+    kinds = "start", "peak", "temporary", "state"
+    before, peak, spilled, size = (record[f"{kind}_bytes"] / MIB for kind in kinds)
+    lines = [
+        f"{record['stream']}: {record['scores']:.3g} scores, memory {record['memory']}, "
+        f"threads {record['threads']}",
+        f"updates {record['updates']:.1f} s, compute {record['compute']:.1f} s, peak {peak:.0f} MiB "
+        f"from {before:.0f}",
+        f"temporary files {spilled:.1f} MiB, state {size:.1f} MiB, saved in {record['save']:.1f} s",
+    ]
+    return "\n".join([*lines, *(f"{name} {value!r}" for name, value in record["values"].items())])
+
+
+def table_of(records: list[dict[str, Any]]) -> str:
+    """Return a table of records."""
+    sizes = "MiB before", "MiB at the peak", "MiB of temporary files", "MiB of the state file"
+    rows = [f"| {' | '.join(('stream', 'scores', 'updates, s', 'compute, s', *sizes))} |"]
+    rows.append("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for one in records:
+        before = (
+            "" if one["start_bytes"] is None else f"{one['start_bytes'] / MIB:.0f}"
+        )  # not in early records
+        spent = (f"{one[kind]:.1f}" for kind in ("updates", "compute"))
+        most, spilled = (f"{one[f'{kind}_bytes'] / MIB:.0f}" for kind in ("peak", "temporary"))
+        state = f"{one['state_bytes'] / MIB:.1f}"
+        cells = [one["stream"], f"{one['scores']:.3g}", *spent, before, most, spilled, state]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def keep(record: dict[str, Any], path: Path) -> None:
+    """Put a record into a file of records, in place of the one of the same stream."""
+    records = json.loads(path.read_text()) if path.exists() else []
+    same = [record[key] for key in KEYS]
+    records = [one for one in records if [one[key] for key in KEYS] != same]
+    lines = ",\n".join(map(json.dumps, [*records, record]))
+    path.write_text(f"[\n{lines}\n]\n")
 
 
 def temporary_bytes() -> int:
@@ -103,14 +176,23 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scores", type=float, default=1e8)
-    parser.add_argument("--distributions", nargs="+", choices=[*DISTRIBUTIONS], default=[*DISTRIBUTIONS])
+    parser.add_argument("--distributions", nargs="*", choices=[*DISTRIBUTIONS], default=[*DISTRIBUTIONS])
+    parser.add_argument("--workloads", nargs="*", choices=SIZES, default=[], help="counted several times")
+    parser.add_argument("--passes", type=int, default=6, help="over each workload")
+    parser.add_argument("--scale", type=float, default=1.0, help="shrink the workloads")
     parser.add_argument("--memory", default="1GiB")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--metrics", default="auc.micro,ap.micro,peak_f1.micro")
+    parser.add_argument("--output", type=Path, help="file of records to add to, as JSON")
     args = parser.parse_args(arguments)
-    for name in args.distributions:
-        n_blocks = max(1, int(args.scores) // (ROWS * N_LABELS))
-        run(n_blocks, name, args.memory, args.threads, args.metrics.split(","))
+    how = args.memory, args.threads, args.metrics.split(",")
+    for name in (*args.distributions, *args.workloads):
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:  # whose peak is that of one stream
+            given = name, int(args.scores), args.passes, args.scale
+            record = alone.submit(run_named, *given, *how).result()
+        print(printed(record), flush=True)
+        if args.output:
+            keep(record, args.output)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ DOCUMENTS = (
     *(
         ROOT / folder / "README.md"
         for folder in (
-            "xmleval/cli", "xmleval/input", "xmleval/metrics", "xmleval/thresholds", "xmleval/integrations",
-            "benchmarks", "scripts/limo",
+            "xmleval/cli", "xmleval/cluster", "xmleval/input", "xmleval/metrics", "xmleval/thresholds",
+            "xmleval/integrations", "benchmarks", "scripts/limo",
         )
     ),
 )  # fmt: skip
@@ -122,6 +122,13 @@ def interval_tables() -> str:
     return tables_of(json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8")))
 
 
+def streams_table() -> str:
+    """Return the table of streams of scores."""
+    from benchmarks.streams import table_of
+
+    return table_of(json.loads((RESULTS / "streams.json").read_text(encoding="utf-8")))
+
+
 def large_tables() -> str:
     """Return the tables of the largest runs, and of the model of a cluster."""
     from benchmarks.cost_model import tables_of
@@ -137,6 +144,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "speed": speed_table,
     "benchmarks": benchmark_tables,
     "intervals": interval_tables,
+    "streams": streams_table,
     "large": large_tables,
 }
 

@@ -36,7 +36,10 @@ def test_help_needs_neither_numba_nor_scipy(words: list[str]) -> None:
 
 
 def test_public_names_are_found_and_listed() -> None:
-    code = "import xmleval\nassert {*xmleval.__all__} <= {*dir(xmleval)}\nfrom xmleval import *\nevaluate, io"
+    code = (
+        "import xmleval\nassert {*xmleval.__all__} <= {*dir(xmleval)}\nfrom xmleval import *\nevaluate, io\n"
+    )
+    code += "import sys\nassert 'xmleval.states.score_runs' not in sys.modules"  # states load on demand
     assert "numba" in imported(code)
     for name in xmleval.__all__:
         assert getattr(xmleval, name) is getattr(xmleval, name)

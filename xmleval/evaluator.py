@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,20 +15,18 @@ import numpy as np
 
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, restored
+from xmleval.engine.restored import known_constants, restored, saved_counts
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings
+from xmleval.engine.settings import KEPT, Options, Settings, taken_out
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
-from xmleval.plan import Plan
 from xmleval.report.report import Report
 from xmleval.spec import Spec
-from xmleval.states.state import States
 from xmleval.thresholds.rule import as_parts, from_parts
 
 
@@ -197,7 +196,8 @@ class Evaluator:
         if differs:
             raise ValueError(f"merge: {differs}")
         mine, others = here.settings.propensities, there.settings.propensities
-        if mine.shape != others.shape or (mine != others).any():  # np.array_equal hides what a handler raises
+        # np.array_equal hides what a handler raises
+        if mine is not others and (mine.shape != others.shape or (mine != others).any()):
             raise ValueError("merge: propensity differs")
         if (here.settings.group_of != there.settings.group_of).any():
             raise ValueError("merge: label_groups differ")
@@ -236,7 +236,7 @@ class Evaluator:
         with self._lock:
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
-            return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
+            return make_report(self._counting.settings, counted)
 
     def reset(self) -> None:
         """Forget all rows, so that other rows can be counted with the same settings."""
@@ -269,13 +269,7 @@ class Evaluator:
         """Return the contents of a saved file; ``spill`` pooled scores first to speed up repeated saves."""
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
-        counted, settings = self._replace(self._counting.settled), self._counting.settings
-        arrays: dict[str, Any] = {}
-        if counted.states is not None:
-            with self._lock:
-                if spill:
-                    counted.states.spill()
-                arrays = counted.states.arrays()
+        settings, (counts, arrays) = self._counting.settings, self.counts(spill=spill)
         if settings.propensity is not None:
             arrays["propensity"] = settings.propensities
         if settings.label_groups is not None:
@@ -283,12 +277,20 @@ class Evaluator:
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
-        more = {
-            "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
-            "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
-            "constants": settings.constants, "rule": rule,
-        }  # fmt: skip
-        return Saved({"settings": settings.as_dict(), **more}, arrays)
+        own = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
+        return Saved({**own, **counts}, arrays)
+
+    def counts(self, *, spill: bool = False) -> Saved:
+        """Return what of `as_saved` depends on the rows."""
+        counted = self._replace(self._counting.settled)
+        with self._lock:
+            return saved_counts(counted, spill)
+
+    def with_counts(self, counts: Saved) -> Evaluator:
+        """Return an evaluator of the same settings with the counts of another, checked."""
+        found = copy(self)
+        found._counted = restored(self._counting.settings, self._counting.work, *counts)
+        return found
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, memory: int | str = MEMORY) -> Evaluator:
@@ -326,9 +328,9 @@ class Evaluator:
         """Restore an evaluator from `as_saved`; ``more`` are arguments that are not saved."""
         meta, arrays = saved.meta, dict(saved.arrays)
         settings = meta["settings"]
-        decision: Any = settings["decision"]
-        if meta["rule"] is not None:
-            decision = from_parts(meta["rule"], arrays.pop("decision"))
+        rule, decision = meta["rule"], settings["decision"]
+        if rule is not None:
+            decision = from_parts(rule, arrays.pop("decision"))
         q = arrays.pop("propensity", None)
         if q is not None and q.dtype != np.float64:
             raise ValueError(f"propensity is {q.dtype}")
@@ -346,15 +348,14 @@ class Evaluator:
             **{name: settings[name] for name in KEPT},
             **more,
         )
-        by_name = dict(settings["metrics"])
-        asked = [(spec, bool(by_name[spec.name])) for spec, _ in found._counting.settings.asked]
+        insisted = dict(settings["metrics"])
+        asked = [(spec, bool(insisted[spec.name])) for spec, _ in found._counting.settings.asked]
         own = replace(found._counting.settings, asked=asked, constants=known_constants(meta["constants"]))
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)
         found._counting.settings = own
-        found._counted = restored(own, found._counting.work, meta, arrays)
-        return found
+        return found.with_counts(Saved(meta, arrays))
 
     def leave_out(self, names: Collection[str]) -> None:
         """Remove measures by canonical name, before any row is counted."""
@@ -387,10 +388,11 @@ class Evaluator:
                 return after
 
 
-def make_report(
-    settings: Settings, plan: Plan, states: States, n_rows: int, notes: Iterable[str] = ()
-) -> Report:
+def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> Report:
     """Return the report on the counted rows, with further notes on what was seen in the data."""
+    plan, states = of.plan, of.states
+    assert plan is not None
+    assert states is not None
     results = states.finish()
     if not settings.larger:
         results.negate_thresholds()
@@ -399,12 +401,13 @@ def make_report(
         results=results,
         specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
-        n_rows=n_rows,
+        n_rows=of.n_rows,
         n_labels=plan.n_labels,
         decision=None if decision is None else str(decision),
         constants=settings.constants,
         left_out={**plan.left_out, **results.left_open},
         weighted=plan.weighted,
+        taken_out=taken_out(of.given),
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
         larger=settings.larger,

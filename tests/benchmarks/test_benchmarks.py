@@ -274,11 +274,22 @@ def test_files_larger_than_memory_run_small(
 
 
 @pytest.mark.parametrize("distribution", [*streams.DISTRIBUTIONS])
-def test_streams_run_small(
-    distribution: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_streams_run_small(distribution: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "ROWS", 50)
-    streams.main(["--scores", "1e5", "--distributions", distribution, "--metrics", "auc.micro,ap.micro"])
-    printed = capfd.readouterr().out
+    record = streams.run_named(distribution, 100_000, 1, 1.0, "1GiB", 1, ["auc.micro", "ap.micro"])
+    printed = streams.printed(record)
     assert f"{distribution}: 1e+05 scores, memory 1GiB" in printed
     assert "\nauc.micro 0." in printed
+
+
+def test_workloads_are_counted_several_times(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = tmp_path / "streams.json"
+    given = ["--distributions", "--workloads", "W1", "--scale", "0.02", "--passes", "3"]
+    streams.main([*given, "--output", str(found)])
+    assert "\nW1, 3 times: 2.28e+04 scores, memory 1GiB" in f"\n{capfd.readouterr().out}"
+    (record,) = json.loads(found.read_text())
+    streams.keep(record | {"updates": 9.0}, found)
+    streams.keep(record | {"threads": 2}, found)
+    again = json.loads(found.read_text())
+    assert [(one["threads"], one["updates"]) for one in again] == [(1, 9.0), (2, record["updates"])]
+    assert streams.table_of(again).splitlines()[2].startswith("| W1, 3 times | 2.28e+04 | 9.0 | ")

@@ -72,12 +72,14 @@ class Inputs(NamedTuple):
         """All of them: the truth, scores and sets."""
         return [self.truth, *self.scores, *(given for _, given in self.sets)]
 
-    def readers(self, budget: Budget, widths: Sequence[int]) -> tuple[RowReader, list[RowReader], Readers]:
-        """Start reading all of them; ``widths`` are the numbers of labels of each report."""
+    def readers(
+        self, budget: Budget, widths: Sequence[int], first: int = 0
+    ) -> tuple[RowReader, list[RowReader], Readers]:
+        """Start reading all of them from a row on; ``widths`` are the numbers of labels of each report."""
         n_bytes, n, fewest = budget.piece(len(self.all)), len(self.scores), min(widths)
         own = [fewest, *(widths if n else []), *([fewest] * len(self.sets))]
         truth, *found = [
-            RowReader(name, pieces, n_bytes, width)
+            RowReader(name, pieces, n_bytes, width, first)
             for (name, pieces), width in zip(self.all, own, strict=True)
         ]
         sets: Readers = {}
@@ -100,12 +102,11 @@ def count_rows(
     called with the file of the truth that the next rows are in, and the index of the first in it; ``after``
     with the number of rows counted so far.
     """
-    truth, scores, sets = inputs.readers(budget, [one.n_labels for one in evaluators])
+    truth, scores, sets = inputs.readers(budget, [one.n_labels for one in evaluators], skipped)
     readers = [truth, *scores, *itertools.chain(*sets.values())]
     try:
         for reader in readers:
             _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows, scores)
-            reader.skip(skipped)
         while any(reader.ready() for reader in readers):
             n = min(reader.ready() for reader in readers)
             if n == 0:

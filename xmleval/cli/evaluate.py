@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import click
 
 from xmleval.budget import MEMORY
 from xmleval.cli.details import refuse_no_rows, write_labels, write_rows
-from xmleval.cli.evaluation import count, prepare
+from xmleval.cli.evaluation import Run, count, prepare
 from xmleval.cli.files import FORMAT_HELP
 from xmleval.cli.forms import WRITERS, written
 from xmleval.cli.help import Choice, Sectioned
@@ -33,10 +35,12 @@ from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
 from xmleval.numerals import whole_number
+from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, expand_metrics
 
 MOST_CUTOFFS = 1000  # of one range
 EXCLUDE = (
+    ("workers", "scheduler"),
     ("train", "inverse_propensity"),
     ("pred", "decision"),
     ("inverse_propensity", "a"),
@@ -71,7 +75,7 @@ SECTIONS = {
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
-    "Resources": "memory threads checkpoint resume help",
+    "Resources": "memory threads workers scheduler checkpoint resume help",
 }
 EXAMPLES = """Examples:
 
@@ -211,6 +215,12 @@ EXAMPLES = """Examples:
     metavar="DIR",
     help="Folder to keep the state in every so often; it is removed at the end.",
 )
+@click.option("--workers", type=COUNT, help="Count in so many processes, through Dask.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Count on the Dask cluster of this scheduler, whose workers see the files and --checkpoint.",
+)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one.")
 @file_option(
     "--save",
@@ -238,10 +248,10 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     refuse_expanded(names)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
     with hinting_shards(names):
-        run = prepare(truth, scores, options)
+        run, counted = prepared(truth, scores, options)
         if options["per_row"] is not None:
             refuse_no_rows(run.evaluators[0].asked)
-        reports = dict(zip(run.names, count(run), strict=True))
+        reports = dict(zip(run.names, counted(run), strict=True))
     tell_other_shards(names)
     if options["per_label"] is not None:
         of_all = run.rows.truth[1].label_names
@@ -253,6 +263,19 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     write_result(written(reports, options["output_format"], options["output"]), options["output"])
     if run.checkpoint:
         run.checkpoint.remove()
+
+
+def prepared(
+    truth: Path, scores: tuple[Path, ...], options: dict[str, Any]
+) -> tuple[Run, Callable[[Run], list[Report]]]:
+    """Settle what is to be counted, and by what."""
+    if options["workers"] is None and options["scheduler"] is None:
+        return prepare(truth, scores, options), count
+    from xmleval.cli.workers import count_on_workers
+
+    alone = {"checkpoint": None, "resume": False, "threads": options["threads"] or 1}
+    run = prepare(truth, scores, options | alone)
+    return run, partial(count_on_workers, options=options)
 
 
 def refuse_conflicts(options: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
-from xmleval.cli.exclude import leave_out_counting_all, without
+from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
@@ -31,7 +31,7 @@ from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
-from xmleval.files.input import version_of
+from xmleval.files.input import stamp
 from xmleval.files.remote import as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
@@ -67,7 +67,9 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
+    taken_out: dict[str, Any]  # files of pairs to exclude and of candidates
     files: list[Path]  # of the truth, the predictions and the training labels
+    inputs: dict[str, list[Input]]  # by argument: one of all reports, or one for each
 
 
 NONE_OF_THESE = {
@@ -192,11 +194,14 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
             n_rows = rows.truth[1].n_rows
             tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
-    sources = {str(shard.path): _stamp(shard.path) for shard in given[0].shards}
+    sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
     if len(sources) == 1:
         sources[rows.truth[0]] = next(iter(sources.values()))
     files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, files)
+    inputs = {"y_true": [given[0]], "y_score": given[1]}
+    inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
+    out = identified(options["exclude"], options["exclude_from"], among)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, out, files, inputs)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -363,7 +368,7 @@ def _checkpoint(
     if inside is not None:
         raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
     settings = {
-        **{role: [_stamp(path) for path in several] for role, several in files.items()},
+        **{role: [stamp(path) for path in several] for role, several in files.items()},
         "number of SCORES": len(inputs["SCORES"]),
         "--input-format": options["input_format"],
         "fields": [options[f"{name}_field"] for name in ("true", "pred", "score", "id")],
@@ -374,11 +379,6 @@ def _checkpoint(
     checkpoint = Checkpoint(folder, settings)
     click.get_current_context().call_on_close(checkpoint.close)
     return checkpoint
-
-
-def _stamp(path: Path) -> str:
-    """Identify a version of a file by its path, size and modification time."""
-    return f"{path.resolve()} ({version_of(path)})"
 
 
 def count(run: Run) -> list[Report]:
@@ -395,6 +395,12 @@ def count(run: Run) -> list[Report]:
                 evaluator.read_from(run.sources[name], row)
 
         count_rows(run.evaluators, run.rows, run.budget, run.n_counted, after, before)
+    return reports_of(run)
+
+
+def reports_of(run: Run) -> list[Report]:
+    """Return a report for each evaluator."""
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
-    return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
+    out = run.taken_out
+    return [replace(report, notes=[*notes, *report.notes], taken_out=out) for report, notes in several]

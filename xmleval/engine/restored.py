@@ -10,10 +10,24 @@ from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, Settings
 from xmleval.engine.spans import Spans, with_rows
-from xmleval.files.saved import whole
+from xmleval.files.saved import Saved, whole
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
 from xmleval.threads import Work
+
+
+def saved_counts(counted: Counted, spill: bool) -> Saved:
+    """Return what `restored` takes, after all rows were counted; ``spill`` pooled scores first."""
+    arrays: dict[str, Any] = {}
+    if counted.states is not None:
+        if spill:
+            counted.states.spill()
+        arrays = counted.states.arrays()
+    meta = {
+        "n_rows": counted.n_rows, "given": sorted(counted.given), "updated": counted.plan is not None,
+        "score_dtype": counted.score_dtype, "spans": counted.spans, "place": counted.place,
+    }  # fmt: skip
+    return Saved(meta, arrays)
 
 
 def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[str, Any]) -> Counted:

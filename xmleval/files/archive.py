@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import struct
 import threading
 import tokenize
 import warnings
@@ -23,6 +24,7 @@ from xmleval.records import Chunks
 
 DEFLATE_LIMIT = 1100  # deflate compresses by at most about 1032 to 1
 READ_BYTES = 1 << 20
+LOCAL_LENGTHS = 26  # where the header of a member has the lengths of its name and of what follows it
 HEADER_BYTES = 10_000  # the longest header that NumPy parses
 MOST_NESTED = 500  # brackets or signs in a header
 PARSING = threading.RLock()  # filters of warnings, and a counter of Python 3.11's parser, are the process's
@@ -156,15 +158,17 @@ class NpyArray:
         return self.n_bytes if self._whole else 0
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Yield a function that returns the next n rows."""
+    def reading(self, first: int = 0) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Yield a function that returns the next n rows, from row ``first`` on."""
         with self.file.open() as held:
-            held.seek(self._start)
-            take = self._columns_of(held) if self._by_column else _rows_of(held, self.shape, self.dtype)
-            yield _slices_of(take(self.shape[0])) if self._whole else take
+            held.seek(self._start + (0 if self._by_column else first * _row_bytes(self.shape, self.dtype)))
+            take = (
+                self._columns_of(held, first) if self._by_column else _rows_of(held, self.shape, self.dtype)
+            )
+            yield _slices_of(take(self.shape[0] - first)) if self._whole else take
 
-    def _columns_of(self, held: IO[bytes]) -> Callable[[int], NDArray[Any]]:
-        itemsize, first = self.dtype.itemsize, 0
+    def _columns_of(self, held: IO[bytes], first: int) -> Callable[[int], NDArray[Any]]:
+        itemsize = self.dtype.itemsize
 
         def take(n: int) -> NDArray[Any]:
             nonlocal first
@@ -218,9 +222,21 @@ class StoredArray:
         """Memory for what is read whole: all of it where it is stored by column, as rows lie scattered."""
         return self.n_bytes if self._by_column else 0
 
+    @property
+    def stored(self) -> bool:
+        """Whether it is not compressed, so that any of its rows can be read without those before."""
+        return self._info.compress_type == zipfile.ZIP_STORED and not self._by_column
+
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Yield a function that returns the next n rows."""
+    def reading(self, first: int = 0) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Yield a function that returns the next n rows, from row ``first`` on of what is `stored`."""
+        if first:
+            with self.file.open() as raw:
+                _seek_data(raw, self._info)
+                read_header(raw)
+                raw.seek(first * _row_bytes(self.shape, self.dtype), io.SEEK_CUR)
+                yield _rows_of(raw, self.shape, self.dtype)
+            return
         with open_archive(self.file) as archive:
             if self._by_column:
                 yield _slices_of(_read_member(archive, self._info))
@@ -332,7 +348,7 @@ def _pieces(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
 
 def _rows_of(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[int], NDArray[Any]]:
     """Return a function that reads the next n rows of an array in C order."""
-    row_bytes = math.prod(shape[1:]) * dtype.itemsize
+    row_bytes = _row_bytes(shape, dtype)
 
     def take(n: int) -> NDArray[Any]:
         if not n * row_bytes:
@@ -340,6 +356,17 @@ def _rows_of(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> C
         return np.frombuffer(_exactly(file, n * row_bytes), dtype).reshape(n, *shape[1:])
 
     return take
+
+
+def _row_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return math.prod(shape[1:]) * dtype.itemsize
+
+
+def _seek_data(held: IO[bytes], info: zipfile.ZipInfo) -> None:
+    """Go to the first byte of a member that is not compressed."""
+    held.seek(info.header_offset + LOCAL_LENGTHS)
+    n_name, n_extra = struct.unpack("<HH", held.read(4))
+    held.seek(n_name + n_extra, io.SEEK_CUR)
 
 
 def _slices_of(rows: NDArray[Any]) -> Callable[[int], NDArray[Any]]:

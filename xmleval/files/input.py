@@ -8,7 +8,7 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +40,11 @@ class Version(NamedTuple):
 def version_of(path: Path) -> Version | RemoteVersion:
     """Return the version that is there now."""
     return RemoteVersion.of(path) if isinstance(path, RemotePath) else Version.of(path.stat())
+
+
+def stamp(path: Path) -> str:
+    """Identify a version of a file by its path or address, and what tells versions apart."""
+    return f"{path.resolve()} ({version_of(path)})"
 
 
 class InputFile:
@@ -101,6 +106,16 @@ class InputFile:
         """Tell where those who read a remote file in order may stop, beside its own end."""
         if self._source is not None:
             self._source.ends = [*sorted(end for end in {*ends} if 0 < end < self.size), self.size]
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of what files hold, one behind the other."""
+    found = hashlib.sha256()
+    for path in paths:
+        with InputFile(path).open() as file:
+            while piece := file.read(BUFFER_BYTES):
+                found.update(piece)
+    return found.hexdigest()
 
 
 class _Checked(io.FileIO):

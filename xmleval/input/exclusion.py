@@ -17,6 +17,7 @@ from xmleval.input.csr import as_signed
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.pieces import Pieces
+from xmleval.input.reader import rows_from
 from xmleval.input.stack import all_cells
 from xmleval.records import Ints
 
@@ -72,9 +73,8 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bo
     """
     rows, labels = pairs.rows, pairs.labels
 
-    def read(n_bytes: int) -> Iterator[Any]:
-        first = 0
-        for piece in pieces.read(n_bytes):
+    def read(n_bytes: int, first: int = 0) -> Iterator[Any]:
+        for piece in rows_from(pieces, n_bytes, first):
             n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
             lo, hi = np.searchsorted(rows, [first, first + n])
             own = rows[lo:hi] - first, labels[lo:hi]
@@ -83,7 +83,7 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bo
         if all_rows:
             pairs.refuse_outside(first, None)
 
-    return replace(pieces, read=read)
+    return replace(pieces, read=read, read_from=read)
 
 
 def _less(piece: Any, rows: Ints, labels: Ints) -> Any:

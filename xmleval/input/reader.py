@@ -38,11 +38,15 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
 
     starts: list[int] = []  # first row of each shard, as far as it is known
 
-    def read(n_bytes: int) -> Iterator[Any]:
+    def read(n_bytes: int, skipped: int = 0) -> Iterator[Any]:
         first = 0
         for place, (_, pieces) in enumerate(shards):
             starts[place:] = starts[place:] or [first]
-            for piece in pieces.read(n_bytes):
+            own = min(max(skipped - first, 0), pieces.n_rows or 0)
+            first += own
+            if own and own == pieces.n_rows:
+                continue
+            for piece in rows_from(pieces, n_bytes, own):
                 yield piece
                 first += _n_rows(piece)
 
@@ -50,7 +54,19 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
         place = bisect_right(starts, row) - 1
         return shards[place][0], row - starts[place]
 
-    return Pieces(n_rows, n_labels, read, locate=locate)
+    return Pieces(n_rows, n_labels, read, locate=locate, read_from=None if n_rows is None else read)
+
+
+def rows_from(pieces: Pieces, n_bytes: int, first: int) -> Iterator[Any]:
+    """Yield the rows from ``first`` on; those before are read where there is no other way."""
+    if not first or pieces.read_from is not None:
+        yield from pieces.read(n_bytes) if pieces.read_from is None else pieces.read_from(n_bytes, first)
+        return
+    for piece in pieces.read(n_bytes):
+        n = _n_rows(piece)
+        if first < n:
+            yield _cut(piece, first, n) if first else piece
+        first = max(first - n, 0)
 
 
 def count_columns(pieces: Pieces, n_bytes: int) -> int:
@@ -76,16 +92,16 @@ class RowReader:
     """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
     ``name`` is what messages call it, ``n_labels`` the number of columns of sparse pieces that do not know
-    it.
+    it; the first row taken is row ``first``.
     """
 
-    def __init__(self, name: str, pieces: Pieces, n_bytes: int, n_labels: int | None) -> None:
+    def __init__(self, name: str, pieces: Pieces, n_bytes: int, n_labels: int | None, first: int = 0) -> None:
         self.name = name
         self.n_rows = pieces.n_rows
-        self.n_taken = 0
+        self.n_taken = first
         self._locate = pieces.locate
         self._n_labels = n_labels if pieces.n_labels is None else None
-        self._iterator = pieces.read(n_bytes)
+        self._iterator = rows_from(pieces, n_bytes, first)
         self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0
@@ -116,12 +132,6 @@ class RowReader:
         self.n_taken += n
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
         return TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
-
-    def skip(self, n: int) -> None:
-        """Leave out rows."""
-        while n and (some := min(n, self.ready())):
-            self.take(some)
-            n -= some
 
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""

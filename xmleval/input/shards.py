@@ -6,15 +6,17 @@ import errno
 import glob
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xmleval.budget import Allowance
+from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.ranges import READ_AHEAD
 from xmleval.files.remote import RemotePath, is_there
+from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.npy import PAIRS
@@ -71,10 +73,12 @@ class Input:
 
     def pieces(self) -> Pieces:
         """Return its rows."""
+        return joined([(str(shard.path), pieces) for shard, pieces in self.each()])
+
+    def each(self) -> list[tuple[Shard, Pieces]]:
+        """Return its files with the rows of each."""
         known = self._by_number
-        return joined(
-            [(str(s.path), _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
-        )
+        return [(s, _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
@@ -122,6 +126,18 @@ def find_input(path: Path, kind: str | None, input_format: str | None, allowance
     if len(files) == 1:
         name = str(files[0])
     return _as_input(name, kind, sorted(files, key=in_order), input_format, allowance)
+
+
+def find_inputs(argument: str, paths: Sequence[Path]) -> Input:
+    """Find the files of an argument of `evaluate` that names stand for, one after another."""
+    kind = "scores" if argument == "y_score" else "truth"
+    if argument == "candidates":
+        found = [find_candidates(path, None, UNLIMITED) for path in paths]
+    else:
+        found = [find_input(path, kind, None, UNLIMITED) for path in paths]
+    if not found:
+        raise InputError(argument, "no file is given")
+    return replace(found[0], shards=[shard for one in found for shard in one.shards])
 
 
 def _is_pattern(path: Path) -> bool:

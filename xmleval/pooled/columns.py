@@ -131,12 +131,17 @@ def over_labels(
     work.map(task, range(len(bounds) - 1))
 
 
-def label_ranges(piles: Sequence[Pile], n_labels: int, work: Work) -> tuple[list[int], Ranges]:
-    """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
+def label_ranges(
+    piles: Sequence[Pile], n_labels: int, work: Work, least: int = 1
+) -> tuple[list[int], Ranges]:
+    """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys.
+
+    least : number of ranges that there are at least, if there are keys and labels for them
+    """
     for pile in piles:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64))
+    cuts = np.unique(sampled_quantiles(piles, max(least, n_ranges(piles, work))).astype(np.int64))
     cuts = cuts[cuts > 0]
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 

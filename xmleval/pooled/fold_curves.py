@@ -26,7 +26,8 @@ from xmleval.records import Floats, Ints
 from xmleval.threads import Work
 
 LABELS_AT_A_TIME = 1 << 12
-OfLabels = Callable[[int, Floats, Floats], None]
+CELLS_AT_A_TIME = 1 << 21  # labels times folds of a range
+OfLabels = Callable[[Ints, Floats, Floats], None]
 
 
 class FoldPairs(NamedTuple):
@@ -158,7 +159,8 @@ def _joined(
 def sweep_label_folds(
     relevant: Sequence[Pile],
     irrelevant: Sequence[Pile],
-    n_cells: Ints,
+    n_true: Sequence[Ints],
+    n_rows: Ints,
     level: float | None,
     work: Work,
     pairs_alone: bool,
@@ -170,15 +172,18 @@ def sweep_label_folds(
     ----------
     relevant, irrelevant : sequence of Pile
         Keys of relevant and of irrelevant entries, for each fold.
-    n_cells : int64 (2, folds, n_labels)
-        Relevant and irrelevant rows of every label.
+    n_true : sequence of int64 (n_labels,)
+        Rows of each fold in which every label is relevant.
+    n_rows : int64 (folds,)
+        Rows of each fold.
     level, work, pairs_alone
         See `sweep_value_folds`.
     use : callable
-        Takes the first of some labels, pairs, float64 (folds, n, 2), and precision, float64 (folds, n).
+        Takes the relevant and irrelevant rows of some labels in each fold, int64 (2, folds, n), and what is
+        left without each: pairs, float64 (folds, n, 2), and precision, float64 (folds, n).
     """
-    piles, n_labels, n_folds = [*relevant, *irrelevant], n_cells.shape[2], n_cells.shape[1]
-    bounds, ranges = label_ranges(piles, n_labels, work)
+    piles, n_labels, n_folds = [*relevant, *irrelevant], n_true[0].size, n_rows.size
+    bounds, ranges = label_ranges(piles, n_labels, work, -(-n_labels * n_folds // CELLS_AT_A_TIME))
     place = np.nan if level is None else level
 
     def task(number: int) -> None:
@@ -193,7 +198,8 @@ def sweep_label_folds(
             ptr = np.stack([columns.ptr for columns in own]) + before[:, None]
             sides.append((ptr, np.concatenate([columns.scores for columns in own])))
         listed = np.stack([np.diff(ptr, axis=1) for ptr, _ in sides])
-        n_unlisted = n_cells[:, :, start:stop] - listed
+        own_true = np.stack([own[start:stop] for own in n_true])
+        n_cells = np.stack([own_true, n_rows[:, None] - own_true])
         for at in range(0, stop - start, LABELS_AT_A_TIME):
             end = min(at + LABELS_AT_A_TIME, stop - start)
             pairs, precision = np.empty((n_folds, end - at, 2)), np.empty((n_folds, end - at))
@@ -201,9 +207,9 @@ def sweep_label_folds(
                 (np.ascontiguousarray(ptr[:, at : end + 1]), scores) for ptr, scores in sides
             )
             sweep_fold_labels(
-                good_ptr, good, bad_ptr, bad, np.ascontiguousarray(n_unlisted[:, :, at:end]), place,
+                good_ptr, good, bad_ptr, bad, n_cells[:, :, at:end] - listed[:, :, at:end], place,
                 pairs_alone, pairs, precision,
             )  # fmt: skip
-            use(start + at, pairs, precision)
+            use(n_cells[:, :, at:end], pairs, precision)
 
     work.map(task, range(len(bounds) - 1))

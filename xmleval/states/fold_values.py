@@ -67,7 +67,8 @@ def labels_without(
     plan: Plan,
     specs: Sequence[Spec],
     piles: Sequence[Sequence[Pile]],
-    n_cells: Ints,
+    n_true: Sequence[Ints],
+    n_rows: Ints,
     level: float | None,
     work: Work,
 ) -> dict[str, Floats]:
@@ -77,16 +78,15 @@ def labels_without(
     ----------
     piles : sequence of sequence of Pile
         Keys of relevant and of irrelevant entries of each fold.
-    n_cells : int64 (2, folds, n_labels)
-        Relevant and irrelevant rows of every label in each fold.
+    n_true, n_rows : sequence of int64 (n_labels,), int64 (folds,)
+        Rows of each fold in which every label is relevant, and all.
     plan, specs, level, work
         See `entries_without`.
     """
-    left = n_cells.sum(axis=1)[:, None] - n_cells
     sums: dict[str, list[list[tuple[Any, ...]]]] = {spec.name: [] for spec in specs}
 
-    def use(first: int, pairs: Floats, precision: Floats) -> None:
-        counts = left[:, :, first : first + precision.shape[1]].astype(np.float64)
+    def use(n_cells: Ints, pairs: Floats, precision: Floats) -> None:
+        counts = (n_cells.sum(axis=1)[:, None] - n_cells).astype(np.float64)
         unknown = np.full_like(precision, np.nan)
         right, level_pairs = pairs[..., 0], pairs[..., 1]
         curve = Curve(counts[0], counts[1], right, level_pairs, precision, unknown, unknown)
@@ -96,7 +96,7 @@ def labels_without(
             sums[spec.name].append([mean_sums(*terms_of(spec, *term, plan)) for term in terms])
 
     alone = all(spec.metric.pairs_alone for spec in specs)
-    sweep_label_folds(piles[0], piles[1], n_cells, level, work, alone, use)
+    sweep_label_folds(piles[0], piles[1], n_true, n_rows, level, work, alone, use)
     found: dict[str, Floats] = {}
     for name, parts in sums.items():  # exact sums, in any order
         folds = (zip(*own, strict=True) for own in zip(*parts, strict=True))

@@ -244,10 +244,10 @@ class ScoreRuns(State):
             stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
             found = entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
         if others:
-            by_label = np.stack([own.n_true for own in folds])
-            n_cells = np.stack([by_label, n_rows[:, None] - by_label])
             piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
-            found |= labels_without(self.plan, others, piles, n_cells, self.level(), self.work)
+            found |= labels_without(
+                self.plan, others, piles, [own.n_true for own in folds], n_rows, self.level(), self.work
+            )
         return found
 
     def level(self) -> float | None:

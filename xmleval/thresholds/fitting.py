@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from xmleval.threads import Work
 from xmleval.thresholds.entries import Entries, Pool
 from xmleval.thresholds.linear import check_features, least_squares
 from xmleval.thresholds.rule import MEASURES, Rule
-from xmleval.thresholds.scored import ScoredEntries
 from xmleval.view.decision import Decision, leading_scores, refuse_infinite_leading
+
+if TYPE_CHECKING:
+    from xmleval.thresholds.scored import ScoredEntries
 
 FALLBACKS = ("never", "highest")
 LEADING = 10  # default number of scores that a linear model reads
@@ -198,6 +200,8 @@ class Fitting:
     def entries(self, n_labels: int, work: Work) -> Entries | ScoredEntries:
         """Return the empty collection to add data to."""
         if self.aim is not None:
+            from xmleval.thresholds.scored import ScoredEntries  # imported here to keep start-up fast
+
             return ScoredEntries(n_labels, self.unlisted, self.rule == "label", work)
         ordered = self.rule in ("rank", "row")
         return Entries(n_labels, self.unlisted, ordered=ordered, scored=self.scored)
@@ -207,7 +211,7 @@ class Fitting:
         return Rule(self.rule, self.measure, entries.n_labels, self._decide(entries, features))
 
     def _decide(self, entries: Entries | ScoredEntries, features: Any) -> Decision:
-        if isinstance(entries, ScoredEntries):
+        if not isinstance(entries, Entries):
             assert self.aim is not None
             if self.rule != "label":
                 return Decision("threshold", entries.threshold(self.aim))

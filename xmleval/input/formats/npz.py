@@ -211,17 +211,23 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         if ptr.dtype.kind not in "iu":
             raise ValueError(f"indptr is {ptr.dtype} of shape {ptr.shape}, not a vector of integers")
 
-    def read(n_bytes: int) -> Iterator[Any]:
+    def read(n_bytes: int, skipped: int = 0) -> Iterator[Any]:
+        n_before = 0
+        if skipped:
+            with naming(path, EXPECTED), ptr.reading(skipped) as take_ptr:
+                n_before = int(take_ptr(1)[0])
+                if not 0 <= n_before <= labels.shape[0]:
+                    raise ValueError(f"row {skipped}: indptr is {n_before} there")
         per_entry, n_bytes = labels.dtype.itemsize + data.dtype.itemsize, min(n_bytes, MOST_BYTES)
         step = max(1, n_bytes // POINTER_BYTES)
         with (
             naming(path, EXPECTED),
-            ptr.reading() as take_ptr,
-            labels.reading() as take_labels,
-            data.reading() as take_data,
+            ptr.reading(skipped) as take_ptr,
+            labels.reading(n_before) as take_labels,
+            data.reading(n_before) as take_data,
         ):
             held = take_ptr(1).astype(np.int64)
-            for first in range(0, max(shape[0], 1), step):
+            for first in range(skipped, max(shape[0], skipped + 1), step):
                 n_rows = min(step, shape[0] - first)
                 held = np.concatenate((held[-1:], take_ptr(n_rows).astype(np.int64)))
                 _refuse_pointer(held, first, labels.shape[0])
@@ -238,7 +244,8 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
                     yield scipy.sparse.csr_array((values, ids, own), shape=(stop - start, shape[1]))
                     start = stop
 
-    return Pieces(shape[0], shape[1], read)
+    any_row = all(array.stored for array in (ptr, labels, data))
+    return Pieces(shape[0], shape[1], read, read_from=read if any_row else None)
 
 
 def _refuse_many_rows(n_rows: int, n_stored: int) -> None:

@@ -1,0 +1,226 @@
+"""A Dask cluster of two processes: the bytes of one machine, whatever ends its workers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
+from xmleval import evaluate as on_one_machine
+
+distributed = pytest.importorskip("distributed")
+
+from xmleval.cluster import counting, cutting  # noqa: E402
+from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
+from xmleval.integrations.dask import DaskEngine  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+ROOT = Path(__file__).parents[2]
+EVERYTHING: dict[str, Any] = {
+    "metrics": ["all"],
+    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
+    "confidence": 0.95,
+    "bounds": True,
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 6000)
+    return make_files(tmp_path), tmp_path
+
+
+def test_files_of_every_measure(client: Any, files: Any) -> None:
+    arrays, folder = files
+    weight = np.random.default_rng(0).random(N_ROWS) + 0.5
+    more: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
+    paths = {"scores": folder / "m_*_indices.npy", "y_pred": folder / "pred_0.npz"}
+    for weights in (None, weight):
+        found = evaluate(folder / "Y_*", **paths, sample_weight=weights, client=client, **more)
+        whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], sample_weight=weights, **more)
+        assert found.to_json() == whole.to_json()
+
+
+def test_blocks_that_workers_hold(client: Any) -> None:
+    arrays = make_arrays()
+    labels, scores = arrays["m"]
+    ends = [0, 50, 50, 130, 200]
+    made = [
+        client.submit(_block, arrays["Y"][lo:hi], labels[lo:hi], scores[lo:hi])
+        for lo, hi in itertools.pairwise(ends)
+    ]
+    found = evaluate_blocks(made, **EVERYTHING)  # the client is the one that was made last
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING).to_json()
+    bad = [*made[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
+    with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
+        evaluate_blocks(bad, metrics="p@1")
+    with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
+        evaluate_blocks([3], metrics="p@1")
+
+
+def _block(truth: Any, labels: Any, scores: Any) -> Any:
+    return truth, (labels, scores)
+
+
+def test_the_lowest_bad_row_is_told(client: Any, files: Any) -> None:
+    folder = files[1]
+    for number in (1, 3):
+        labels = np.load(folder / f"m_{number}_indices.npy")
+        labels[7, 0] = 99
+        np.save(folder / f"m_{number}_indices.npy", labels)
+    with pytest.raises(ValueError, match=r"m_1_indices\.npy: row 7: label id 99"):
+        evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1", client=client)
+
+
+def _die_once(path: str, function: Any, when: str, *arguments: Any) -> Any:
+    """End the process of a worker the first time that a task comes here, before or after it is done."""
+    result = function(*arguments) if when == "after" else None
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return function(*arguments) if result is None else result
+    os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays, folder = files
+    submit = DaskEngine.submit
+
+    def dying(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        if function is counting.count:
+            return submit(self, _die_once, str(folder / "died"), function, when, *arguments, key=key)
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(DaskEngine, "submit", dying)
+    more: dict[str, Any] = {"metrics": ["auc.micro", "p@1", f"ndcg@{2 + (when == 'after')}"]}
+    found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
+    assert (folder / "died").exists()
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+
+
+OPTIONS = "--metrics p@1,psp@3,f1.macro,auc.micro --pred pred_0.npz --train Y_0.npz --format json"
+
+
+def test_the_command_line(
+    client: Any,
+    files: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[..., str],
+    refused: Callable[..., str],
+) -> None:
+    monkeypatch.chdir(files[1])
+    there = f"--scheduler {client.scheduler.address}"
+    line = f"evaluate Y_* m_* {OPTIONS} --row-groups groups.txt"
+    assert run(f"{line} {there}") == run(line)
+    line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_* --format json"
+    line += " --confidence 0.95 --clusters groups.txt"
+    run(f"{line} --save one.state --per-row one.csv")
+    whole = run(f"{line} {there} --save two.state --per-row two.csv")
+    assert Path("one.csv").read_text() == Path("two.csv").read_text()
+    assert run("merge two.state --format json") == whole
+    assert "are counted already" in refused("merge one.state two.state")
+    labels = np.load("m_1_indices.npy")
+    labels[7, 0] = 99
+    np.save("m_1_indices.npy", labels)
+    assert refused(f"evaluate Y_* m_* {there}") == refused("evaluate Y_* m_*")
+
+
+KILLED = """
+import os, signal, sys
+from distributed import Client
+from xmleval.cluster import counting, cutting
+from xmleval.dask import evaluate
+from xmleval.files.output import replacing
+
+def put(path, *contents):
+    if len(os.listdir(path.parent)) == 2:  # of the third part, something is written
+        with replacing(path) as file:
+            file.write(b"PK")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    save(path, *contents)
+
+save, counting.save_state = counting.save_state, put
+cutting.LEAST_BYTES = 2000
+client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+evaluate("Y_*", "m_*", metrics=["p@1", "curves"], client=client, exchange="parts")
+"""
+
+
+def test_a_run_of_which_everything_was_killed(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, folder = files
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 2000)
+    begun = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert begun.returncode == -signal.SIGKILL  # the client, the scheduler and the worker, while putting
+    there = [path.stem for path in Path("parts").rglob("*") if path.is_file()]
+    assert len(there) == 2
+    counted, submit = [], DaskEngine.submit
+
+    def noting(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        counted.extend([key] if function is counting.count else [])
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(DaskEngine, "submit", noting)
+    again: dict[str, Any] = {"metrics": ["p@1", "curves"], "client": client, "exchange": "parts"}
+    with pytest.raises(ValueError, match="holds parts of this run; resume it, or remove them"):
+        evaluate("Y_*", "m_*", **again)
+    found = evaluate("Y_*", "m_*", **again, resume=True)
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=["p@1", "curves"]).to_json()
+    assert len(counted) >= 3
+    assert not {*counted} & {*there}
+    assert not [*Path("parts").iterdir()]
+
+
+def test_the_recipe_for_an_array_of_jobs(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards that belong together, each in a process, and their states merged."""
+    arrays, folder = files
+    monkeypatch.chdir(folder)
+    np.save("q.npy", 1 + np.arange(N_LABELS) / 7)
+    text = (ROOT / "xmleval" / "cluster" / "README.md").read_text()
+    recipe = text.split("```bash\n")[1].split("```")[0]
+    one, last = [line for line in recipe.splitlines() if not line.startswith("#")]
+    for number, (lo, hi) in enumerate(((0, 120), (120, 200))):
+        sp.save_npz(f"Y_{number}.npz", arrays["Y"][lo:hi])
+        sp.save_npz(f"pred_{number}.npz", sp.csr_array(_dense(arrays["m"], lo, hi)))
+    Path("states").mkdir()
+    jobs = [f"({one.replace('$I', str(number))} > {number}.txt) &" for number in range(2)]
+    script = "\n".join(['xmleval() { "$PYTHON" -m xmleval "$@"; }', *jobs, "wait", f"{last} --format json"])
+    env = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    scores = sp.csr_array(_dense(arrays["m"], 0, N_ROWS))
+    q = np.load("q.npy")
+    whole = on_one_machine(arrays["Y"], scores, metrics=["p@5", "psp@5"], inverse_propensity=q)
+    assert done.stdout == f"{whole.to_json()}\n"
+
+
+def _dense(lists: Any, lo: int, hi: int) -> Any:
+    found = np.zeros((hi - lo, N_LABELS), np.float32)
+    np.put_along_axis(found, lists[0][lo:hi], lists[1][lo:hi] + 1, axis=1)
+    return found

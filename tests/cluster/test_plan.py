@@ -1,0 +1,122 @@
+"""Any cut, tree, order and repetition of tasks gives the bytes of one machine."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.engines import ShuffledEngine
+from tests.strategies import DTYPES, FORMS, Problem, problems
+from xmleval import Evaluator, evaluate
+from xmleval.cluster import job as job_module
+from xmleval.cluster import packing, reduction
+from xmleval.cluster.counting import count_block
+from xmleval.cluster.job import Job, make_job
+from xmleval.cluster.run import Leaf, SerialEngine, run
+
+MEMORY = 1 << 26
+
+
+def leaf(number: int, start: int, stop: int, **given: Any) -> Leaf:
+    given = {name: value for name, value in given.items() if value is not None}
+    return Leaf(count_block, (start, given), f"{number}", stop - start)
+
+
+def rows(value: Any, start: int, stop: int) -> Any:
+    if isinstance(value, tuple):
+        return tuple(None if part is None else part[start:stop] for part in value)
+    return None if value is None else value[start:stop]
+
+
+def leaves(cuts: list[int], inputs: dict[str, Any]) -> list[Leaf]:
+    pairs = enumerate(itertools.pairwise(cuts))
+    return [leaf(n, lo, hi, **{a: rows(v, lo, hi) for a, v in inputs.items()}) for n, (lo, hi) in pairs]
+
+
+def job_of(n_labels: int, **options: Any) -> Job:
+    return make_job(Evaluator(n_labels=n_labels, **options), MEMORY, 1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> None:
+    problem: Problem = data.draw(problems(form, data.draw(st.sampled_from(DTYPES)), max_rows=12))
+    n_rows, n_labels = problem.n_rows, problem.case.n_labels
+    inputs = problem.inputs()
+    if data.draw(st.booleans()):
+        inputs["row_groups"] = [f"g{row % 3}" for row in range(n_rows)]
+    options: dict[str, Any] = {"metrics": ["all"], **problem.settings(), "keep_labels": True}
+    if data.draw(st.booleans()):
+        options |= {"confidence": 0.9, "metrics": ["p@1", "psp@2", "f1.macro@2", "curves"]}
+    if data.draw(st.booleans()):
+        options["label_groups"] = [f"l{label % 2}" for label in range(n_labels)]
+    whole = evaluate(**inputs, **options).to_json()
+    cuts = data.draw(st.lists(st.integers(0, n_rows), max_size=9))
+    engine = ShuffledEngine(data.draw(st.integers(0, 99)))
+    before = reduction.FAN_IN, packing.LEAST_SIZE
+    reduction.FAN_IN, packing.LEAST_SIZE = data.draw(st.integers(2, 8)), data.draw(st.sampled_from([1, 99]))
+    try:
+        made = leaves([0, *sorted(cuts), n_rows], inputs)
+        found = run(engine, job_of(n_labels, **options), made).compute()
+    finally:
+        reduction.FAN_IN, packing.LEAST_SIZE = before
+    assert found.to_json() == whole
+
+
+TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
+SCORES = np.random.default_rng(0).random((30, 5))
+
+
+def test_rows_of_two_tasks_are_refused() -> None:
+    job = job_of(5, metrics="p@1")
+    twice = [leaf(0, 0, 20, y_true=TRUTH[:20], y_score=SCORES[:20]), leaf(1, 10, 20, y_true=TRUTH[10:20])]
+    twice[1].arguments[1]["y_score"] = SCORES[10:20]
+    with pytest.raises(ValueError, match=r"rows 10\.\.19 are counted already"):
+        run(SerialEngine(), job, twice)
+
+
+def test_missing_rows_are_refused() -> None:
+    job = job_of(5, metrics="p@1")
+    gap = [leaf(0, 0, 10, y_true=TRUTH[:10], y_score=SCORES[:10]), leaf(1, 20, 30, y_true=TRUTH[20:])]
+    gap[1].arguments[1]["y_score"] = SCORES[20:]
+    with pytest.raises(ValueError, match="rows from 10 on were not counted: 20 of"):
+        run(SerialEngine(), job, gap)
+
+
+def test_the_error_of_the_lowest_row_is_told() -> None:
+    truth = TRUTH.copy()
+    truth[[7, 18, 26], 0] = 3
+    job = job_of(5, metrics="p@1")
+    for seed in range(5):
+        made = leaves([0, 10, 20, 30], {"y_true": truth, "y_score": SCORES})
+        with pytest.raises(ValueError, match=r"^y_true: row 7: "):
+            run(ShuffledEngine(seed), job, made)
+
+
+def test_kept_rows_are_in_order() -> None:
+    options: dict[str, Any] = {"metrics": "ndcg@3", "keep_rows": True}
+    made = leaves([0, 3, 17, 30], {"y_true": TRUTH, "y_score": SCORES})
+    found = run(ShuffledEngine(), job_of(5, **options), made).compute().per_row()
+    wanted = evaluate(TRUTH, SCORES, **options).per_row()
+    assert {name: values.tolist() for name, values in found.items()} == {"ndcg@3": wanted["ndcg@3"].tolist()}
+
+
+def test_propensities_are_not_repeated() -> None:
+    job = job_of(5, metrics="psp@1", inverse_propensity=np.full(5, 2.0))
+    part = count_block(job, 0, (TRUTH, SCORES))
+    assert not any("propensity" in name for name in part["arrays"])
+    assert part["n_bytes"].keys() == {"rank_profile", "seen"}
+
+
+def test_other_versions_are_refused() -> None:
+    job = job_of(5, metrics="p@1")
+    job.constants["numpy"] = "0.1"
+    job_module._opened.clear()
+    with pytest.raises(ValueError, match=r"workers: numpy differs: 0.1 at the client, .* at a worker"):
+        run(SerialEngine(), job, leaves([0, 30], {"y_true": TRUTH, "y_score": SCORES}))

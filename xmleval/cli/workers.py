@@ -1,0 +1,56 @@
+"""Counting by several processes, of this machine or of a Dask cluster."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from xmleval.cli.counting import progress
+from xmleval.cli.evaluation import Run, reports_of
+from xmleval.cli.messages import naming_files, tell
+from xmleval.cluster.cutting import cut
+from xmleval.cluster.job import make_job
+from xmleval.cluster.run import Exchange, leaves_of, run
+from xmleval.evaluator import Evaluator
+from xmleval.files.saved import Saved
+from xmleval.integrations.dask import connected
+from xmleval.report.report import Report
+
+
+def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
+    """Count all rows, and return a report for each evaluator; the evaluators take over the counts."""
+    rows, n_rows = given.rows, given.rows.truth[1].n_rows
+    pairs = None if rows.pairs is None else (rows.pairs.rows, rows.pairs.labels)
+    vectors = {argument: values for argument, (_, values) in rows.of_rows.items()}
+    names = {argument: name for argument, (name, _) in rows.of_rows.items()}
+    held: list[Exchange] = []
+    with ExitStack() as opened, naming_files(names):
+        plans = []
+        for place, evaluator in enumerate(given.evaluators):
+            inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
+            job = make_job(evaluator, given.budget.memory, options["threads"] or 1)
+            leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
+            plans.append((job, leaves))
+            if options["checkpoint"] is not None:
+                held.append(Exchange.of(options["checkpoint"].absolute(), leaves))
+                n_there = held[-1].begin(options["resume"])
+                if n_there:
+                    tell(options["checkpoint"], f"resumed with {n_there} parts of {given.names[place]}")
+        engine = opened.enter_context(connected(options["scheduler"], options["workers"]))
+        for place, (job, leaves) in enumerate(plans):
+            with progress(n_rows, 0) as show:
+                found = run(engine, job, leaves, held[place] if held else None, show)
+            given.evaluators[place] = _of_files(found, given) if given.states else found
+        reports = reports_of(given)
+    for exchange in held:
+        exchange.remove()
+    return reports
+
+
+def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:
+    """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
+    meta, arrays = evaluator.counts()
+    truth = given.inputs["y_true"][0]
+    sizes = [(given.sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each()]
+    spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}
+    return evaluator.with_counts(Saved({**meta, "spans": spans, "place": sizes[-1]}, arrays))

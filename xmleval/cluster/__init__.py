@@ -1,0 +1,1 @@
+"""One evaluation as tasks of rows: how they are cut, counted, reduced and finished, without any engine."""

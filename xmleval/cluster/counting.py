@@ -1,0 +1,190 @@
+"""Count a task into a part: plain arrays, or the error that its rows have."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from xmleval.budget import UNLIMITED, Budget
+from xmleval.cluster.cutting import Shards, Task
+from xmleval.cluster.job import Job, opened
+from xmleval.cluster.packing import packed, unpacked
+from xmleval.evaluator import Evaluator
+from xmleval.files.input import stamp
+from xmleval.files.lock import one_at_a_time
+from xmleval.files.remote import as_path
+from xmleval.files.saved import Form, Saved, load_state, save_state
+from xmleval.input.errors import InputError
+from xmleval.input.exclusion import Pairs, without_pairs
+from xmleval.input.formats.registry import FORMATS
+from xmleval.input.reader import RowReader, joined, widened
+from xmleval.input.shards import Input, Shard
+from xmleval.records import Chunks
+
+Part = dict[str, Any]  # meta and arrays; or a file of them; or error
+FORM = Form("xmleval part", 1, "part of a run")
+_compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
+
+
+def count(job: Job, task: Task, path: str | None = None) -> Part:
+    """Return the counts of a task, or ``{"error": ...}`` where trying again could not help.
+
+    Parameters
+    ----------
+    job : Job
+        What is counted.
+    task : Task
+        The rows.
+    path : str, optional
+        File to put the counts into; then it is returned in place of them.
+    """
+
+    def counted() -> Evaluator:
+        evaluator = opened(job)
+        for where, wanted in task.stamps.items():
+            _refuse_changed(where, wanted)
+        _count_files(evaluator, task, Budget(job.memory))
+        for where, wanted in task.stamps.items():
+            _refuse_changed(where, wanted)
+        return evaluator
+
+    return put(counted, path)
+
+
+def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -> Part:
+    """Return the counts of rows in memory: (y_true, y_score), or a dict of arguments of `update`."""
+
+    def counted() -> Evaluator:
+        evaluator = opened(job)
+        given = block if isinstance(block, dict) else dict(zip(("y_true", "y_score"), block, strict=False))
+        try:
+            with compiling("count"):
+                evaluator.update(**given, first_row=first_row)
+        except InputError as error:
+            row = None if error.row is None else first_row + error.row
+            raise InputError(error.argument, error.reason, row=row, value=error.value) from None
+        return evaluator
+
+    return put(counted, path)
+
+
+def size_of(block: Any) -> tuple[int, int] | ValueError:
+    """Return the number of rows of a block, and of labels, 0 where its truth does not tell it."""
+    pair = isinstance(block, tuple | list) and len(block) == 2
+    if not (pair or (isinstance(block, dict) and "y_true" in block)):
+        return InputError("blocks", f"{type(block).__name__} is not (y_true, y_score), nor a dict of them")
+    truth = block["y_true"] if isinstance(block, dict) else block[0]
+    shape: Any = getattr(truth, "shape", ())
+    return (int(shape[0]), int(shape[1])) if len(shape) == 2 else (len(truth), 0)
+
+
+def told_of(part: Part) -> dict[str, Any]:
+    """Return the number of rows of a part, its bytes by state, and its error, None without."""
+    return {name: part.get(name) for name in ("n_rows", "n_bytes", "error")}
+
+
+def restored_part(job: Job, part: Part) -> Evaluator:
+    """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
+    saved = load_state(Path(part["file"]), FORM) if "file" in part else Saved(part["meta"], part["arrays"])
+    return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
+
+
+def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
+    """Return counts as a part, in a file where there is a path for it."""
+    try:
+        evaluator = counted()
+    except ValueError as error:
+        return {"error": error}
+    counts = evaluator.counts()
+    counts = counts._replace(arrays=packed(counts.arrays))
+    n_bytes: dict[str, int] = {}
+    for name, array in counts.arrays.items():
+        size = array.size * array.dtype.itemsize
+        n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size
+    told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
+    if path is not None:
+        save_state(Path(path), counts, FORM)
+        return {"file": path, **told}
+    arrays = {name: _whole(array) for name, array in counts.arrays.items()}
+    return {"meta": counts.meta, "arrays": arrays, **told}
+
+
+def _whole(array: Any) -> Any:
+    """Return an array in memory."""
+    if not isinstance(array, Chunks):
+        return array
+    return np.concatenate([np.empty(0, array.dtype), *array.read()])
+
+
+@contextlib.contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """Let one process of a machine at a time do for the first time what compiles kernels."""
+    if what in _compiled:
+        yield
+        return
+    with one_at_a_time("kernels"):
+        yield
+    _compiled.add(what)
+
+
+def _refuse_changed(path: str, wanted: str) -> None:
+    found = stamp(as_path(path))
+    if found != wanted:
+        raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
+
+
+def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
+    """Count the rows of a task, read as one machine would read them."""
+    n_bytes = budget.piece(len(task.inputs))
+    readers = {s.argument: _reader(s, task, n_bytes, evaluator.n_labels) for s in task.inputs}
+    first = task.start
+    try:
+        if first == task.stop:
+            none = scipy.sparse.csr_array((0, evaluator.n_labels), dtype=np.float32)
+            evaluator.update(**dict.fromkeys(readers, none), **task.vectors, first_row=first)
+        while first < task.stop:
+            n = min(task.stop - first, *(reader.ready() for reader in readers.values()))
+            if not n:
+                raise ValueError(f"{readers['y_true'].name}: fewer rows than its header told")
+            lo, hi = first - task.start, first + n - task.start
+            vectors = {name: values[lo:hi] for name, values in task.vectors.items()}
+            places = {argument: reader.n_taken for argument, reader in readers.items()}
+            given = {name: widened(one.take(n), evaluator.n_labels) for name, one in readers.items()}
+            with _locating(readers, places, first), compiling("count"):
+                evaluator.update(**given, **vectors, first_row=first)
+            first += n
+    finally:
+        for reader in readers.values():
+            reader.close()
+
+
+def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReader:
+    formats = {known.name: known for known in FORMATS}
+    names = [name for name, _, _ in shards.files]
+    files = [Shard(as_path(path), formats[form]) for _, path, form in shards.files]
+    each = Input(names[0], shards.kind, files, UNLIMITED).each()
+    pieces = joined([(name, own) for name, (_, own) in zip(names, each, strict=True)])
+    if task.exclude is not None and shards.argument != "candidates":
+        rows, labels = task.exclude
+        pairs = Pairs(Path(), rows + shards.first, labels, rows)
+        kept = shards.argument == "y_true" and task.exclude_from != "both"
+        pieces = without_pairs(pieces, pairs, kept=kept)
+    return RowReader(names[0], pieces, n_bytes, n_labels, shards.first)
+
+
+@contextlib.contextmanager
+def _locating(readers: Mapping[str, RowReader], places: Mapping[str, int], first: int) -> Iterator[None]:
+    """Raise errors about arguments as errors about their files, and rows of others as those of all data."""
+    try:
+        yield
+    except InputError as error:
+        name, row = error.argument, first + (error.row or 0)
+        if name in readers:
+            name, row = readers[name].locate(places[name] + (error.row or 0))
+        at = None if error.row is None else row
+        raise InputError(name, error.reason, row=at, value=error.value) from None

@@ -1,0 +1,181 @@
+"""Cut inputs into tasks of consecutive rows, by the headers of their files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xmleval.cluster.job import Job, digest_of
+from xmleval.files.input import stamp, version_of
+from xmleval.input.errors import InputError
+from xmleval.input.formats.registry import FORMATS
+from xmleval.input.shards import Input
+from xmleval.message import NO_MATCH, counted
+from xmleval.records import Ints
+
+LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Files of an argument that a task reads: what messages call each, its path and the name of its format.
+
+    ``first`` is the row of the first file that the task begins with.
+    """
+
+    argument: str
+    kind: str
+    files: tuple[tuple[str, str, str], ...]
+    first: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows ``start`` to ``stop - 1`` of the whole data, and where they are.
+
+    Parameters
+    ----------
+    key : str
+        Hash of all that its counts depend on.
+    start, stop : int
+        The rows.
+    inputs : tuple of Shards
+        The files.
+    stamps : dict of str to str
+        The version of each file.
+    vectors : dict of str to array or list
+        Arguments that have a value for each row.
+    exclude : pair of arrays, optional
+        Rows, from ``start``, and labels of pairs that are taken out.
+    exclude_from : {"both", "predictions"}
+        Where they are taken out of.
+    """
+
+    key: str
+    start: int
+    stop: int
+    inputs: tuple[Shards, ...]
+    stamps: dict[str, str]
+    vectors: dict[str, Any] = field(default_factory=dict)
+    exclude: tuple[Ints, Ints] | None = None
+    exclude_from: str = "both"
+
+
+class Place(NamedTuple):
+    """A file in the whole data: its first row and that after its last, its size, and how it can be read."""
+
+    start: int
+    stop: int
+    n_bytes: int
+    any_row: bool  # can be read from any row on
+
+
+def cut(
+    job: Job,
+    inputs: Mapping[str, Input],
+    vectors: Mapping[str, Any] | None = None,
+    exclude: tuple[Ints, Ints] | None = None,
+    exclude_from: str = "both",
+) -> list[Task]:
+    """Return tasks of consecutive rows; the number of workers has no part in it, so that a run can go on.
+
+    Parameters
+    ----------
+    job : Job
+        What is counted.
+    inputs : dict of str to Input
+        Files by argument, ``y_true`` first.
+    vectors : dict of str to array or list, optional
+        Arguments that have a value for each row.
+    exclude : pair of arrays, optional
+        Rows, rising, and labels that are taken out of all inputs, or with ``exclude_from="predictions"`` not
+        of the truth.
+
+    Raises
+    ------
+    ValueError
+        If inputs have other numbers of rows, or one that only reading all of a file would tell.
+    """
+    places = {argument: _places(given) for argument, given in inputs.items()}
+    truth, n_rows = inputs["y_true"], places["y_true"][-1].stop
+    for argument, own in places.items():
+        if own[-1].stop != n_rows:
+            told = counted(own[-1].stop, *NO_MATCH)
+            raise ValueError(f"{inputs[argument].name}: {told} the {n_rows} of {truth.name}")
+    for argument, values in (vectors or {}).items():
+        if len(values) != n_rows:
+            raise InputError(argument, f"{counted(len(values), *NO_MATCH)} the {n_rows} of {truth.name}")
+    tasks = []
+    for start, stop in pairwise(_ends([*places.values()], n_rows)):
+        shards = [_shards(a, inputs[a], own, start, stop) for a, own in places.items()]
+        stamps = {path: stamp(inputs_path) for one in shards for path, inputs_path in _files(inputs, one)}
+        own_vectors = {argument: values[start:stop] for argument, values in (vectors or {}).items()}
+        pairs = None
+        if exclude is not None:
+            lo, hi = np.searchsorted(exclude[0], [start, stop])
+            pairs = exclude[0][lo:hi] - start, exclude[1][lo:hi]
+        arrays = {name: _plain(own) for name, own in own_vectors.items()}
+        arrays |= dict(zip(("rows", "labels"), pairs or (), strict=False))
+        key = digest_of([job.digest, start, stop, [*map(str, shards)], stamps, exclude_from], arrays)
+        tasks.append(Task(key, start, stop, (*shards,), stamps, own_vectors, pairs, exclude_from))
+    return tasks
+
+
+def _plain(values: Any) -> Any:
+    """Return values as an array that can be hashed."""
+    array = np.asarray(values)
+    return np.array([*map(repr, array.tolist())]) if array.dtype.kind == "O" else array
+
+
+def _places(given: Input) -> list[Place]:
+    places, first = [], 0
+    if given.named or any(shard.format not in FORMATS for shard in given.shards):
+        told = "its rows or labels have names; several processes count rows and labels by number"
+        raise ValueError(f"{given.name}: {told}: `xmleval convert` makes an .npz of it")
+    for shard, pieces in given.each():
+        if pieces.n_rows is None:
+            told = f"{shard.path}: only reading it whole tells its number of rows, before which it cannot be "
+            raise ValueError(f"{told}divided; `xmleval convert` makes an .npz of it")
+        n_bytes = sum(version_of(path).size for path in (shard.path, *shard.format.beside(shard.path)))
+        places.append(Place(first, first + pieces.n_rows, n_bytes, pieces.read_from is not None))
+        first += pieces.n_rows
+    return places
+
+
+def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
+    """Return the first row of each task, and the number of rows."""
+    n_bytes = sum(place.n_bytes for own in inputs for place in own)
+    n_tasks = -(-n_bytes // min(max(LEAST_BYTES, n_bytes // MOST_TASKS), MOST_BYTES))
+    aims = [n_rows * number // n_tasks for number in range(1, n_tasks)]
+    whole = [place for own in inputs for place in own if not place.any_row]
+
+    def allowed(row: int) -> int:
+        """Return the first row from this one on that no file has to be read up to."""
+        while inside := [place.stop for place in whole if place.start < row < place.stop]:
+            row = max(inside)
+        return row
+
+    found = accumulate((min(allowed(aim), n_rows) for aim in aims), max, initial=0)
+    return [*dict.fromkeys(row for row in found if row < n_rows or not row), n_rows]
+
+
+def _shards(argument: str, given: Input, places: Sequence[Place], start: int, stop: int) -> Shards:
+    held = [
+        (shard, place)
+        for shard, place in zip(given.shards, places, strict=True)
+        if place.start < stop and start < place.stop
+    ]
+    held = held or [(given.shards[0], places[0])]
+    only = given.name if len(given.shards) == 1 else None
+    files = [(only or str(s.path), str(s.path.resolve()), s.format.name) for s, _ in held]
+    return Shards(argument, given.kind, (*files,), max(start - held[0][1].start, 0))
+
+
+def _files(inputs: Mapping[str, Input], shards: Shards) -> list[tuple[str, Any]]:
+    known = {str(shard.path.resolve()): shard for shard in inputs[shards.argument].shards}
+    own = [known[path] for _, path, _ in shards.files]
+    return [(str(path.resolve()), path) for s in own for path in (s.path, *s.format.beside(s.path))]

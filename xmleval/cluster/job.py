@@ -1,0 +1,88 @@
+"""Job: what all tasks of a run share, as plain bytes that can be sent to other processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import Budget
+from xmleval.discounts import tabulated_discounts
+from xmleval.evaluator import Evaluator
+from xmleval.files.saved import first_difference, from_bytes, to_bytes
+from xmleval.version import __version__
+
+_opened: dict[str, Evaluator] = {}  # the last one of this process, by digest
+
+
+@dataclass(frozen=True)
+class Job:
+    """An evaluator without rows, as bytes, and what its values could depend on besides.
+
+    Parameters
+    ----------
+    digest : str
+        Hash of the settings, propensities and versions.
+    sent : bytes
+        The evaluator.
+    constants : dict of str to str
+        Versions and constants of the process that made it; those of every other process must be the same.
+    memory, threads : int
+        What each task may use; no value depends on them.
+    """
+
+    digest: str
+    sent: bytes
+    constants: dict[str, str]
+    memory: int
+    threads: int
+
+
+def make_job(evaluator: Evaluator, memory: int, threads: int) -> Job:
+    """Return the job of an evaluator that has counted nothing."""
+    saved = copy(evaluator).as_saved()
+    constants = dict(own_constants())
+    return Job(digest_of([constants, saved.meta], saved.arrays), to_bytes(saved), constants, memory, threads)
+
+
+def opened(job: Job) -> Evaluator:
+    """Return a new evaluator without rows.
+
+    Raises
+    ------
+    ValueError
+        If this process could give other bits than the one that made the job.
+    """
+    found = _opened.get(job.digest)
+    if found is None:
+        differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
+        if differs:
+            raise ValueError(f"workers: {differs}; the same is needed everywhere")
+        memory = Budget(job.memory).evaluator(1)
+        found = Evaluator.from_saved(from_bytes(job.sent), memory=memory, threads=job.threads)
+        _opened.clear()
+        _opened[job.digest] = found
+    return copy(found)
+
+
+@cache
+def own_constants() -> dict[str, str]:
+    """Return what of this process could move a bit of a value."""
+    table = hashlib.sha256(tabulated_discounts().tobytes()).hexdigest()
+    libraries = {name: version(name) for name in ("numpy", "numba")}
+    return {"version of xmleval": __version__, **libraries, "table of discounts": table[:16]}
+
+
+def digest_of(meta: Any, arrays: dict[str, Any] | None = None) -> str:
+    """Return a hash of JSON values and of arrays."""
+    found = hashlib.sha256(json.dumps(meta, sort_keys=True, default=str).encode())
+    for name, array in sorted((arrays or {}).items()):
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return found.hexdigest()[:32]
