@@ -98,7 +98,8 @@ class Trials:
         self.shards = Path(tempfile.mkdtemp(prefix="shards"))
         self.folder = Path(tempfile.mkdtemp(prefix="faults"))
         self.file = self.folder / "saved.npz"
-        ordered = ("two updates", "merge") if "keep_rows" in scenario else ()  # rows are kept in order
+        by_row = "keep_rows" in scenario or "confidence" in scenario  # kept, or in groups, by their numbers
+        ordered = ("two updates", "merge") if by_row else ()
         self.names = [name for name in OPERATIONS if name not in ordered]
         chances = np.array([CHANCES[OPERATIONS.index(name)] for name in self.names])
         self.chances = chances / chances.sum()

@@ -88,9 +88,10 @@ GRAPH = {
     "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
     "report.saved_results": "version conventions files spec",
     "report.saved_rows": "records numerals files report.saved_results report.tables",
-    "report.gates": "spellings report.saved_results report.saved_rows",
+    "report.gates": "message input.errors spellings spec report.saved_results report.saved_rows",
+    "report.checks": "message spellings report.saved_results report.saved_rows report.gates",
     "report": (
-        "version records message conventions cached spellings spec results jackknife"
+        "version records message conventions cached input.errors spellings spec results jackknife"
         " comparing.paired comparing.differences integrations.library report.tables figures page"
     ),
     "comparing": (
@@ -98,15 +99,14 @@ GRAPH = {
         " report.tables figures page"
     ),
     "evaluator": (
-        "message budget files input.errors input.objects groups spec plan states thresholds.rule engine"
-        " report"
+        "message budget files input.errors input.objects groups spec thresholds.rule engine report"
     ),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
-        "records message conventions input.errors input.csr input.sets input.tensors input.objects"
+        "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report"
-        " evaluator"
+        " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
     "cluster": ("version records message discounts budget files input input.errors evaluator"),
@@ -119,7 +119,7 @@ GRAPH = {
         "version records message numerals conventions files input.errors budget threads input.csr"
         " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
         " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " comparing comparing.differences evaluator statistics demo spellings report.tables figures"
+        " report.checks comparing comparing.differences evaluator statistics demo report.tables figures"
         " integrations.library cluster integrations"
     ),
     "": (

@@ -12,6 +12,7 @@ from xmleval.version import __version__
 
 if TYPE_CHECKING:
     from xmleval import effectiveness, io, thresholds
+    from xmleval.api.check import check
     from xmleval.api.compare import compare
     from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
@@ -65,6 +66,7 @@ __all__ = [
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "check",
     "compare",
     "coverage",
     "diff",
@@ -111,6 +113,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
     "Report": "report.report",
+    "check": "api.check",
     "compare": "api.compare",
     "diff": "api.diff",
     "evaluate": "api.evaluate",

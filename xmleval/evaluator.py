@@ -18,17 +18,15 @@ from xmleval.engine.counted import Counted, Counting
 from xmleval.engine.restored import known_constants, restored, saved_counts
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings
+from xmleval.engine.settings import KEPT, Options, Settings, taken_out
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
 from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
-from xmleval.plan import Plan
 from xmleval.report.report import Report
 from xmleval.spec import Spec
-from xmleval.states.state import States
 from xmleval.thresholds.rule import as_parts, from_parts
 
 
@@ -238,7 +236,7 @@ class Evaluator:
         with self._lock:
             if counted.plan is None or counted.states is None:
                 raise ValueError("nothing was counted yet: call update or merge first")
-            return make_report(self._counting.settings, counted.plan, counted.states, counted.n_rows)
+            return make_report(self._counting.settings, counted)
 
     def reset(self) -> None:
         """Forget all rows, so that other rows can be counted with the same settings."""
@@ -390,10 +388,11 @@ class Evaluator:
                 return after
 
 
-def make_report(
-    settings: Settings, plan: Plan, states: States, n_rows: int, notes: Iterable[str] = ()
-) -> Report:
+def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> Report:
     """Return the report on the counted rows, with further notes on what was seen in the data."""
+    plan, states = of.plan, of.states
+    assert plan is not None
+    assert states is not None
     results = states.finish()
     if not settings.larger:
         results.negate_thresholds()
@@ -402,12 +401,13 @@ def make_report(
         results=results,
         specs=tuple([spec for spec in plan.specs if spec.name in results.values]),
         conventions=plan.conventions,
-        n_rows=n_rows,
+        n_rows=of.n_rows,
         n_labels=plan.n_labels,
         decision=None if decision is None else str(decision),
         constants=settings.constants,
         left_out={**plan.left_out, **results.left_open},
         weighted=plan.weighted,
+        taken_out=taken_out(of.given),
         propensity=settings.describe_propensity(),
         keeps_rows=plan.keep_rows,
         larger=settings.larger,

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from tests.conftest import DATA, NO_DATA
 from tests.examples import LABELS, SCORES, Y_TEST, Y_TRAIN
 from xmleval import compare
+from xmleval.cli import main
 from xmleval.input.reader import RowReader
 
 OTHER = LABELS[::-1].copy(), SCORES[::-1].copy()
@@ -81,6 +82,21 @@ def test_excluded_pairs_and_sections_of_the_help(files: Path, run: Callable[...,
     assert "Comparison:" in told
     assert "--baseline" in told.split("Inputs:")[0]
     assert "--bounds" not in told
+
+
+def test_labels_that_changed_most_are_named(
+    files: Path, run: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("names.txt").write_text("".join(f"label {n}\n" for n in range(5)))
+    found = run("compare Y_test.npz m_indices.npy n.npz --metrics p@1 --worst 2 --labels names.txt")
+    (moved,) = compare(MODELS, Y_TEST, metrics=["p@1"], worst=2).labels
+    assert [f"label {one.number} " in found for one in moved.labels] == [True] * len(moved.labels)
+    line = "evaluate Y_test.npz m_indices.npy n.npz --metrics p@1 --per-label out.csv"
+    assert main(line.split(" ")) == 0
+    told = ", ".join(f"{one.number} {-one.change:+.0f}" for one in moved.labels)
+    assert f"out.csv: labels that changed most from m_indices.npy to n.npz by tp@1: {told}" in (
+        capsys.readouterr().err
+    )
 
 
 def test_seeds_are_patterns(files: Path, run: Callable[..., str]) -> None:

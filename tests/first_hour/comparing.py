@@ -23,6 +23,7 @@ def make(folder: Path) -> None:
         np.savez(folder / f"{name}.npz", indices=order, scores=np.take_along_axis(scores, order, 1))
     for n in range(3):
         np.savez(folder / f"b_{n}.npz", **np.load(folder / f"a_{n}.npz"))
+    (folder / "names.txt").write_text("".join(f"label {n}\n" for n in range(L)))
     (folder / "topics.csv").write_text("".join(f"{n},{'art' if n < 3 else 'sport'}\n" for n in range(L)))
     (folder / "languages.txt").write_text("de\nen\nen\n" * (N // 3))
     (folder / "docs.csv").write_text("id,labels\n1,cat;dog\n2,dog\n3,bird\n")
@@ -67,6 +68,14 @@ TASKS = [
     Task(
         "xmleval compare Y.npz bert.npz tree.npz --clusters languages.txt --test paired_t",
         ("which --clusters says they are not; expected 't' or 'randomisation'", "exit code 2"),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --metrics p@3 --worst 2 --labels names.txt",
+        ("bert - tree: labels that differ most by tp@3", "rows with it", "label ", "exit code 0"),
+    ),
+    Task(
+        "xmleval compare Y.npz bert.npz tree.npz --metrics lrap --worst 2",
+        ("--worst: none of lrap has values by label, or a cutoff to count hits at", "exit code 2"),
     ),
     Task(
         "xmleval compare Y.npz bert.npz tree.npz --baseline tre.npz",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tracemalloc
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics
+from xmleval import Evaluator, evaluate, inverse_propensity, label_statistics, propensity
 from xmleval.datasets import ALIASES, DEFAULT, PUBLISHED, UNPUBLISHED, Published, published
 
 TRAIN = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
@@ -44,6 +45,18 @@ def test_formula(counts: list[int], n: int, a: float, b: float) -> None:
     assert q.tolist() == pytest.approx([plain(count, n, a, b) for count in counts], rel=1e-12)
     assert inverse_propensity(label_counts=[1], n_instances=n, a=a, b=b)[0] == pytest.approx(math.log(n))
     assert bool((q >= 1).all())
+
+
+def test_many_labels_take_little_memory_beside_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.random.default_rng(3).integers(0, 50, 100_000).astype(np.int32)
+    each = {n: float(inverse_propensity(label_counts=[n], n_instances=1000)[0]) for n in range(50)}
+    monkeypatch.setattr(propensity, "LABELS_AT_A_TIME", 999)
+    tracemalloc.start()
+    q = inverse_propensity(label_counts=counts, n_instances=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert q.tolist() == [each[n] for n in counts.tolist()]
+    assert peak < 2 * q.nbytes
 
 
 DIGITS = Context(prec=60)

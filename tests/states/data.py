@@ -22,6 +22,7 @@ from xmleval.records import Block, Chunks, Floats, Given, Ints, Ranking, RowGrou
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
+from xmleval.states.label_table import LabelTable
 from xmleval.states.parts import Parts
 from xmleval.states.row_groups import RowGroups as RowGroupsState
 from xmleval.states.row_sums import RowSums
@@ -282,3 +283,22 @@ def bits_of_results(results: Results) -> dict[str, Any]:
         else bits_of({n: np.array(v) for n, v in own.items()})
         for kind, own in vars(results).items()
     }
+
+
+PLANS = {weighted: make_plan("p@1", weighted=weighted, pred=True) for weighted in (False, True)}
+
+
+def counted(table: LabelTable, rows: Data, n: int) -> LabelTable:
+    """Return a table after an update with the first rows."""
+    table.update(rows.view(0, n, PLANS[table.weighted]))
+    return table
+
+
+def doubled(table: LabelTable, times: int) -> LabelTable:
+    """Return the table of so many rows that they were doubled this often."""
+    for _ in range(times):
+        twice = LabelTable(table.decision, table.n_labels, table.weighted)
+        twice.merge(table)
+        twice.merge(table)
+        table = twice
+    return table

@@ -267,6 +267,39 @@ def test_rows_without_weight_make_no_groups(name: str) -> None:
     assert found.results.replicates[name].size <= 4
 
 
+def test_groups_of_rows_with_intervals_need_no_more_memory_than_given() -> None:
+    truth, scores = made(14)
+    options: dict[str, Any] = {
+        "metrics": "f1.macro@1",
+        "confidence": 0.9,
+        "row_groups": np.arange(N_ROWS) % 9,
+    }
+    whole = evaluate(truth, scores, **options)
+    with pytest.raises(
+        ValueError, match=r"^row_groups: tables of 9 groups, .* take .*, beyond their share of memory="
+    ):
+        evaluate(truth, scores, **options, memory="40MB")
+    alone = evaluate(truth, scores, **options | {"row_groups": np.zeros(N_ROWS, int)}, memory="40MB")
+    assert alone.row_groups["0"].confidence == alone.confidence == whole.confidence
+    assert evaluate(truth, scores, **options | {"confidence": None}, memory="40MB").row_groups["8"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_groups_of_rows_have_the_same_intervals_however_they_are_counted(threads: int) -> None:
+    truth, scores = made(15)
+    options: dict[str, Any] = {"metrics": ["p@3", "f1.macro@1", "auc.macro"], "confidence": 0.9}
+    groups = np.sort(np.arange(N_ROWS) % 4)  # some are in later blocks alone
+    whole = evaluate(truth, scores, row_groups=groups, block_rows=N_ROWS, **options)
+    found = evaluate(truth, scores, row_groups=groups, block_rows=7, threads=threads, **options)
+    streamed = Evaluator(n_labels=N_LABELS, threads=threads, **options)
+    for start in range(0, N_ROWS, 31):
+        rows = slice(start, start + 31)
+        streamed.update(truth[rows], scores[rows], row_groups=groups[rows])
+    for other in (found, streamed.compute()):
+        for name, own in whole.row_groups.items():
+            assert other.row_groups[name].standard_errors == own.standard_errors
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_labels_that_wait_count_as_those_in_the_table(
     weighted: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Any

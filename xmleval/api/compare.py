@@ -11,7 +11,7 @@ from xmleval.api.evaluate import evaluate
 from xmleval.comparing.differences import JACKKNIFE, check_test
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import held, set_rows
@@ -19,8 +19,10 @@ from xmleval.input.tensors import as_plain
 from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats, Ints
+from xmleval.report.changes import refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
+from xmleval.spec import DEFAULT_K, expand_metrics
 
 
 def compare(
@@ -33,6 +35,7 @@ def compare(
     confidence: float = 0.95,
     groups: Any = None,
     seeds: bool = False,
+    worst: int = 0,
     **options: Any,
 ) -> Compared:
     """Compare models on the same rows: differences, their intervals and p-values, and wins by rows.
@@ -61,6 +64,9 @@ def compare(
         Whether each value of ``models`` is a list of scores, of one training seed each. Their means are
         compared, and the standard deviation over seeds is given beside the intervals: these cover the
         sampling of test rows alone.
+    worst : int, default 0
+        Also name so many labels that differ most between each pair: by the first measure that has values by
+        label, or else by the hits at its cutoff. This counts every label, which takes longer.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
         ``label_groups`` or ``row_groups``, models are also compared within each group: ``groups`` and
@@ -96,6 +102,11 @@ def compare(
         raise InputError("baseline", f"{known}; {did_you_mean(str(baseline), names)}".rstrip("; "))
     if confidence is None:
         raise InputError("confidence", "None; a comparison needs a probability, such as 0.95")
+    if positive_integer("worst", worst, least=0):
+        refuse_no_labels(
+            "worst", [spec for spec, _ in expand_metrics(options.get("metrics"), options.get("k", DEFAULT_K))]
+        )
+        options["keep_labels"] = True
     truth = checked_once(y_true, options)
     more = {"confidence": confidence, "groups": groups, "keep_rows": True, **options}
     reports = {
@@ -118,6 +129,8 @@ def compare(
         weight=None if weight is None else _as_floats("sample_weight", weight),
         groups=None if groups is None else _numbered(of_rows("groups", groups, first.row_names)),
         row_groups=None if row_groups is None else check_row_groups(row_groups, first.n_rows),
+        worst=worst,
+        label_names=first.label_names,
     )
 
 

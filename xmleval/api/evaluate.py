@@ -9,6 +9,7 @@ from typing import Any
 from xmleval.budget import MEMORY
 from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
+from xmleval.engine.counted import Counted
 from xmleval.engine.restrict import beside, restrict
 from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
@@ -103,7 +104,7 @@ def evaluate(
         the group "other". See ``report.groups`` and ``report.shares``.
     row_groups : array of shape (m,), or values by name, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
-        See ``report.row_groups``.
+        See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
     exclude_from : {"both", "predictions"}, default "both"
@@ -202,7 +203,7 @@ def evaluate(
         row_groups=row_groups,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, plan, states, rows.n_rows, taken.notes)
+    report = make_report(settings, Counted(rows.n_rows, plan, given, states), taken.notes)
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

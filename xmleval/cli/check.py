@@ -10,15 +10,13 @@ import click
 from xmleval.cli.help import Sectioned
 from xmleval.cli.paths import FileName
 from xmleval.cli.stdout import write_stdout
-from xmleval.message import counted, did_you_mean, printable
+from xmleval.input.errors import InputError
 from xmleval.numerals import decimal_number
-from xmleval.report.gates import beyond_limits, compared, refuse_unlike, worse
-from xmleval.report.saved_results import SavedReport, load_results, naming_file
-from xmleval.report.saved_rows import paired_differences
-from xmleval.spec import parse_spec
-from xmleval.spellings import not_there
+from xmleval.report.checks import Pair, Results, check_results
+from xmleval.report.gates import limits_of
+from xmleval.report.saved_results import load_results
+from xmleval.report.saved_rows import Difference, paired_differences
 
-Reports = dict[str, SavedReport]
 FILE = FileName()
 FAILED = 1
 SECTIONS = {
@@ -43,33 +41,26 @@ def read_limits(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, float]:
     """Read NAME=VALUE, several by commas or by options; of margins also VALUE, for all names."""
-    found: dict[str, float] = {}
+    found = list[tuple[str, float]]()
     is_margin = parameter.name == "margins"
     for item in re.split(r",(?![^()]*\))", ",".join(texts)) if texts else []:
         name, sign, text = item.rpartition("=")
         value = decimal_number(text.strip())
-        if value is None or value != value or (not sign and not is_margin):
+        if value is None or value != value or (not sign and not is_margin) or (sign and not name):
             form = "VALUE or NAME=VALUE" if is_margin else "NAME=VALUE"
             raise click.BadParameter(f"{item!r} is not {form}, as in ndcg@5=0.01.", context, parameter)
-        spec = parse_spec(name) if sign else None
-        canonical = str(spec or "")
-        if canonical in found:
-            raise click.BadParameter(f"{canonical or 'a value for all'} is given twice.", context, parameter)
-        lowest, highest = spec.metric.range if spec else (0.0, float("inf"))
-        if is_margin and value < 0:
-            raise click.BadParameter(f"{item!r} is negative.", context, parameter)
-        if not is_margin and not lowest <= value <= highest:
-            told = f"{item!r}: {canonical} is between {lowest:g} and {highest:g}."
-            raise click.BadParameter(told, context, parameter)
-        found[canonical] = value
-    return found
+        found.append((name, value))
+    try:
+        return limits_of(parameter.opts[0], found, is_margin)
+    except InputError as error:
+        raise click.BadParameter(f"{error.message}.", context, parameter) from None
 
 
 @click.command(cls=Sectioned, sections=SECTIONS, epilog=EXAMPLES)
 @click.argument("results", type=FILE)
 @click.option(
     "--min", "minimum", multiple=True, callback=read_limits, metavar="NAME=VALUE",
-    help="Least value of a measure that holds; repeat it for others.",
+    help="Least value of a measure that holds, or within a group, tail:p@5=0.3; repeat it for others.",
 )  # fmt: skip
 @click.option(
     "--max", "maximum", multiple=True, callback=read_limits, metavar="NAME=VALUE",
@@ -77,7 +68,7 @@ def read_limits(
 )  # fmt: skip
 @click.option(
     "--no-worse-than", "last", type=FILE, metavar="LAST",
-    help="Earlier results: every measure in them must be in RESULTS, and no worse.",
+    help="Earlier results: every measure in them, also within groups, must be in RESULTS, and no worse.",
 )  # fmt: skip
 @click.option(
     "--margin", "margins", multiple=True, callback=read_limits, metavar="VALUE",
@@ -113,58 +104,14 @@ def check(
         raise click.UsageError("--margin, --rows and --last-rows need --no-worse-than", context)
     if (rows is None) != (last_rows is None):
         raise click.UsageError("--rows and --last-rows need each other", context)
-    reports, earlier = load_results(results), {} if last is None else load_results(last)
-    if model is not None and {*reports, *earlier} == {""}:
-        raise ValueError(f"--model {model!r}: {results} holds one report, which has no name")
-    reports = _chosen(reports, model, results)
-    held = {(name, measure) for name in reports for measure in (*minimum, *maximum)}
-    failures = [
-        (name, line)
-        for name, report in reports.items()
-        for limits, side in ((minimum, "minimum"), (maximum, "maximum"))
-        for line in beyond_limits(report, limits, side)
-    ]
-    if last is not None:
-        earlier = _chosen(earlier, model, last)
-        known = [*dict.fromkeys(name for old in earlier.values() for name in old.values)]
-        for name in margins.keys() - {"", *known}:
-            raise ValueError(f"{last}: --margin: {not_there(name, known)}")
-        for name, old_name in _pairs(reports, earlier, results, last):
-            if name not in reports:
-                failures.append((name, f"no report of this name, which is in {last}"))
-                continue
-            new, old = reports[name], earlier[old_name]
-            with naming_file(last):
-                refuse_unlike(new, old)
-                held |= {(name, measure) for measure in compared(old)}
-            by_row = {}
-            if rows is not None and last_rows is not None:
-                by_row = paired_differences((rows, name, new), (last_rows, old_name, old))
-            failures += [(name, line) for line in worse(new, old, str(last), margins, by_row)]
-    if not held and not failures:
-        raise ValueError(f"{last}: no measure to compare with")
-    for name, line in failures:
-        write_stdout(printable(f"{name}: {line}" if name else line) + "\n")
-    if not failures:
-        write_stdout(f"{counted(len(held), 'measures hold', 'measure holds')}\n")
-    return FAILED if failures else 0
+    new, old = (None if path is None else Results(str(path), load_results(path)) for path in (results, last))
+    assert new is not None
 
+    def by_row(one: Pair, other: Pair) -> dict[str, Difference]:
+        if rows is None or last_rows is None:
+            return {}
+        return paired_differences((rows, *one), (last_rows, *other))
 
-def _chosen(reports: Reports, model: str | None, path: Path) -> Reports:
-    """Return the report of a name, or all; one that has no name is always chosen."""
-    if model is None or [*reports] == [""]:
-        return reports
-    if model not in reports:
-        near = did_you_mean(model, reports) or f"it has {', '.join(reports)}"
-        raise ValueError(f"{path}: has no report {model!r}; {near}")
-    return {model: reports[model]}
-
-
-def _pairs(reports: Reports, earlier: Reports, results: Path, last: Path) -> list[tuple[str, str]]:
-    """Return the names under which reports are in both files: the same, unless one file has none."""
-    if ("" in reports) == ("" in earlier):
-        return [(name, name) for name in earlier]
-    if len(reports) > 1 or len(earlier) > 1:
-        one, several = (results, last) if "" in reports else (last, results)
-        raise ValueError(f"{one}: its report has no name; --model tells which of {several} goes with it")
-    return [(next(iter(reports)), next(iter(earlier)))]
+    checked = check_results(new, old, minimum, maximum, margins, model, by_row)
+    write_stdout(f"{checked}\n")
+    return 0 if checked else FAILED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,28 @@ import numpy as np
 
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
-from xmleval.cli.evaluation import count, prepare
+from xmleval.cli.evaluation import Run, count, prepare
 from xmleval.cli.figures import HTML, PLOT, check_figure, check_page, write_figure
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
-from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.options import COUNT, FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
 from xmleval.files.remote import as_path
 from xmleval.groups import check_row_groups
+from xmleval.input.names import load_names
 from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
+from xmleval.report.changes import refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 
 SECTIONS = {
-    "Comparison": "baseline test confidence clusters seeds",
+    "Comparison": "baseline test confidence clusters seeds worst",
     "Groups": "groups row_groups",
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
@@ -81,6 +83,13 @@ def options_of_evaluate(*left_out: str, also: Collection[str] = ()) -> list[clic
     help="Each of SCORES is a pattern in quotes, or a folder, for the predictions of several training seeds: "
     "compare their means, and tell their standard deviation.",
 )
+@click.option(
+    "--worst",
+    type=COUNT,
+    metavar="N",
+    help="Also name N labels that differ most between each pair, by the first measure that has values by "
+    "label, or hits at its cutoff.",
+)
 @HTML
 @PLOT
 def compare(
@@ -89,6 +98,7 @@ def compare(
     baseline: str | None,
     test: str,
     seeds: bool,
+    worst: int | None,
     html: Path | None,
     plot: Path | None,
     **options: Any,
@@ -112,12 +122,17 @@ def compare(
     asked = expand_metrics(options["metrics"], options["k"])
     if not any(spec.needs for spec, _ in asked):
         raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
+    more: dict[str, Any] = {"keep_rows": True}
+    if worst:
+        with naming_files({"worst": "--worst"}):
+            refuse_no_labels("worst", [spec for spec, _ in asked])
+        more |= {"keep_labels": True, "labels_shown": True}
     files = [_files_of_seeds(path, options) if seeds else [path] for path in scores]
     if seeds and max(map(len, files)) == 1:
         said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
         raise ValueError(f"{said}, for those of several seeds")
     with hinting_shards(given):
-        run = prepare(truth, [path for own in files for path in own], options | {"keep_rows": True})
+        run = prepare(truth, [path for own in files for path in own], options | more)
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)
     names = [str(path) if seeds else run.names[n] for n, path in enumerate(scores)]
@@ -130,10 +145,15 @@ def compare(
     numbers = None if groups is None else np.unique(groups, return_inverse=True)[1]
     of = None if row_groups is None else check_row_groups(row_groups, len(row_groups))
 
+    known = label_names(run, options["labels"], reports) if worst else None
+
     def together(found: dict[str, Report]) -> Compared:
         several = iter(found.values())
         models = {name: [next(several) for _ in own] for name, own in zip(names, files, strict=True)}
-        compared = Compared(models, baseline=own_baseline, test=test, groups=numbers, row_groups=of)
+        compared = Compared(
+            models, baseline=own_baseline, test=test, groups=numbers, row_groups=of, worst=worst or 0,
+            label_names=known and known[0],
+        )  # fmt: skip
         if html is not None:
             write_result(compared.to_html(), html)
         if plot is not None:
@@ -142,6 +162,18 @@ def compare(
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])
+
+
+def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
+    """Return the names of the labels of each report, if they are known; --labels names columns, too."""
+    if run.rows.label_names is not None:
+        return [*run.rows.label_names, *run.rows.label_names[:1] * (len(reports) - len(run.rows.label_names))]
+    if path is None:
+        return None
+    names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
+    if len(names) < widest:
+        raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
+    return [names] * len(reports)
 
 
 def _files_of_seeds(path: Path, options: dict[str, Any]) -> list[Path]:

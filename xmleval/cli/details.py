@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xmleval.cli.messages import tell
 from xmleval.cli.output import write_columns
 from xmleval.records import Floats, Ints
+from xmleval.report.changes import changed_labels, label_column, values_of_label
 from xmleval.report.report import Report
 from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
 OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
+SHOWN = 5  # labels that changed most
 Names = Sequence[str] | None
 
 
@@ -26,8 +29,22 @@ def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Name
     Labels are ordered by the first of these measures, or else by their misses; the reports of several SCORES
     follow one another. ``names`` are those of the labels of each report.
     """
-    several = zip(reports, names or [None] * len(reports), strict=True)
+    several = [*zip(reports, names or [None] * len(reports), strict=True)]
     write_columns((_labels_of(name, reports, own) for name, own in several), path)
+    for name, own in several[1:]:
+        _tell_changed(path, reports, name, own)
+
+
+def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: Names) -> None:
+    """Name the labels that changed most from the first report to another."""
+    first, *_ = reports
+    own, other = (reports[one].results.labels for one in (first, name))
+    columns = (label_column(spec, own) for spec in reports[name].specs)
+    column = next(filter(None, columns), "")
+    labels = changed_labels(column, own, other, SHOWN, names) if column else []
+    if labels:
+        told = ", ".join(f"{one.name or one.number} {values_of_label(column, one)[2]}" for one in labels)
+        tell(path, f"labels that changed most from {first} to {name} by {column}: {told}")
 
 
 def write_rows(reports: Mapping[str, Report], path: Path, names: Names = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.compare import label_names, options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import Run, count, prepare
 from xmleval.cli.forms import written
@@ -17,7 +17,6 @@ from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.engine.chosen import first_labels, relevant_labels
-from xmleval.input.names import load_names
 from xmleval.input.reader import widened
 from xmleval.records import Ints
 from xmleval.report.changes import Changes, Lists, find_changes, keeps_labels, shown_depth
@@ -82,27 +81,13 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
 
     def together(found: dict[str, Report]) -> Changes:
         own = dict(zip(short_names([*found]), found.values(), strict=True))
-        names = _label_names(run, options["labels"], own)
+        known = label_names(run, options["labels"], own)
+        names = None if known is None else (known[0], known[1])
         read = partial(_lists, run, spec, own)
         return find_changes(spec, own, worst, read, run.rows.row_names, names)
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])
-
-
-def _label_names(
-    run: Run, path: Path | None, reports: dict[str, Report]
-) -> tuple[list[str], list[str]] | None:
-    """Return the names of the labels of each model, if they are known."""
-    if run.rows.label_names is not None:
-        first, *others = run.rows.label_names
-        return first, others[0] if others else first
-    if path is None:
-        return None
-    names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
-    if len(names) < widest:
-        raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
-    return names, names
 
 
 def _lists(run: Run, spec: Spec, reports: dict[str, Report], rows: Ints) -> list[Lists]:

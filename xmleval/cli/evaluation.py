@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, progress
-from xmleval.cli.exclude import leave_out_counting_all, without
+from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
@@ -67,6 +67,7 @@ class Run(NamedTuple):
     checkpoint: Checkpoint | None
     sources: dict[str, str]  # versions of the truth's files, by name
     states: list[Path]  # files for the states, if they are to be saved
+    taken_out: dict[str, Any]  # files of pairs to exclude and of candidates
     files: list[Path]  # of the truth, the predictions and the training labels
     inputs: dict[str, list[Input]]  # by argument: one of all reports, or one for each
 
@@ -198,7 +199,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
     inputs = {"y_true": [given[0]], "y_score": given[1]}
     inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
-    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, files, inputs)
+    out = identified(options["exclude"], options["exclude_from"], among)
+    return Run(rows, evaluators, names, budget, n_counted, checkpoint, sources, states, out, files, inputs)
 
 
 def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
@@ -399,4 +401,5 @@ def reports_of(run: Run) -> list[Report]:
     """Return a report for each evaluator."""
     reports = [evaluator.compute() for evaluator in run.evaluators]
     several = zip(reports, run.rows.notes or [[]] * len(reports), strict=True)
-    return [replace(report, notes=[*notes, *report.notes]) for report, notes in several]
+    out = run.taken_out
+    return [replace(report, notes=[*notes, *report.notes], taken_out=out) for report, notes in several]

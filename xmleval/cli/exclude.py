@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from xmleval.budget import Allowance
@@ -9,8 +10,10 @@ from xmleval.cli.counting import Inputs
 from xmleval.cli.messages import tell
 from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
+from xmleval.files.input import digest
 from xmleval.input.exclusion import read_pairs, without_pairs
 from xmleval.input.pieces import Pieces
+from xmleval.input.shards import Input
 from xmleval.spec import Spec, expand_metrics
 
 
@@ -53,6 +56,17 @@ def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inpu
         pred=rows.pred and less(rows.pred),
         pairs=pairs,
     )
+
+
+def identified(exclude: Path | None, exclude_from: str, candidates: Input | None) -> dict[str, Any]:
+    """Return what leaves labels out, by the name and the contents of its files."""
+    found: dict[str, Any] = {}
+    if exclude is not None:
+        found["exclude"] = {"file": exclude.name, "sha256": digest([exclude]), "from": exclude_from}
+    if candidates is not None:
+        name = Path(candidates.name).name
+        found["candidates"] = {"file": name, "sha256": digest(candidates.files)}
+    return found
 
 
 def leave_out_counting_all(evaluator: Evaluator) -> None:

@@ -34,6 +34,8 @@ OPTIONS = {
     "format": "--input-format",
     "larger=False": "--smaller-is-better",
     "leave_out": "--leave-out",
+    "margin": "--margin",
+    "model": "--model",
 }
 LONGEST = 600  # a damaged header may be quoted whole
 

@@ -36,6 +36,7 @@ def count(
     The arguments are never changed, even if a signal handler raises.
     """
     states = new_states(plan, work) if earlier is None else earlier.empty()
+    states.expect(rows.row_groups if rows else ())
     parts = [states]
     try:
         blocks: list[Callable[[], Block]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
@@ -96,6 +96,14 @@ def given_inputs(
     given |= {FROM_PREDICTIONS} if exclude_from != "both" else set()
     scored = y_score is not None and has_scores(y_score, n_labels)
     return given | {SCORED} if scored or (y_score is not None and scored is None) else given
+
+
+def taken_out(given: Collection[str]) -> dict[str, Any]:
+    """Return the inputs that leave labels out as JSON values, as far as they are known; see `Report`."""
+    found: dict[str, Any] = {name: {"file": None, "sha256": None} for name in BESIDE if name in given}
+    if "exclude" in found:
+        found["exclude"]["from"] = "predictions" if FROM_PREDICTIONS in given else "both"
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,7 +8,7 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,6 +106,16 @@ class InputFile:
         """Tell where those who read a remote file in order may stop, beside its own end."""
         if self._source is not None:
             self._source.ends = [*sorted(end for end in {*ends} if 0 < end < self.size), self.size]
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of what files hold, one behind the other."""
+    found = hashlib.sha256()
+    for path in paths:
+        with InputFile(path).open() as file:
+            while piece := file.read(BUFFER_BYTES):
+                found.update(piece)
+    return found.hexdigest()
 
 
 class _Checked(io.FileIO):

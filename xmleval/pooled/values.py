@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -212,8 +213,9 @@ def as_buckets(several: Sequence[Values]) -> Buckets:
 def cut(sizes: Ints, n_tasks: int) -> list[int]:
     """Return the bounds of ranges of buckets that cost about as much; sizes : int64 (N_BUCKETS,)."""
     cost = np.cumsum(sizes + BUCKET_COST * (sizes > 0))
-    inner = np.searchsorted(cost, cost[-1] * np.arange(1, n_tasks) // n_tasks) if cost[-1] else []
-    return [int(bound) for bound in np.unique(np.concatenate([[0], inner, [N_BUCKETS]]))]
+    total = int(cost[-1])
+    inner = [bisect_left(cost, total * number // n_tasks) for number in range(1, n_tasks)] if total else []
+    return sorted({0, *inner, N_BUCKETS})
 
 
 def joint_bounds(several: Sequence[Buckets], first: int = 0, stop: int = N_BUCKETS) -> list[int]:

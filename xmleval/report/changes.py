@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.input.errors import InputError
 from xmleval.message import counted, printable
 from xmleval.records import Floats, Ints
 from xmleval.report.printed import Printed
@@ -129,7 +130,7 @@ class Changes(Printed):
         if self.labels:
             lines = [f"labels by {self.label_column}:"]
             for one in self.labels:
-                told = "{} -> {}, {}".format(*self._of_label(one))
+                told = "{} -> {}, {}".format(*values_of_label(self.label_column, one))
                 lines.append(f"  {self._called(one)}: {told} ({counted(one.support or 0, 'rows')} with it)")
             blocks.append("\n".join(folded(printable(line), width) for line in lines))
         notes = [folded(printable(note), width) for note in self.footnotes()]
@@ -138,12 +139,6 @@ class Changes(Printed):
     @staticmethod
     def _called(one: Change) -> str:
         return str(one.number) if one.name is None else one.name
-
-    def _of_label(self, one: Change) -> tuple[str, str, str]:
-        """Return both values of a label and their difference; hits are counts."""
-        if self.label_column.partition("@")[0] == "tp":
-            return f"{one.a:.0f}", f"{one.b:.0f}", f"{one.change:+.0f}"
-        return short(one.a), short(one.b), signed(one.change)
 
     def grid(self) -> list[list[Cell]]:
         """Return the table of rows."""
@@ -158,7 +153,7 @@ class Changes(Printed):
         by = self.label_column
         found = [["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]]
         for one in self.labels or []:
-            found.append([self._called(one), *self._of_label(one), str(one.support)])
+            found.append([self._called(one), *values_of_label(by, one), str(one.support)])
         return [[*map(Cell, row)] for row in found]
 
     def to_markdown(self) -> str:
@@ -241,6 +236,13 @@ class Changes(Printed):
         return as_csv(RECORD, records)
 
 
+def values_of_label(column: str, one: Change) -> tuple[str, str, str]:
+    """Return both values of a label and their difference; hits are counts."""
+    if column.partition("@")[0] == "tp":
+        return f"{one.a:.0f}", f"{one.b:.0f}", f"{one.change:+.0f}"
+    return short(one.a), short(one.b), signed(one.change)
+
+
 def signed(value: float) -> str:
     """Return a change as tables show it."""
     return f"{'+' if value > 0 else ''}{short(value)}"
@@ -283,24 +285,30 @@ def find_changes(
             Change(n, _named(row_names, n), float(own[n]), float(other[n]), lists[n])
             for n in numbers.tolist()
         ]
-    column = label_column(spec, first)
+    column = label_column(spec, first.results.labels)
     if column:
-        own, other = (report.results.labels[column].astype(np.float64) for report in (first, second))
-        n = min(own.size, other.size)  # labels that one alone knows are relevant nowhere
-        support = first.results.labels["support"]
         known = None if label_names is None else label_names[0]
-        labels = [
-            Change(n, _named(known, n), float(own[n]), float(other[n]), None, int(support[n]))
-            for n in most_changed(other[:n] - own[:n], worst, support[:n]).tolist()
-        ]
+        labels = changed_labels(column, first.results.labels, second.results.labels, worst, known)
     notes = list(dict.fromkeys([*first.notes, *second.notes]))
     values = first[spec.name], second[spec.name]
     return Changes(spec, a, b, values, rows, labels, column, counts, label_names, notes)
 
 
-def label_column(spec: Spec, report: Report) -> str:
+def changed_labels(
+    column: str, a: Mapping[str, Any], b: Mapping[str, Any], worst: int, names: Sequence[Any] | None
+) -> list[Change]:
+    """Find the labels whose values in a column changed most, from values by label of two models."""
+    own, other = (columns[column].astype(np.float64) for columns in (a, b))
+    n = min(own.size, other.size)  # labels that one alone knows are relevant nowhere
+    support = a["support"]
+    return [
+        Change(n, _named(names, n), float(own[n]), float(other[n]), None, int(support[n]))
+        for n in most_changed(other[:n] - own[:n], worst, support[:n]).tolist()
+    ]
+
+
+def label_column(spec: Spec, columns: Container[str]) -> str:
     """Return the values by label to compare: those of the measure, or the hits; empty if there are none."""
-    columns = report.results.labels
     own = [spec.label_column, *([f"tp@{spec.k}"] if spec.k else ["tp"])]
     return next((column for column in own if column in columns), "")
 
@@ -320,6 +328,13 @@ def _named(names: Sequence[Any] | None, number: int) -> str | None:
 def keeps_labels(spec: Spec) -> bool:
     """Tell whether values by label are to be kept, those of the measure or hits."""
     return bool(spec.k) or spec.average in ("macro", "micro", "weighted") or "sets" in spec.needs
+
+
+def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
+    """Refuse measures none of which has values by label, or hits."""
+    if not any(keeps_labels(spec) for spec in specs):
+        names = ", ".join(map(str, specs))
+        raise InputError(argument, f"none of {names} has values by label, or a cutoff to count hits at")
 
 
 def shown_depth(spec: Spec) -> int:

@@ -15,9 +15,10 @@ from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.comparison import Comparison
 from xmleval.report.frames import as_frame
+from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
-from xmleval.report.seeds import mean_and_sd, mean_of
+from xmleval.report.seeds import labels_of, mean_and_sd, mean_of
 from xmleval.report.tables import (
     Cell,
     Table,
@@ -56,6 +57,10 @@ class Compared(Comparison):
         Number of the group of each row.
     row_groups : RowGroups, optional
         The groups of rows within which models are compared, too.
+    worst : int
+        Largest number of labels to name of each pair; the reports then keep labels.
+    label_names : sequence, optional
+        Their names.
     only : collection of str, optional
         Names of the measures to compare; figures show others, too. Default all.
     within : bool, default True
@@ -70,6 +75,8 @@ class Compared(Comparison):
     groups, row_groups : dict of str to Compared
         The models within each group of labels and of rows. p-values of all groups and of the whole are
         corrected together.
+    labels : list of MovedLabels
+        The labels that differ most between each pair: ``a``, ``b``, ``column``, ``labels``.
     n_tests : int
         Number of p-values that are corrected together.
     reports : dict of str to Report
@@ -90,6 +97,8 @@ class Compared(Comparison):
         weight: Floats | None = None,
         groups: Ints | None = None,
         row_groups: RowGroups | None = None,
+        worst: int = 0,
+        label_names: Sequence[Any] | None = None,
         only: Collection[str] | None = None,
         within: bool = True,
     ) -> None:
@@ -128,6 +137,8 @@ class Compared(Comparison):
             self._own_notes += [f"group {name}: {note}" for note in part._own_notes]
             self.notes += [f"group {name}: {note}" for note in part._own_notes]
         self.n_tests = self._correct()
+        columns = {name: labels_of(own) for name, own in self.seeds.items()} if worst else {}
+        self.labels = find_moved(self.specs, columns, self.pairs, worst, label_names) if worst else []
 
     def _reports_of(self, kind: str) -> Iterator[tuple[str, dict[str, list[Report]]]]:
         """Yield the name of each group that all reports have, and the reports of it."""
@@ -199,7 +210,8 @@ class Compared(Comparison):
         """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
         shown = [*(names or self.reports)]
         known = dict(zip(self.reports, shown, strict=True))
-        return [*self._seed_tables(known), *self._pair_tables(known), *self._group_tables(known)]
+        moved = [one.table(known) for one in self.labels]
+        return [*self._seed_tables(known), *self._pair_tables(known), *moved, *self._group_tables(known)]
 
     def _group_tables(self, names: Mapping[str, str]) -> list[Table]:
         """Return the values within each group, and the differences of each pair within all groups."""
@@ -322,6 +334,8 @@ class Compared(Comparison):
             "baseline": self.baseline,
             "differences": self._differences_as_json(),
         }
+        if self.labels:
+            found["comparison"]["labels"] = [one.as_json() for one in self.labels]
         for kind, parts in (("groups", self.groups), ("row_groups", self.row_groups)):
             if parts:
                 found["comparison"][kind] = {name: own._as_group() for name, own in parts.items()}

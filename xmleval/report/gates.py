@@ -4,36 +4,117 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from xmleval.report.saved_results import SavedReport
+from xmleval.input.errors import InputError
+from xmleval.message import did_you_mean
+from xmleval.report.saved_results import KINDS, SHARES, SavedReport
 from xmleval.report.saved_rows import CONFIDENCE, Difference
+from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
 
 ROUNDING = 2.0**-50  # of a difference of two values, relative to them
+DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17
 
 
-def beyond_limits(report: SavedReport, limits: Mapping[str, float], side: str) -> Iterator[str]:
-    """Yield a line for each measure below its minimum or above its maximum, undefined or missing.
+class Failure(NamedTuple):
+    """A measure that does not hold.
+
+    Attributes
+    ----------
+    model : str
+        Name of its report; empty for a report alone.
+    measure : str
+        Name of the measure, within a group with that of the group in front, as in ``tail:p@5``.
+    value : float
+        Its value, NaN if it is undefined or missing.
+    limit : float
+        Its minimum or maximum; of earlier results, the worst value that holds. NaN if it is not known.
+    told : str
+        What is wrong, on one line.
+    """
+
+    model: str
+    measure: str
+    value: float
+    limit: float
+    told: str
+
+
+def target(name: str) -> str:
+    """Return the canonical name of a measure; within a group, that of the group stays in front."""
+    group, colon, measure = name.rpartition(":")
+    return f"{group}{colon}{parse_spec(measure)}"
+
+
+def limits_of(argument: str, given: Iterable[tuple[str, float]], margins: bool = False) -> dict[str, float]:
+    """Return limits by canonical name, or refuse values that the measures cannot have.
+
+    Parameters
+    ----------
+    argument : str
+        What messages call them.
+    given : iterable of (str, float)
+        Names and limits, or margins; ``""`` is for all measures.
+    margins : bool
+        Whether these are margins.
+    """
+    found: dict[str, float] = {}
+    for name, value in given:
+        item = repr(f"{name}={_plain(value)}" if name else _plain(value))
+        canonical = target(name) if name else ""
+        if canonical in found:
+            raise InputError(argument, f"{canonical or 'a value for all'} is given twice")
+        if margins and not value >= 0:
+            raise InputError(argument, f"{item} is negative")
+        if not margins:
+            lowest, highest = parse_spec(canonical.rpartition(":")[2]).metric.range
+            if not lowest <= value <= highest:
+                told = f"{item}: {canonical} is between {lowest:g} and {highest:g}"
+                raise InputError(argument, told)
+        found[canonical] = value
+    return found
+
+
+def beyond_limits(report: SavedReport, limits: Mapping[str, float], side: str) -> Iterator[Failure]:
+    """Yield each measure below its minimum or above its maximum, undefined or missing.
 
     Parameters
     ----------
     report : SavedReport
         The results.
     limits : dict of str to float
-        Limits by canonical name.
+        Limits by canonical name, see `limits_of`.
     side : {"minimum", "maximum"}
         What the limits are.
     """
     for name, limit in limits.items():
-        value = report.values.get(name)
-        if value is None:
-            yield not_there(name, [*report.values])
+        value = _value_of(report, name)
+        if isinstance(value, str):
+            yield Failure("", name, math.nan, limit, value)
         elif math.isnan(value):
-            yield f"{name} is undefined; its {side} is {_plain(limit)}"
+            yield Failure("", name, value, limit, f"{name} is undefined; its {side} is {_plain(limit)}")
         elif value < limit if side == "minimum" else value > limit:
             where = "below" if side == "minimum" else "above"
-            yield f"{name} {_told(value, limit)} is {where} the {side} {_plain(limit)}"
+            told = f"{name} {_told(value, limit)} is {where} the {side} {_plain(limit)}"
+            yield Failure("", name, value, limit, told)
+
+
+def _value_of(report: SavedReport, name: str) -> float | str:
+    """Return a value, or why there is none."""
+    group, _, measure = name.rpartition(":")
+    column = report.column(group) if group else ""
+    if column is None:
+        known = [report.shown(own) for own in report.parts if not own.startswith(f"{SHARES} ")]
+        few = ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
+        near = did_you_mean(group, known) or (f"it has {few}" if known else "it has none")
+        return f"{name!r}: no group {group!r} in this report; {near}"
+    values = report.values_of(column)
+    if measure in values:
+        return values[measure]
+    where = f" within {group}" if column else ""
+    return not_there(measure, [*values]) + where
 
 
 def worse(
@@ -42,8 +123,8 @@ def worse(
     where: str,
     margins: Mapping[str, float],
     differences: Mapping[str, Difference],
-) -> Iterator[str]:
-    """Yield a line for each measure of earlier results that is worse, undefined or missing.
+) -> Iterator[Failure]:
+    """Yield each measure of earlier results that is worse, undefined or missing, also within groups.
 
     Parameters
     ----------
@@ -52,44 +133,63 @@ def worse(
     where : str
         What messages call the earlier ones.
     margins : dict of str to float
-        By how much measures may be worse, by name; ``""`` for all others.
+        By how much measures may be worse, by name; ``""`` for all others. Within a group, that of the group
+        counts, else that of the measure.
     differences : dict of str to Difference
         Paired differences, new minus old, of the measures whose values by row are known. These are worse
         where the whole interval is; the others, where the value is.
     """
-    for name, before in old.values.items():
-        after, sign = new.values.get(name), {"up": 1, "down": -1}.get(old.direction(name), 0)
-        margin = margins.get(name, margins.get("", 0.0))
-        if after is None:
-            yield not_there(name, [*new.values])
-        elif math.isnan(after) or math.isnan(before):
+    for name, measure, before in held(old):
+        value, sign = _value_of(new, name), {"up": 1, "down": -1}.get(old.direction(measure), 0)
+        margin = margins.get(name, margins.get(measure, margins.get("", 0.0)))
+        if isinstance(value, str):
+            yield Failure("", name, math.nan, before - sign * margin, value)
+            continue
+        after, told = value, ""
+        if math.isnan(after) or math.isnan(before):
             where_not = where if math.isnan(before) else "these results"
-            yield f"{name} is undefined in {where_not}, so that nothing is known about a change"
+            told = f"{name} is undefined in {where_not}, so that nothing is known about a change"
         elif sign and name in differences:
             found = differences[name]
             if max(sign * found.lower, sign * found.upper) < -margin:
                 interval = f"{found.lower:.3g} to {found.upper:.3g} over {found.n_rows} rows"
-                told = f"{CONFIDENCE:.0%} interval of the difference"
-                yield f"{_fall(name, after, before, where, sign * margin)}; {told} {interval}"
+                of = f"{CONFIDENCE:.0%} interval of the difference"
+                told = f"{_fall(name, after, before, where, sign * margin)}; {of} {interval}"
         elif sign and sign * (before - after) > margin + (
             ROUNDING * max(abs(before), abs(after)) if margin else 0.0
         ):
-            yield _fall(name, after, before, where, sign * margin)
+            told = _fall(name, after, before, where, sign * margin)
+        if told:
+            yield Failure("", name, after, before - sign * margin, told)
+
+
+def held(report: SavedReport) -> Iterator[tuple[str, str, float]]:
+    """Yield each value of a report and of its groups: its name, the measure, and the value."""
+    yield from ((name, name, value) for name, value in report.values.items())
+    for column, part in report.parts.items():
+        if column.partition(" ")[0] in KINDS:
+            for name, value in part.values.items():
+                yield f"{report.shown(column)}:{name}", name, value
 
 
 def compared(old: SavedReport) -> list[str]:
     """Return the measures of earlier results of which some values are better than others."""
-    return [name for name in old.values if old.direction(name) != "none"]
+    return [name for name, measure, _ in held(old) if old.direction(measure) != "none"]
 
 
 def refuse_unlike(new: SavedReport, old: SavedReport) -> None:
     """Refuse to compare results of other data or, for measures that both have, under other settings."""
     sizes = [("rows", new.n_rows, old.n_rows), ("labels", new.n_labels, old.n_labels)]
     found = [f"{before} {what} instead of {now}" for what, now, before in sizes if now != before]
+    for column in old.parts.keys() & new.parts.keys():
+        now, before = new.parts[column].sizes, old.parts[column].sizes
+        unlike = [name for name in now if now[name] != before[name]]
+        group = old.shown(column)
+        found += [f"{name} of group {group} is {before[name]} instead of {now[name]}" for name in unlike]
     shared = [name for name in old.values if name in new.values]
     for name in _settings(old, shared):
         now, before = new.settings[name], old.settings[name]
-        if now != before:
+        if _without_file(now, before) != _without_file(before, now):
             found.append(f"{name} is {_shown(before)} instead of {_shown(now)}")
     for name in shared:
         value, earlier = new.values[name], old.values[name]
@@ -106,10 +206,22 @@ def _settings(report: SavedReport, names: Iterable[str]) -> list[str]:
     found = [name for spec in specs for name in spec.conventions(decision)]
     found += ["decision"] if any("sets" in spec.needs for spec in specs) else []
     found += ["propensity"] if any("propensity" in spec.needs for spec in specs) else []
-    return [*dict.fromkeys(found), "larger", "sample_weight"]
+    return [*dict.fromkeys(found), "larger", "sample_weight", "exclude", "candidates"]
+
+
+def _without_file(setting: Any, other: Any) -> Any:
+    """Return a setting; of a file, what it holds, as far as both tell it, and not its name."""
+    if not (isinstance(setting, dict) and isinstance(other, dict)) or DIGEST not in setting:
+        return setting
+    known = setting[DIGEST] and other.get(DIGEST)
+    return {name: value for name, value in setting.items() if name != "file" and (known or name != DIGEST)}
 
 
 def _shown(setting: object) -> object:
+    if isinstance(setting, dict) and DIGEST in setting:
+        digest = f" (SHA-256 {setting[DIGEST][:8]})" if setting[DIGEST] else ""
+        whence = " from predictions alone" if setting.get("from") == "predictions" else ""
+        return f"{setting['file'] or 'given'}{digest}{whence}"
     if isinstance(setting, dict):
         return " ".join(f"{name}={value}" for name, value in setting.items())
     return "none" if setting is None else setting

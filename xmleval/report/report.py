@@ -55,6 +55,8 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
         Measures of a requested group that were not computed, and the input they need.
     weighted : bool
         Whether sample weights were given.
+    taken_out : dict
+        What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
     propensity : str or None
         Description of propensities without known constants.
     confidence_level : float or None
@@ -88,6 +90,7 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
     constants: dict[str, float | str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     weighted: bool = False
+    taken_out: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
     confidence_level: float | None = None
     keeps_rows: bool = False
@@ -244,24 +247,14 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
         return self.results.points["micro"].T.copy()
 
     def signature(self) -> str:
-        """Return the conventions that affect these measures, on one line.
-
-        Returns
-        -------
-        str
-        """
+        """Return the conventions that affect these measures, on one line."""
         return signature_of(self)
 
     def _models(self) -> Mapping[str, Report]:
         return {"": self}
 
     def footnotes(self) -> list[str]:
-        """Return the lines below the table: conventions, bounds, thresholds, what was left out, and `notes`.
-
-        Returns
-        -------
-        list of str
-        """
+        """Return the lines below the table: conventions, bounds, what was left out, `notes` and others."""
         lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
             lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
@@ -334,6 +327,7 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
             "larger": self.larger,
             "propensity": self.constants or self.propensity,
             "sample_weight": "given" if self.weighted else None,
+            **{name: self.taken_out.get(name) for name in ("exclude", "candidates")},
             "rows_left_out": self.rows_left_out,
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,

@@ -6,9 +6,9 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.conventions import Conventions
 from xmleval.files.input import InputFile
@@ -16,9 +16,19 @@ from xmleval.spec import Spec, parse_spec
 from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
-OF_DATA, BESIDE = ("n_rows", "n_labels"), ("decision", "larger", "propensity", "sample_weight")
+OF_DATA = ("n_rows", "n_labels")
+BESIDE = ("decision", "larger", "propensity", "sample_weight", "exclude", "candidates")
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
+KINDS = ("groups", "row_groups")  # of parts that have values of their own
+SHARES = "shares"
 EXPECTED = "expected results as `xmleval evaluate --format json` writes them"
+
+
+class SavedPart(NamedTuple):
+    """Values within a group by canonical name, and what tells that two groups are not the same."""
+
+    values: dict[str, float]
+    sizes: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,14 +42,37 @@ class SavedReport:
     n_rows, n_labels : int
         Size of the truth.
     settings : dict
-        What affects values: the fields of `Conventions`, ``decision``, ``larger``, ``propensity`` and
-        ``sample_weight``, as in the file; those that it lacks have the value that they had before.
+        What affects values: the fields of `Conventions`, ``decision``, ``larger``, ``propensity``,
+        ``sample_weight``, ``exclude`` and ``candidates``, as in the file; those that it lacks have the value
+        that they had before.
+    parts : dict of str to SavedPart
+        Groups by the names of their columns in CSV: "groups tail", "shares tail", "row_groups en".
     """
 
     values: dict[str, float]
     n_rows: int
     n_labels: int
     settings: dict[str, Any]
+    parts: dict[str, SavedPart] = field(default_factory=dict)
+
+    def column(self, group: str) -> str | None:
+        """Return the column of a group, by its name or that of the column; None if there is none."""
+        if group in self.parts:
+            return group
+        found = [own for own in (f"{kind} {group}" for kind in KINDS) if own in self.parts]
+        if len(found) > 1:
+            raise ValueError(f"{group!r} is a group of labels and one of rows; expected {' or '.join(found)}")
+        return next(iter(found), None)
+
+    def shown(self, column: str) -> str:
+        """Return the name of a group, or its column where the name is not enough."""
+        kind, _, group = column.partition(" ")
+        other = any(f"{one} {group}" in self.parts for one in KINDS if one != kind)
+        return column if other or group in self.parts or kind == SHARES else group
+
+    def values_of(self, column: str) -> dict[str, float]:
+        """Return the values within a group, and those of the whole without a name."""
+        return self.parts[column].values if column else self.values
 
     def spec(self, name: str) -> Spec:
         """Return the measure of a value, or refuse one that this version does not have."""
@@ -73,25 +106,31 @@ def load_results(path: Path) -> dict[str, SavedReport]:
         message names the file.
     """
     with naming_file(path):
-        found = _parsed(path)
-        version = found.get("schema", 0)  # there is none before 1
-        if type(version) is not int or version < 0:
-            raise ValueError(f"'schema' is {_shown(version)}; expected a whole number")
-        if version > SCHEMA:
-            raise ValueError(
-                f"results of schema {version}, written by a later version; this one reads {SCHEMA} and below"
-            )
-        if "reports" not in found:
-            return {"": _report(found, "")}
-        reports = _object(found, "reports", "")
-        if not reports:
-            raise ValueError(f"'reports' is empty; {EXPECTED}")
-        return {name: _report(_object(reports, name, ""), f"{name}: ") for name in reports}
+        return reports_of(_parsed(path))
+
+
+def reports_of(found: dict[str, Any]) -> dict[str, SavedReport]:
+    """Return the reports that JSON values hold; see `load_results`."""
+    if not {"values", "reports"} & {*found}:
+        raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
+    version = found.get("schema", 0)  # there is none before 1
+    if type(version) is not int or version < 0:
+        raise ValueError(f"'schema' is {_shown(version)}; expected a whole number")
+    if version > SCHEMA:
+        raise ValueError(
+            f"results of schema {version}, written by a later version; this one reads {SCHEMA} and below"
+        )
+    if "reports" not in found:
+        return {"": _report(found, "")}
+    reports = _object(found, "reports", "")
+    if not reports:
+        raise ValueError(f"'reports' is empty; {EXPECTED}")
+    return {name: _report(_object(reports, name, ""), f"{name}: ") for name in reports}
 
 
 @contextlib.contextmanager
-def naming_file(path: Path) -> Iterator[None]:
-    """Name a file in whatever goes wrong with it."""
+def naming_file(path: object) -> Iterator[None]:
+    """Name a file, or what was given in its place, in whatever goes wrong with it."""
     try:
         yield
     except OSError as error:
@@ -116,7 +155,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise ValueError(f"line {error.lineno}: not JSON ({error.msg}); {EXPECTED}") from None
     except RecursionError:
         raise ValueError(f"nested without end; {EXPECTED}") from None
-    if not isinstance(found, dict) or not {"values", "reports"} & {*found}:
+    if not isinstance(found, dict):
         raise ValueError(f"JSON without 'values' or 'reports'; {EXPECTED}")
     return found
 
@@ -134,20 +173,38 @@ def _refuse_constant(name: str) -> None:
 
 
 def _report(found: dict[str, Any], where: str) -> SavedReport:
-    values: dict[str, float] = {}
-    for name, value in _object(found, "values", where).items():
-        canonical = _canonical(name)
-        if canonical in values:
-            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
-        values[canonical] = _number(value, f"{where}{name}")
     for name in OF_DATA:
         if type(found.get(name)) is not int or found[name] < 0:
             raise ValueError(f"{where}{name!r} is {_shown(found.get(name))}; expected a whole number")
     settings = Conventions().as_dict() | _object({"conventions": {}} | found, "conventions", where)
     beside = {"larger": True} | found
+    parts = {}
+    for kind in KINDS:
+        groups = _object({kind: found.get(kind) or {}}, kind, where)
+        for name in groups:
+            told = f"{where}{kind}: {name}: "
+            group = _object(groups, name, f"{where}{kind}: ")
+            sizes = {size: group.get(size) for size in (*OF_DATA, "training_rows")}
+            parts[f"{kind} {name}"] = SavedPart(_values(group, "values", told), sizes)
+            if group.get(SHARES):
+                parts[f"{SHARES} {name}"] = SavedPart(_values(group, SHARES, told), sizes)
     return SavedReport(
-        values, found["n_rows"], found["n_labels"], settings | {name: beside.get(name) for name in BESIDE}
+        _values(found, "values", where),
+        found["n_rows"],
+        found["n_labels"],
+        settings | {name: beside.get(name) for name in BESIDE},
+        parts,
     )
+
+
+def _values(found: dict[str, Any], kind: str, where: str) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for name, value in _object(found, kind, where).items():
+        canonical = _canonical(name)
+        if canonical in values:
+            raise ValueError(f"{where}{_shown(name)} is there twice, also as {canonical!r}")
+        values[canonical] = _number(value, f"{where}{name}")
+    return values
 
 
 def _canonical(name: str) -> str:

@@ -57,8 +57,6 @@ def paired_differences(
     ValueError
         If a file holds anything else or is not of its report, or if the rows are not the same.
     """
-    from scipy.special import stdtrit  # only here: most checks do not need it
-
     measures = {*new[2].values} & {*old[2].values}
     one, other = load_rows(*new, measures), load_rows(*old, measures)
     if one.names is not None and other.names is not None:
@@ -67,6 +65,13 @@ def paired_differences(
                 raise ValueError(
                     f"{old[0]}: row {row} is {before!r}, in {new[0]} {name!r}; expected the same rows"
                 )
+    return intervals_of(one, other)
+
+
+def intervals_of(one: SavedRows, other: SavedRows) -> dict[str, Difference]:
+    """Return the differences of the measures that both have, the first minus the second, by row."""
+    from scipy.special import stdtrit  # only here: most checks do not need it
+
     found = {}
     for name in one.values.keys() & other.values.keys():
         gaps = one.values[name] - other.values[name]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from xmleval.report.report import Report
 
 NOT_AVERAGED = ("intervals", "thresholds", "labels", "points", "groups", "shares", "row_groups")  # over seeds
@@ -37,3 +39,12 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float]:
     if len(values) < 2:
         return mean, math.nan
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def labels_of(reports: Sequence[Report]) -> dict[str, Any]:
+    """Return the values by label, the means of several reports."""
+    first, *others = (report.results.labels for report in reports)
+    if not others:
+        return first
+    shared = [name for name in first if all(name in own for own in others)]
+    return {name: np.mean([own[name] for own in (first, *others)], axis=0) for name in shared}

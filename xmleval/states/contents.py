@@ -22,16 +22,32 @@ class Contents:
         What was saved.
     n_rows : int
         Number of rows that were counted.
+    fold_rows, fold_weighing : int64 (n_folds,), optional
+        Numbers of rows of each fold, and of those with a positive weight, if rows are in folds.
     """
 
-    def __init__(self, arrays: dict[str, Any], n_rows: int) -> None:
+    def __init__(
+        self,
+        arrays: dict[str, Any],
+        n_rows: int,
+        fold_rows: Ints | None = None,
+        fold_weighing: Ints | None = None,
+    ) -> None:
         self._left = dict(arrays)
-        self.n_rows = n_rows
+        self.n_rows, self.fold_rows, self.fold_weighing = n_rows, fold_rows, fold_weighing
 
     def part(self, prefix: str) -> Contents:
         """Take all arrays whose names begin with a prefix, which their names lose."""
         names = [name for name in self._left if name.startswith(prefix)]
-        return Contents({name.removeprefix(prefix): self._left.pop(name) for name in names}, self.n_rows)
+        own = {name.removeprefix(prefix): self._left.pop(name) for name in names}
+        return Contents(own, self.n_rows, self.fold_rows, self.fold_weighing)
+
+    def expect_folds(self, name: str, n_rows: Ints, weighted: bool) -> None:
+        """Refuse other numbers of rows of each fold than those known, or higher `ceilings` of weights."""
+        if self.fold_rows is None or self.fold_weighing is None:
+            return
+        fits = n_rows <= self.fold_weighing if weighted else n_rows == self.fold_rows
+        expect(bool(fits.all()), f"{name} has other rows in a fold than fold_rows")
 
     def numbered(self, stem: str) -> list[str]:
         """Return the names that are a stem and a number."""
@@ -90,6 +106,12 @@ def expect(fits: bool, wrong: str) -> None:
     """Refuse contents that do not fit together."""
     if not fits:
         raise ValueError(wrong)
+
+
+def ceilings(sums: Ints) -> Ints:
+    """Return fixed-point sums, the limbs last, as the least whole numbers that are as large."""
+    found: Ints = sums[..., 0] + sums[..., 1:].any(axis=-1)
+    return found
 
 
 def total(counts: Ints) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from xmleval.exact import NO_WEIGHT, as_floats
-from xmleval.kernels.fixed import LIMBS, MASK, carry, sum_terms
+from xmleval.kernels.fixed import LIMBS, carry, sum_terms
 from xmleval.kernels.folds import (
     FOLD_BITS,
     N_FOLDS,
@@ -18,15 +18,14 @@ from xmleval.kernels.folds import (
     leave_out,
     part_keys,
 )
-from xmleval.kernels.labels import FULL, count_in_bytes
+from xmleval.kernels.labels import count_in_bytes
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels, label_dtype
-from xmleval.states.contents import Contents, at_least_zero, expect
+from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
 from xmleval.states.label_table import LabelTable
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
-FULL_BYTE = 255
 FEW_BYTES = 1 << 22  # of keys that may always wait
 TABLES_AT_A_TIME = 1 << 15
 T = TypeVar("T")
@@ -201,22 +200,17 @@ class FoldTable(LabelTable):
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""
-        places, times = self._carries()
-        out = {"held": self._held, "places": places, "times": times, "rows": self.rows}
+        out = super().arrays()
         for kind, waiting in enumerate(self._waiting):
             out[f"waiting{kind}"] = np.concatenate([np.empty(0, self._dtype), *waiting])
         return out
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        n_rows, shape = contents.n_rows, self._held.shape
-        self.rows = contents.take_sums("rows", N_FOLDS, most=n_rows)
-        most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        self._held = contents.take("held", *shape, dtype=self._held.dtype, most=most)
-        places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
-        times = contents.take("times", places.size, least=1, most=n_rows)
-        expect(bool((np.diff(places) > 0).all()), "places is not rising")
-        self._joined, self._carried, self._n_carried = (places, times), [], 0
+        super().from_contents(contents)
+        of_folds = ceilings(self.rows) if self.weighted else self.rows[:, 0]
+        contents.expect_folds("rows", of_folds, self.weighted)
+        places, _ = self._joined
         last = max(0, self.n_labels - 1)
         for kind in range(3):
             keys = contents.take(f"waiting{kind}", None, dtype=self._dtype, most=last)
@@ -239,8 +233,11 @@ class FoldTable(LabelTable):
                     own[kind] += np.bincount(some, minlength=stop - first)
             fits = all(at_least_zero(more - own[0], self.weighted) for more in own[1:])
             expect(fits, "held has more hits than labels")
+            of_folds = own.reshape(3, -1, N_FOLDS, *own.shape[2:])
+            few = self.weighted or (of_folds <= self.rows[:, 0]).all()
+            expect(bool(few), "held has more rows with a label than a fold has rows")
             left = whole.between(first >> FOLD_BITS, stop >> FOLD_BITS)
-            left -= own.reshape(3, -1, N_FOLDS, *own.shape[2:]).sum(axis=2)
+            left -= of_folds.sum(axis=2)
             expect(_is_zero(left, self.weighted), "held does not add up")
         expect(_is_zero(rows, True), "rows does not add up")
 

@@ -26,10 +26,11 @@ class Folds(States):
     """The states of a plan, apart for each fold of the rows; the values of all rows are those of their merge.
 
     Rows are in the fold of their number in the whole data, or of the group that they belong to. States that
-    know folds, and those of measures without a standard error, are counted for all rows together.
+    know folds, and those of measures without a standard error, are counted for all rows together. Tables may
+    take ``memory``, by default that of ``work``.
     """
 
-    def __init__(self, plan: Plan, work: Work) -> None:
+    def __init__(self, plan: Plan, work: Work, memory: int | None = None) -> None:
         of_folds = [
             name
             for name, specs in plan.states.items()
@@ -43,7 +44,7 @@ class Folds(States):
         self.n_weighing: Ints = np.zeros(N_FOLDS, np.int64)  # rows with a positive weight
         n_bytes = N_FOLDS * self.folds[0].table_bytes
         n_bytes += sum(state.fold_bytes for state in self._states.values())
-        if n_bytes > work.memory:
+        if n_bytes > (memory or work.memory):
             takes = f"tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}"
             needs = f"{takes}, beyond their share of "
             raise InputError("confidence", Message(needs, Keyword("memory")))
@@ -154,9 +155,14 @@ class Folds(States):
         expect(int(self.n_rows.sum()) == n_rows, f"fold_rows does not add up to {n_rows}")
         least = 0 if self.plan.weighted else self.n_rows
         self.n_weighing = contents.take("fold_weighing", N_FOLDS, least=least, most=self.n_rows)
+        if contents.fold_rows is not None and contents.fold_weighing is not None:  # of what this is a part of
+            fits = (self.n_rows <= contents.fold_rows) & (self.n_weighing <= contents.fold_weighing)
+            expect(bool(fits.all()), "fold_rows has more rows of a fold than there are")
+        contents.fold_rows, contents.fold_weighing = self.n_rows, self.n_weighing
         for number, own in enumerate(self.folds):
             part = contents.part(f"fold{number}/")
             part.n_rows = int(self.n_rows[number])
+            part.fold_rows = part.fold_weighing = None
             try:
                 own.from_contents(part)
             except ValueError as error:
@@ -164,9 +170,9 @@ class Folds(States):
         super().from_contents(contents)
 
 
-def new_states(plan: Plan, work: Work) -> States:
-    """Return the empty states of a plan."""
-    return States(plan, work) if plan.confidence is None else Folds(plan, work)
+def new_states(plan: Plan, work: Work, memory: int | None = None) -> States:
+    """Return the empty states of a plan; tables of folds may take ``memory``, by default that of ``work``."""
+    return States(plan, work) if plan.confidence is None else Folds(plan, work, memory)
 
 
 def _states_of(plan: Plan, names: Iterable[str], work: Work) -> dict[str, State]:

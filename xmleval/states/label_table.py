@@ -36,6 +36,7 @@ PIECE = 1 << 14
 AT_ONCE = 1 << 19  # counts merged at a time: the caches hold what tells which overflowed
 FEW_LABELS = 1 << 16  # up to which threads and tallies do not pay
 BYTE = 8  # bits of a count
+FULL_BYTE = (1 << BYTE) - 1
 T = TypeVar("T")
 Carries = tuple[Ints, Ints]  # indices of the counters that overflowed, ascending, and overflow counts
 
@@ -286,31 +287,29 @@ class LabelTable:
         return labels[:n], cells[:, :n]
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays to save."""
-        return {"totals": self.totals, "rows": self.rows}
+        """Return the arrays to save, a byte for each count that did not overflow."""
+        places, times = self._carries()
+        return {"held": self._held, "places": places, "times": times, "rows": self.rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         n_rows = contents.n_rows
-        self.rows = contents.take_sums("rows", 1, most=n_rows)
-        if self.weighted:
-            totals = contents.take_sums("totals", 3, self.n_labels, most=n_rows)
-            expect(not totals[..., -1].any(), "totals has invalid fixed-point sums")
-        else:
-            expect(self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
-            totals = contents.take("totals", 3, self.n_labels, most=n_rows)
-        tp, n_pred, n_true = totals
+        self.rows = contents.take_sums("rows", self.rows.shape[0], most=n_rows)
+        most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
+        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
+        places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
+        times = contents.take("times", places.size, least=1, most=n_rows)
+        expect(bool((np.diff(places) > 0).all()), "places is not rising")
+        self._joined, self._carried, self._n_carried = (places, times), [], 0
+
+    def expect_tables(self, n_rows: int) -> None:
+        """Raise ValueError unless every label has a contingency table of the rows; after `join`."""
+        expect(self.weighted or self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
         rows = self.rows if self.weighted else self.rows[0, :1]
-        for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
-            expect(at_least_zero(count, self.weighted), "totals has negative counts")
-        if not self.weighted:
-            self._held, more = totals.astype(np.uint8), totals.reshape(-1) >> BYTE
-        else:
-            whole, high, low, _ = np.moveaxis(totals, -1, 0)
-            self._held = np.stack([(whole << BITS | high) & (FULL - 1), low], axis=-1)
-            more = whole.reshape(-1) // (FULL >> BITS)
-        places = np.flatnonzero(more)
-        self._joined, self._carried, self._n_carried = (places, more[places]), [], 0
+        for start in range(0, self.n_labels, LABELS_AT_A_TIME):
+            tp, n_pred, n_true = self.between(start, min(start + LABELS_AT_A_TIME, self.n_labels))
+            for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
+                expect(at_least_zero(count, self.weighted), "held has impossible counts")
 
 
 def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:

@@ -118,6 +118,7 @@ class LabelTotals(State):
         for decision, table in self.tables.items():
             own = contents.part(f"{decision}/")
             table.from_contents(own)
+            table.expect_tables(contents.n_rows)
             own.done()
         for decision, folds in self.folds.items():
             own = contents.part(f"folds {decision}/")

@@ -30,7 +30,7 @@ from xmleval.plan import Plan
 from xmleval.records import Floats, Ints, Profile
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, at_least_zero, expect, total
+from xmleval.states.contents import Contents, at_least_zero, ceilings, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -276,6 +276,12 @@ class RankProfile(State):
         expect(at_least_zero(rows - hits, self.weighted), "hits has more hits than rows")
         fits = self.weighted or (bool(rows.all()) and total(rows) == n_rows)
         expect(fits, f"rows does not add up to {n_rows}")
+        if self.folds:
+            of_folds = np.zeros(N_FOLDS, np.int64)
+            np.add.at(
+                of_folds, self.n_relevant // BY_FOLD, ceilings(rows[:, 0]) if self.weighted else rows[:, 0]
+            )
+            contents.expect_folds("rows", of_folds, self.weighted)
         expect(hits.shape[1] <= min(self.depth, n_labels), f"hits at {hits.shape[1]} ranks")
         self.tables = {"rows": rows, "hits": hits}
         if self.propensity is not None:

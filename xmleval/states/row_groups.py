@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import numpy as np
 
+from xmleval.budget import size_text
+from xmleval.input.errors import InputError
+from xmleval.kernels.folds import N_FOLDS
+from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
 from xmleval.records import MOST_GROUPS
 from xmleval.results import Part, Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
-from xmleval.states.folds import new_states
+from xmleval.states.folds import Folds, new_states
 from xmleval.states.parts import Parts
 from xmleval.states.state import Arrays, States
 from xmleval.threads import Work
@@ -26,13 +31,27 @@ class RowGroups(Parts):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
+        self.n_expected = 0  # groups
         self.own_work = work._replace(memory=max(1, work.memory // SHARES))
 
     def part(self, name: str) -> States:
         """Return the states of a group, empty ones where it is new."""
         if name not in self.parts:
-            self.parts = {**self.parts, name: new_states(self.plan.part(), self.own_work)}
+            found = new_states(self.plan.part(), self.own_work, self.work.memory)
+            n = max(self.n_expected, 1 + len(self.parts))
+            n_bytes = n * found.table_bytes
+            if isinstance(found, Folds) and n_bytes > self.work.memory:
+                of_each = f"tables of {n} groups, each with {N_FOLDS} for confidence intervals"
+                needs = f"{of_each}, take {size_text(n_bytes)}, beyond their share of "
+                raise InputError("row_groups", Message(needs, Keyword("memory")))
+            self.parts = {**self.parts, name: found}
         return self.parts[name]
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Make room for groups that are to come, so that workers share the tables that they can share."""
+        self.n_expected = len({*self.parts, *names})
+        for name in sorted(names):
+            self.part(name)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -80,6 +99,12 @@ class RowGroups(Parts):
             self.part(name)
         self.n_rows = dict(zip(names, n_rows.tolist(), strict=True))
         self.restore(contents)
+        if contents.fold_rows is not None:
+            left = contents.fold_rows.copy()
+            for states in self.parts.values():
+                assert isinstance(states, Folds)
+                left -= states.n_rows
+            expect(not left.any(), "groups do not add up to fold_rows")
 
 
 STATE = RowGroups

@@ -17,7 +17,7 @@ from xmleval.plan import Plan
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents, expect, total
+from xmleval.states.contents import Contents, ceilings, expect, total
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
@@ -146,11 +146,15 @@ class RowSums(State):
         if self.n_folds > 1:
             least = 0 if self.plan.weighted else self.n_rows
             self.n_weighing = contents.take("n_weighing", self.n_folds, least=least, most=self.n_rows)
+            contents.expect_folds("n_rows", self.n_rows, False)
+            contents.expect_folds("n_weighing", self.n_weighing, True)
         self.n_defined = contents.take("n_defined", *shape, most=self.n_rows[:, None])
         self.totals = contents.take_sums("totals", *shape, 2)
         weights = self.totals[:, :, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
-        expect(not ((weights[..., 0] < 0) | (weights[..., 0] > n_rows)).any(), "totals has invalid weights")
+        most = self.n_weighing[:, None]
+        within = (weights[..., 0] >= 0) & (ceilings(weights) <= most)
+        expect(bool(within.all()), "totals has invalid weights")
         if self.unbounded:
             self.exact = contents.take("exact", self.n_folds, len(self.unbounded), SIZE, least=None)
             fits = not (self.exact[..., : N_LIMBS - 1] >> WIDTH).any()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cache
 from typing import Any, Self
@@ -164,6 +164,11 @@ class States:
     def row_groups(self) -> frozenset[str]:
         """Names of the groups of rows."""
         return frozenset(getattr(self._states.get(ROW_GROUPS), "parts", ()))
+
+    def expect(self, row_groups: Iterable[str]) -> None:
+        """Make room for groups of rows that are to come."""
+        if ROW_GROUPS in self._states:
+            self._states[ROW_GROUPS].expect(row_groups)  # type: ignore[attr-defined]
 
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
