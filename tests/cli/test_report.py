@@ -24,7 +24,7 @@ def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str])
         "Differences",
         "Measures against k",
         "ROC curve",
-        "From rare to frequent labels",
+        "Groups of labels",
         "Data set",
     ):
         assert f"<h2>{heading}</h2>" in text

@@ -153,6 +153,13 @@ def test_names_that_look_like_marks_of_a_page_stay_as_they_are() -> None:
     assert name in themed(as_svg(figure_of(panels), "figure0"))
 
 
+def test_cutoffs_beyond_the_labels_are_not_drawn() -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
+    for kind in ("cutoffs", "ranks"):
+        (panel,) = report.panels(kind)
+        assert panel.series[0].x.tolist() == [1, 2, 3]
+
+
 def test_distances_are_no_probabilities() -> None:
     truth, models = made_scores(1)
     distances = 1 - models["model_0"]

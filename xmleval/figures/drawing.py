@@ -117,7 +117,7 @@ def save(axes: Any, file: Any, form: str) -> None:
 
 def _new_axes(new_figure: Any, panels: Sequence[Panel]) -> list[Any]:
     """Return axes of a new figure for panels, at most three in a row."""
-    columns = min(3, len(panels)) if len(panels) != 4 else 2
+    columns = columns_of(panels)
     rows = -(-len(panels) // columns)
     width, height = SIZE
     if any(panel.form == "dots" for panel in panels):
@@ -129,6 +129,11 @@ def _new_axes(new_figure: Any, panels: Sequence[Panel]) -> list[Any]:
     legend = 0.2 * -(-len(names) // _columns_of(names, width * columns)) if len(names) > 1 else 0.0
     figure = new_figure(figsize=(width * columns, height * rows + legend), layout="constrained")
     return [figure.add_subplot(rows, columns, n + 1) for n in range(len(panels))]
+
+
+def columns_of(panels: Sequence[Panel]) -> int:
+    """Return how many panels stand side by side."""
+    return min(3, len(panels)) if len(panels) != 4 else 2
 
 
 def _columns_of(names: Collection[str], inches: float) -> int:

@@ -47,7 +47,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
     """Return a panel for each measure with two or more cutoffs."""
     families: dict[str, list[Spec]] = {}
     for spec in specs:
-        if spec.cutoff.isdigit():
+        if _is_within(spec, models):
             families.setdefault(spec.symbol.removesuffix(f"@{spec.cutoff}"), []).append(spec)
     panels = []
     for title, own in families.items():
@@ -64,7 +64,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
 
 def at_ranks(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     """Return precision at each rank alone, from P@1, P@2, ... without a gap."""
-    own = {int(spec.cutoff): spec for spec in specs if spec.metric.name == "p" and spec.cutoff.isdigit()}
+    own = {int(spec.cutoff): spec for spec in specs if spec.metric.name == "p" and _is_within(spec, models)}
     deepest = next((rank - 1 for rank in range(1, len(own) + 2) if rank not in own), 0)
     if deepest < 2:
         return []
@@ -90,7 +90,7 @@ def at_ranks(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel
 
 
 def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
-    """Return a panel for each measure, at its last cutoff, within groups of labels from rare to frequent."""
+    """Return a panel for each measure, at its last cutoff, within groups of labels in their order."""
     first = next(iter(models.values()))
     names = [name for name in first.groups if all(name in one.groups for one in models.values())]
     if not names:
@@ -281,6 +281,11 @@ def panels_of(kind: str, models: Models, specs: Sequence[Spec], compared: Any = 
     if not found:
         raise ValueError(Message(f"kind: {kind!r} needs ", KINDS[kind].needs))
     return found
+
+
+def _is_within(spec: Spec, models: Models) -> bool:
+    """Tell whether a measure has a cutoff that is no larger than the number of labels."""
+    return spec.cutoff.isdigit() and int(spec.cutoff) <= max(one.n_labels for one in models.values())
 
 
 def _symbols(specs: Sequence[Spec]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmleval.figures.drawing import as_svg, figure_of, in_tags
+from xmleval.figures.drawing import as_svg, columns_of, figure_of, in_tags
 from xmleval.figures.panels import Panel, as_table, described
 from xmleval.figures.style import COLOURS, DARK, INK, RULE
 from xmleval.integrations.library import library
@@ -93,6 +93,7 @@ def as_page(page: Page) -> str:
                 "text": figure.text,
                 "tables": figure.tables,
                 "described": " ".join(described(panel) for panel in figure.panels),
+                "columns": columns_of(figure.panels),
                 "svg": markup(themed(svg)),
                 "numbers": [(told, header, rows[:MOST_ROWS], len(rows)) for told, (header, rows) in numbers],
             }

@@ -23,7 +23,7 @@ HEADINGS = {
     "cutoffs": ("Measures against k", "Bands are confidence intervals of each value alone."),
     "ranks": ("Precision at each rank", "The share of rows whose label at this rank alone is relevant."),
     "groups": (
-        "From rare to frequent labels",
+        "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
         "its labels are left out.",
     ),
