@@ -133,8 +133,9 @@ def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Se
     if len(models) < 2:
         return []
     (a, first), (b, second) = [*models.items()][:2]
-    column = next(filter(None, (label_column(spec, first) for spec in specs)), "")
-    if not column or column not in second.results.labels:
+    held = first.results.labels.keys() & second.results.labels.keys()
+    column = next(filter(None, (label_column(spec, held) for spec in specs)), "")
+    if not column:
         return []
     own, other = (one.results.labels[column].astype(float) for one in (first, second))
     n = min(own.size, other.size)
