@@ -25,8 +25,6 @@ def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str])
         "Measures against k",
         "ROC curve",
         "Groups of labels",
-        "Labels that changed most",
-        "Rows that changed most",
         "Data set",
     ):
         assert f"<h2>{heading}</h2>" in text

@@ -139,6 +139,10 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
     assert len(text) < 2_000_000
 
 
+def test_labels_and_rows_that_changed_most_are_shown(page: Parsed) -> None:
+    assert {"Labels that changed most", "Rows that changed most"} <= {*page.texts}
+
+
 def test_values_in_the_table_are_those_of_the_report(page: Parsed) -> None:
     text = "".join(page.texts)
     for report in compared().reports.values():
