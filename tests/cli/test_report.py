@@ -64,7 +64,9 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
     run("rank one.json two.json --metric p@1 --plot d.svg")
     assert "critical difference" in (folder / "d.svg").read_text("utf-8")
     assert "Critical differences by P@1" in (folder / "r.html").read_text("utf-8")
-    assert "Differences" in (folder / "c.html").read_text("utf-8")
+    page = (folder / "c.html").read_text("utf-8")
+    assert "Differences" in page
+    assert "SHA-256 of scores.npz" in page
     assert (folder / "c.png").read_bytes().startswith(BEGINS["png"])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from xmleval.budget import Budget, memory_bytes
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
 from xmleval.cli.evaluation import Run, count, prepare
-from xmleval.cli.figures import HTML, PLOT, check_figure, check_page, write_figure
+from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
@@ -155,7 +155,7 @@ def compare(
             label_names=known and known[0],
         )  # fmt: skip
         if html is not None:
-            write_result(compared.to_html(), html)
+            write_result(compared.to_html(about=about(run)), html)
         if plot is not None:
             write_figure(compared.plot("differences"), plot)
         return compared

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
+from xmleval.cli.evaluation import Run
 from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE
 from xmleval.figures.drawing import FORMS, save
+from xmleval.files.input import digest_of
 from xmleval.files.output import replacing
 from xmleval.integrations.library import library
 
 HTML = click.option("--html", type=FILE, metavar="FILE", help="Also write a page with tables and figures.")
+MOST_FILES = 20  # whose digests a page has
 PLOT = click.option("--plot", type=FILE, metavar="FILE", help="Also draw the figure, as .png, .svg or .pdf.")
 
 
@@ -42,6 +47,14 @@ def write_figure(axes: Any, path: Path) -> None:
         save(axes, file, path.suffix.lower()[1:])
     if any("missing from" in str(one.message) for one in caught):
         tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
+
+
+def about(run: Run) -> dict[str, str]:
+    """Return the command, and the digest of each file that was read."""
+    found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
+    found |= {f"SHA-256 of {path}": digest_of(path) for path in run.files[:MOST_FILES]}
+    more = len(run.files) - MOST_FILES
+    return found | ({"More files": f"{more}, not listed"} if more > 0 else {})
 
 
 def _refuse_without(name: str, extra: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,20 +11,18 @@ import click
 from xmleval.cli.compare import options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import Run, count, prepare
-from xmleval.cli.figures import check_page
+from xmleval.cli.figures import about, check_page
 from xmleval.cli.forms import in_options
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.engine.settings import NotKeptError
-from xmleval.files.input import digest_of
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
 from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 
-MOST_FILES = 20  # whose digests the page has
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
     "Page": "output title confidence groups",
@@ -70,7 +66,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     """
     check_page(output)
     run, told = figures_of(truth, scores, options | {"output": output})
-    write_result(told.to_html(title, about=_about(run)), output)
+    write_result(told.to_html(title, about=about(run)), output)
 
 
 def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, Comparison]:
@@ -114,11 +110,3 @@ def _evaluated(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
             if error.setting not in kept:
                 raise
             del kept[error.setting]
-
-
-def _about(run: Run) -> dict[str, str]:
-    """Return the command, and the digest of each file that was read."""
-    found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
-    found |= {f"SHA-256 of {path}": digest_of(path) for path in run.files[:MOST_FILES]}
-    more = len(run.files) - MOST_FILES
-    return found | ({"More files": f"{more}, not listed"} if more > 0 else {})

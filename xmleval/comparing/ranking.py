@@ -135,9 +135,12 @@ class Ranking:
         """Return the table under short names of the models."""
         return self._grid(self.shown_names())
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table: the tests, which models do not differ, and `notes`."""
-        return self._footnotes(self._names())
+    def footnotes(self, names: Mapping[str, str] | None = None) -> list[str]:
+        """Return the lines below the table: the tests, which models do not differ, and `notes`.
+
+        ``names`` of models, if given, stand for their own.
+        """
+        return self._footnotes(names or self._names())
 
     def __str__(self) -> str:
         """Return a table for a terminal."""

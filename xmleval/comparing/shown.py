@@ -72,7 +72,8 @@ def _symbol(ranking: Ranking) -> str:
 
 
 def _footnotes(ranking: Ranking, several: bool) -> list[str]:
-    return [f"{_symbol(ranking)}: {line}" if several else line for line in ranking.footnotes()]
+    lines = ranking.footnotes(ranking.shown_names())
+    return [f"{_symbol(ranking)}: {line}" if several else line for line in lines]
 
 
 def _best(ranking: Ranking) -> str:

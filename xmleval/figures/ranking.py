@@ -13,6 +13,7 @@ from xmleval.figures.style import INK, SETTINGS
 from xmleval.integrations.library import library
 
 STEP = 0.36  # inches between names of models
+MOST_TICKS = 20  # with a number
 
 
 def average_ranks(ranks: Mapping[str, Mapping[str, float]]) -> Panel:
@@ -62,9 +63,11 @@ def draw_critical_difference(
         ax.set_ylim(height, -0.75)
         ax.axis("off")
         ax.plot([low, high], [0, 0], color=INK, linewidth=1)
+        step = -(-high // MOST_TICKS)
         for tick in range(low, high + 1):
             ax.plot([tick, tick], [0, -0.1], color=INK, linewidth=1)
-            ax.text(tick, -0.16, str(tick), ha="center", va="bottom")
+            if (tick - low) % step == 0:
+                ax.text(tick, -0.16, str(tick), ha="center", va="bottom")
         ax.plot([low, low + difference], [-0.58, -0.58], color=INK, linewidth=2.2)
         ax.text(low + difference, -0.58, f"  critical difference {difference:.3g}", va="center")
         for n, model in enumerate(order):
