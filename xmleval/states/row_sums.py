@@ -152,7 +152,7 @@ class RowSums(State):
         self.totals = contents.take_sums("totals", *shape, 2)
         weights = self.totals[:, :, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
-        most = self.n_weighing[:, None]
+        most = (self.n_weighing if self.n_folds > 1 else self.n_rows)[:, None]
         within = (weights[..., 0] >= 0) & (ceilings(weights) <= most)
         expect(bool(within.all()), "totals has invalid weights")
         if self.unbounded:
