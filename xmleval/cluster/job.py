@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.budget import Budget
 from xmleval.discounts import tabulated_discounts
 from xmleval.evaluator import Evaluator
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
@@ -34,7 +33,7 @@ class Job:
     constants : dict of str to str
         Versions and constants of the process that made it; those of every other process must be the same.
     memory, threads : int
-        What each task may use; no value depends on them.
+        What each task may use, beside rows that are read; no value depends on them.
     """
 
     digest: str
@@ -64,8 +63,7 @@ def opened(job: Job) -> Evaluator:
         differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
         if differs:
             raise ValueError(f"workers: {differs}; the same is needed everywhere")
-        memory = Budget(job.memory).evaluator(1)
-        found = Evaluator.from_saved(from_bytes(job.sent), memory=memory, threads=job.threads)
+        found = Evaluator.from_saved(from_bytes(job.sent), memory=job.memory, threads=job.threads)
         _opened.clear()
         _opened[job.digest] = found
     return copy(found)
