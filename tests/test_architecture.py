@@ -82,7 +82,7 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.tables": "message numerals",
-    "figures": "records message jackknife spec integrations.library",
+    "figures": "records message jackknife spec input.errors integrations.library",
     "page": "version message figures integrations.library report.tables",
     "comparing.paired": "records kernels exact",
     "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
@@ -96,7 +96,7 @@ GRAPH = {
     ),
     "comparing": (
         "records message input.errors input.objects version spec spellings report report.saved_results"
-        " report.tables figures page"
+        " report.tables figures page integrations.library"
     ),
     "evaluator": (
         "message budget files input.errors input.objects groups spec thresholds.rule engine report"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -23,7 +24,9 @@ def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str])
         "Differences",
         "Measures against k",
         "ROC curve",
-        "From rare to frequent labels",
+        "Groups of labels",
+        "Labels that changed most",
+        "Rows that changed most",
         "Data set",
     ):
         assert f"<h2>{heading}</h2>" in text
@@ -31,7 +34,19 @@ def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str])
 
 def test_a_page_of_one_model(folder: Path, run: Callable[..., str]) -> None:
     run("report Y_test.npz m_indices.npy --metrics p@1 --output page.html")
-    assert "P@1 is 0." in (folder / "page.html").read_text("utf-8")
+    text = (folder / "page.html").read_text("utf-8")
+    assert "P@1 is 0." in text
+    assert "<title>Evaluation of m_indices.npy</title>" in text
+    assert "<h2>Data set</h2>" in text
+
+
+def test_a_page_of_what_there_is(folder: Path, run: Callable[..., str]) -> None:
+    np.save(folder / "ranked_indices.npy", np.load(folder / "m_indices.npy"))
+    run("report Y_test.npz ranked_indices.npy --output page.html")  # neither scores nor --train
+    text = (folder / "page.html").read_text("utf-8")
+    assert "<h2>Measures against k</h2>" in text
+    assert "ROC" not in text
+    run("report Y_test.npz ranked_indices.npy --metrics mrr --output page.html")
 
 
 @pytest.mark.parametrize(("kind", "form"), [("cutoffs", "svg"), ("differences", "png"), ("roc", "pdf")])
@@ -69,6 +84,8 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
         ("plot Y_test.npz m_indices.npy --kind rok --output a.png", "roc"),
         ("report Y_test.npz m_indices.npy --output no/page.html", "no/page.html: its folder does not exist"),
         ("compare Y_test.npz m_indices.npy scores.npz --plot a.jpg", "a.jpg: a figure is written as"),
+        ("compare Y_test.npz m_indices.npy scores.npz --html scores.npz", "scores.npz: is an input"),
+        ("plot Y_test.npz m_indices.npy --kind groups --output a.png", "needs --groups"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(

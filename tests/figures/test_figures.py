@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tests.figures.made_models import compared, made_scores
-from xmleval import evaluate
+from xmleval import evaluate, rank
 from xmleval.figures.drawing import as_svg, figure_of, save
 from xmleval.figures.kinds import KINDS
 from xmleval.figures.panels import as_table, described
+from xmleval.page.page import themed
 from xmleval.report.comparison import Comparison
 
 pytest.importorskip("matplotlib").use("Agg")
@@ -137,15 +138,49 @@ def test_axes_of_the_caller_are_drawn_into() -> None:
     given = compared().plot("cutoffs", metrics=["p", "ndcg"], ax=axes)
     assert given[0] is axes[0]
     assert axes[0].lines
-    with pytest.raises(ValueError, match="ax has 2 axes, and the figure 1 panels"):
+    with pytest.raises(ValueError, match="ax: has 2 axes, and the figure 1 panel"):
         compared().plot("cutoffs", metrics="p", ax=axes)
+    with pytest.raises(ValueError, match="ax: str is no Axes"):
+        compared().plot("values", ax="axes")
+    with pytest.raises(ValueError, match="ax: str is no Axes"):
+        rank({"x": {"a": 0.1, "b": 0.2}, "y": {"a": 0.1, "b": 0.2}}, "p@1").plot(ax="axes")
+
+
+def test_names_that_look_like_marks_of_a_page_stay_as_they_are() -> None:
+    name = 'id="x" href="#y" #0072b2'
+    report = next(iter(compared().reports.values()))
+    panels = Comparison({name: report, "b": report}).panels("values", ["p@1"])
+    assert name in themed(as_svg(figure_of(panels), "figure0"))
+
+
+def test_cutoffs_beyond_the_labels_are_not_drawn() -> None:
+    report = evaluate(np.eye(3), np.eye(3), metrics=[f"p@{k}" for k in range(1, 6)])
+    for kind in ("cutoffs", "ranks"):
+        (panel,) = report.panels(kind)
+        assert panel.series[0].x.tolist() == [1, 2, 3]
+
+
+def test_distances_are_no_probabilities() -> None:
+    truth, models = made_scores(1)
+    distances = 1 - models["model_0"]
+    report = evaluate(truth, distances, metrics=["p@1"], larger=False, curve_points=20)
+    (panel,) = report.panels("scores")
+    assert panel.y_label == "share at or below"
+    with pytest.raises(ValueError, match="'calibration' needs"):
+        report.panels("calibration")
+
+
+def test_a_report_alone_has_no_name_in_texts_and_numbers() -> None:
+    (panel,) = evaluate(np.eye(3), np.eye(3), metrics=["p@1"]).panels("values")
+    assert as_table(panel) == (["measure", "value"], [["P@1 ↑", "1"]])
+    assert described(panel) == "value; from 1 to 1."
 
 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
         ("rok", "kind: 'rok' is no figure; did you mean roc"),
-        ("roc", "kind: 'roc' needs curve_points="),
+        ("roc", "kind: 'roc' needs scores, and curve_points="),
         ("differences", "kind: 'differences' needs a comparison"),
         ("groups", "kind: 'groups' needs label_groups="),
         ("cutoffs", "kind: 'cutoffs' needs measures at two cutoffs"),

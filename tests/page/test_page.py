@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 
 from tests.figures.made_models import compared
 from tests.figures.test_figures import HOSTILE
-from xmleval import compare, evaluate
+from xmleval import compare, evaluate, label_groups, rank
 from xmleval.report.comparison import Comparison
 
 pytest.importorskip("matplotlib")
@@ -86,6 +87,36 @@ def test_the_summary_tells_the_decision(page: Parsed) -> None:
     assert "No significant difference is seen between a and b." in equal
     alone = Comparison({name: replace(one) for name, one in compared().reports.items()}).to_html()
     assert "whether the difference is real is not known" in alone
+
+
+def test_the_summary_tells_what_was_not_tested_and_all_tests() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random((60, 8)) < 0.3
+    lists = {name: np.argsort(rng.random((60, 8)))[:, :n] for name, n in (("a", 4), ("b", 6))}
+    scored = {name: (own, -np.arange(own.shape[1]) + 0.0 * own) for name, own in lists.items()}
+    told = compare(scored, truth, metrics=["auc.samples"]).to_html()
+    assert "could not be tested." in told
+    assert "No significant difference" not in told
+    groups = label_groups(truth, edges=[0, 15, 18])
+    good = compare({"a": truth, "b": ~truth}, truth, metrics=["p@1"], label_groups=groups)
+    assert re.search(rf"Number of {good.n_tests} tests .*: a {good.n_tests}, b 0\.", good.to_html())
+
+
+def test_undefined_and_mixed_results_have_pages() -> None:
+    truth, scores = np.zeros((3, 4), int), np.arange(12.0).reshape(3, 4)
+    none: dict[str, Any] = {"metrics": ["p@1", "auc.macro"], "keep_labels": True, "curve_points": 10}
+    assert compare({"a": scores, "b": -scores}, truth, **none).to_html()
+    reports = {
+        str(kept): evaluate(np.eye(3), np.eye(3), metrics=["p@1"], keep_rows=kept) for kept in (True, False)
+    }
+    assert Comparison(reports).to_html()
+
+
+def test_the_summary_of_a_ranking_with_a_control_tells_of_the_control() -> None:
+    values = {name: {"a": 0.1, "b": 0.2, "c": 0.3} for name in ("x", "y", "z")}
+    far, near = rank(values, "p@1", control="a").to_html(), rank(values, "p@1", control="b").to_html()
+    assert "c has the best average rank by P@1, 1; a significant difference is seen to a, the control." in far
+    assert "1; no significant difference is seen to b, the control." in near
 
 
 def test_names_are_shown_as_text() -> None:

@@ -122,7 +122,7 @@ def compare(
     asked = expand_metrics(options["metrics"], options["k"])
     if not any(spec.needs for spec, _ in asked):
         raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
-    more: dict[str, Any] = {"keep_rows": True}
+    more: dict[str, Any] = {"keep_rows": True, "html": html, "plot": plot}
     if worst:
         with naming_files({"worst": "--worst"}):
             refuse_no_labels("worst", [spec for spec, _ in asked])

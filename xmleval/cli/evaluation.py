@@ -73,8 +73,9 @@ class Run(NamedTuple):
 
 
 NONE_OF_THESE = {
-    "pred": None, "per_label": None, "per_row": None, "state": None, "checkpoint": None, "resume": False,
-    "bounds": False, "ranked": False, "keep_rows": False, "keep_labels": False, "labels_shown": False,
+    "pred": None, "per_label": None, "per_row": None, "html": None, "plot": None, "state": None,
+    "checkpoint": None, "resume": False, "bounds": False, "ranked": False, "keep_rows": False,
+    "keep_labels": False, "labels_shown": False,
 }  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     rule = as_path(options["decision"] or "")
     states = state_files(options["state"], [one.name for one in others] or [given[0].name])
     check_outputs(
-        [options["output"], options["per_label"], options["per_row"]],
+        [options[name] for name in ("output", "per_label", "per_row", "html", "plot")],
         [
             given[0],
             *given[1],

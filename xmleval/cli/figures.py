@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
+from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE
-from xmleval.cli.output import check_outputs
 from xmleval.figures.drawing import FORMS, save
 from xmleval.files.output import replacing
 from xmleval.integrations.library import library
@@ -19,7 +20,7 @@ PLOT = click.option("--plot", type=FILE, metavar="FILE", help="Also draw the fig
 
 
 def check_figure(path: Path | None) -> None:
-    """Refuse a figure that cannot be drawn or written, before anything is computed."""
+    """Refuse a figure that cannot be drawn, before anything is computed."""
     if path is None:
         return
     if path.suffix.lower().removeprefix(".") not in FORMS:
@@ -29,17 +30,18 @@ def check_figure(path: Path | None) -> None:
 
 
 def check_page(path: Path | None) -> None:
-    """Refuse a page that cannot be made or written, before anything is computed."""
+    """Refuse a page that cannot be made, before anything is computed."""
     if path is not None:
         _refuse_without("jinja2", "html")
         _refuse_without("matplotlib", "html")
-    check_outputs([path])
 
 
 def write_figure(axes: Any, path: Path) -> None:
-    """Write the figure of axes, whole or not at all."""
-    with replacing(path) as file:
+    """Write the figure of axes, whole or not at all, and tell of characters that its font lacks."""
+    with warnings.catch_warnings(record=True) as caught, replacing(path) as file:
         save(axes, file, path.suffix.lower()[1:])
+    if any("missing from" in str(one.message) for one in caught):
+        tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
 
 
 def _refuse_without(name: str, extra: str) -> None:

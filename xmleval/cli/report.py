@@ -19,13 +19,15 @@ from xmleval.cli.help import Sectioned
 from xmleval.cli.options import FILE, NUMBER
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.engine.settings import NotKeptError
 from xmleval.files.input import digest_of
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
+from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 
 MOST_FILES = 20  # whose digests the page has
-DEEPEST, POINTS = 10, 200  # cutoff up to which measures are drawn against k, and points of curves
+DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
     "Page": "output title confidence groups",
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
@@ -64,7 +66,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
 
     The page is one HTML file that needs no network. Several SCORES are compared as by `xmleval compare`.
     Figures show measures against k, precision-recall and ROC curves, scores, calibration and, with --train,
-    groups of labels from rare to frequent. Inputs are those of `xmleval evaluate`.
+    groups of labels by training frequency. Inputs are those of `xmleval evaluate`.
     """
     check_page(output)
     run, told = figures_of(truth, scores, options | {"output": output})
@@ -77,26 +79,41 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     given = [str(path) for path in (truth, *scores)]
     refuse_expanded(given)
     asked = [spec for spec, _ in expand_metrics(options["metrics"], options["k"])]
-    at_k = {spec.name.rpartition("@")[0] for spec in asked if spec.k}
-    deepest = max([DEEPEST, *(spec.k for spec in asked if spec.k)])
-    against_k = [f"{name}@{k}" for name in at_k for k in range(1, deepest + 1)]
+    weighed = options["train"] is not None or options["inverse_propensity"] is not None
+    at_k = {
+        spec.name.rpartition("@")[0]: None
+        for spec in asked
+        if spec.k and (weighed or "propensity" not in spec.needs)
+    }
+    against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
     more = {
         "metrics": [*options["metrics"], *against_k, "statistics"],
         "keep_rows": len(scores) > 1,
-        "keep_labels": True,
-        "curve_points": POINTS,
         "labels_shown": True,
     }  # fmt: skip
     if options.get("groups") is None and options["train"] is not None:
         more["groups"] = "deciles"
     with hinting_shards(given):
-        run = prepare(truth, scores, options | more)
-        reports = {name: in_options(one) for name, one in zip(run.names, count(run), strict=True)}
+        run, found = _evaluated(truth, scores, options | more)
+    reports = {name: in_options(one) for name, one in zip(run.names, found, strict=True)}
     tell_other_shards(given)
     names = [spec.name for spec in asked if all(spec.name in one for one in reports.values())]
     if len(reports) == 1:
         return run, Comparison(reports, only=names)
     return run, Compared({name: [one] for name, one in reports.items()}, only=names, within=False)
+
+
+def _evaluated(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, list[Report]]:
+    """Return reports that keep what figures show, as far as the inputs have it."""
+    kept = {"keep_labels": True, "curve_points": POINTS}
+    while True:
+        run = prepare(truth, scores, options | kept)
+        try:
+            return run, count(run)
+        except NotKeptError as error:  # lists without scores have no curves
+            if error.setting not in kept:
+                raise
+            del kept[error.setting]
 
 
 def _about(run: Run) -> dict[str, str]:

@@ -9,6 +9,7 @@ from xmleval.comparing.ranking import Ranking
 from xmleval.figures.drawing import draw
 from xmleval.figures.panels import Panel
 from xmleval.figures.ranking import average_ranks, draw_critical_difference
+from xmleval.integrations.library import library
 from xmleval.page.page import Figure, Page, Section, as_page
 from xmleval.report.tables import Table
 from xmleval.version import __version__
@@ -36,13 +37,17 @@ def plot_ranks(rankings: Sequence[Ranking]) -> Any:
 
 def page_of_ranks(rankings: Sequence[Ranking], title: str | None = None) -> str:
     """Return a page of rankings by one or more measures."""
+    library("matplotlib", "to_html()", "html")
     from matplotlib.figure import Figure as Drawn  # only here: few look at pictures
 
     several = Figure("Average ranks", "Average rank of each model by each measure.", [_dots(rankings)])
     figures = [several] if len(rankings) > 1 else []
-    text = "Models that a bar joins are not significantly different."
     for ranking in rankings:
         drawn = plot_rank(ranking, new_figure=Drawn).figure
+        text = "Models that a bar joins are not significantly different."
+        if ranking.control is not None:
+            control = ranking.shown_names()[ranking.control]
+            text = f"Models within the bar are not significantly different from {control}, the control."
         heading = (
             f"Critical differences by {_symbol(ranking)}" if len(rankings) > 1 else "Critical differences"
         )
@@ -74,9 +79,14 @@ def _best(ranking: Ranking) -> str:
     """Return the best model and those that do not differ from it, in a sentence."""
     names = ranking.shown_names()
     best, rank = next(iter(ranking.average_ranks.items()))
-    near = next((own for own in ranking.groups if best in own), [best])
-    others = ", ".join(names[model] for model in near if model != best)
-    told = (
-        f"; no significant difference is seen to {others}" if others else "; all others differ significantly"
-    )
-    return f"{names[best]} has the best average rank by {_symbol(ranking)}, {rank:.3g}{told}."
+    control, told = ranking.control, ""
+    if control in (None, best):
+        near = next((own for own in ranking.groups if best in own), [best])
+        others = ", ".join(names[model] for model in near if model != best)
+        told = (
+            f"no significant difference is seen to {others}" if others else "all others differ significantly"
+        )
+    else:
+        seen = "no significant" if any(best in own for own in ranking.groups) else "a significant"
+        told = f"{seen} difference is seen to {names[control]}, the control"
+    return f"{names[best]} has the best average rank by {_symbol(ranking)}, {rank:.3g}; {told}."

@@ -72,6 +72,14 @@ def check_confidence(value: Any) -> float | None:
     return float(number)
 
 
+class NotKeptError(ValueError):
+    """The inputs do not have what a setting asks to keep."""
+
+    def __init__(self, setting: str, message: Message) -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
 def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
     """Return the first missing input of a spec, or None."""
     for need in spec.needs:
@@ -307,9 +315,10 @@ class Settings:
         by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
-            raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
+            raise NotKeptError("keep_labels", Message(Keyword("keep_labels"), " needs ", *either))
         if self.curve_points and not curves:
-            raise ValueError("curve_points= needs scores in y_score=")
+            scores = Keyword("curve_points"), " needs scores in ", Keyword("y_score")
+            raise NotKeptError("curve_points", Message(*scores))
         return Plan(
             specs=specs,
             n_labels=self.n_labels,

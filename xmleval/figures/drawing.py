@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 
 from xmleval.figures.panels import Panel, Series, abridged
 from xmleval.figures.style import COLOURS, INK, SETTINGS, look
+from xmleval.input.errors import InputError
 from xmleval.integrations.library import library
+from xmleval.message import counted
 
 FEW_POINTS = 2000  # beyond these, points of a square are counted by cells
 CELLS = 48  # a side
@@ -46,9 +49,7 @@ def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
 
             axes = _new_axes(pyplot.figure, panels)
         else:
-            axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
-            if len(axes) != len(panels):
-                raise ValueError(f"ax has {len(axes)} axes, and the figure {len(panels)} panels")
+            axes = checked_axes(ax, len(panels))
         for panel, one in zip(panels, axes, strict=True):
             draw_panel(panel, one)
         if ax is None:
@@ -56,6 +57,19 @@ def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
         elif max(len(panel.series) for panel in panels) > 1:
             axes[0].legend()
     return axes[0] if len(axes) == 1 else np.array(axes, object)
+
+
+def checked_axes(ax: Any, n_panels: int) -> list[Any]:
+    """Return the axes of a caller, one for each panel, or refuse them."""
+    from matplotlib.axes import Axes
+
+    axes = [*np.atleast_1d(np.asarray(ax, object)).ravel()]
+    wrong = next((one for one in axes if not isinstance(one, Axes)), None)
+    if wrong is not None:
+        raise InputError("ax", f"{type(wrong).__name__} is no Axes of matplotlib")
+    if len(axes) != n_panels:
+        raise InputError("ax", f"has {len(axes)} axes, and the figure {counted(n_panels, 'panels')}")
+    return axes
 
 
 def figure_of(panels: Sequence[Panel]) -> Any:
@@ -76,12 +90,17 @@ def as_svg(figure: Any, prefix: str) -> str:
     import matplotlib as mpl
 
     text = io.StringIO()
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # browsers have fonts for what one font lacks
         figure.savefig(text, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
     found = text.getvalue()
-    found = re.sub(r'\bid="', f'id="{prefix}-', found[found.index("<svg") :])
-    found = re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", found)
-    return re.sub(r"<metadata>.*?</metadata>", "", found, flags=re.DOTALL)
+    found = re.sub(r"<metadata>.*?</metadata>", "", found[found.index("<svg") :], flags=re.DOTALL)
+    return in_tags(r'(\bid="|href="#|url\(#)', rf"\1{prefix}-", found)
+
+
+def in_tags(pattern: str, new: Any, svg: str) -> str:
+    """Return SVG with a pattern replaced within tags alone: names of models and labels stay as they are."""
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(pattern, new, tag[0]), svg)
 
 
 def save(axes: Any, file: Any, form: str) -> None:
@@ -90,13 +109,15 @@ def save(axes: Any, file: Any, form: str) -> None:
 
     figure = np.atleast_1d(np.asarray(axes, object)).ravel()[0].figure
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
-    with mpl.rc_context(SETTINGS):
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        if form == "svg":
+            warnings.filterwarnings("ignore", "Glyph")  # as in `as_svg`
         figure.savefig(file, format=form, dpi=200, bbox_inches="tight", metadata=metadata)
 
 
 def _new_axes(new_figure: Any, panels: Sequence[Panel]) -> list[Any]:
     """Return axes of a new figure for panels, at most three in a row."""
-    columns = min(3, len(panels)) if len(panels) != 4 else 2
+    columns = columns_of(panels)
     rows = -(-len(panels) // columns)
     width, height = SIZE
     if any(panel.form == "dots" for panel in panels):
@@ -108,6 +129,11 @@ def _new_axes(new_figure: Any, panels: Sequence[Panel]) -> list[Any]:
     legend = 0.2 * -(-len(names) // _columns_of(names, width * columns)) if len(names) > 1 else 0.0
     figure = new_figure(figsize=(width * columns, height * rows + legend), layout="constrained")
     return [figure.add_subplot(rows, columns, n + 1) for n in range(len(panels))]
+
+
+def columns_of(panels: Sequence[Panel]) -> int:
+    """Return how many panels stand side by side."""
+    return min(3, len(panels)) if len(panels) != 4 else 2
 
 
 def _columns_of(names: Collection[str], inches: float) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from xmleval.figures.panels import LONGEST, Outlier, Panel, Series, abridged
 from xmleval.jackknife import estimate
-from xmleval.message import did_you_mean
+from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats
 from xmleval.spec import Spec
 
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     """A figure: what it shows, what it needs, and its panels."""
 
     shows: str
-    needs: str
+    needs: str | Keyword
     panels: Callable[[Models, Sequence[Spec], Any], list[Panel]]
 
 
@@ -47,7 +47,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
     """Return a panel for each measure with two or more cutoffs."""
     families: dict[str, list[Spec]] = {}
     for spec in specs:
-        if spec.cutoff.isdigit():
+        if _is_within(spec, models):
             families.setdefault(spec.symbol.removesuffix(f"@{spec.cutoff}"), []).append(spec)
     panels = []
     for title, own in families.items():
@@ -64,7 +64,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
 
 def at_ranks(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     """Return precision at each rank alone, from P@1, P@2, ... without a gap."""
-    own = {int(spec.cutoff): spec for spec in specs if spec.metric.name == "p" and spec.cutoff.isdigit()}
+    own = {int(spec.cutoff): spec for spec in specs if spec.metric.name == "p" and _is_within(spec, models)}
     deepest = next((rank - 1 for rank in range(1, len(own) + 2) if rank not in own), 0)
     if deepest < 2:
         return []
@@ -90,7 +90,7 @@ def at_ranks(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel
 
 
 def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
-    """Return a panel for each measure, at its last cutoff, within groups of labels from rare to frequent."""
+    """Return a panel for each measure, at its last cutoff, within groups of labels in their order."""
     first = next(iter(models.values()))
     names = [name for name in first.groups if all(name in one.groups for one in models.values())]
     if not names:
@@ -142,7 +142,8 @@ def scores(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
                 Series(told, thresholds[listed], share[listed])
                 for told, share in (("relevant", tpr), ("irrelevant", fpr))
             ]
-            panels.append(Panel(abridged(name), "score", "share at or above", series, "curves"))
+            told = f"share at or {'above' if one.larger else 'below'}"
+            panels.append(Panel(abridged(name), "score", told, series, "curves"))
     return panels
 
 
@@ -151,7 +152,7 @@ def calibration(models: Models, specs: Sequence[Spec], compared: Any) -> list[Pa
     series = []
     for name, one in models.items():
         points = one.results.points.get("micro")
-        if points is None:
+        if points is None or not one.larger:  # distances are no probabilities
             continue
         points = points[np.isfinite(points[:, 0])]
         if len(points) > 1 and points[:, 0].min() >= 0 and points[:, 0].max() <= 1:
@@ -225,6 +226,8 @@ def labels(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     known = ~(np.isnan(x) | np.isnan(y))
     if "support" in held:
         known &= first.results.labels["support"][: x.size] > 0
+    if not known.any():
+        return []
     away = np.where(known, np.abs(y - x), 0.0)
     far = [n for n in np.argsort(-away, kind="stable")[:MOST_OUTLIERS].tolist() if away[n] > 0]
     names = first.label_names
@@ -235,23 +238,23 @@ def labels(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     ]
 
 
-OF_CURVES = "curve_points="
+OF_CURVES = "scores, and curve_points="
 OF_TABLES = "values", "differences", "groups"  # kinds that show what the table shows
 KINDS = {
     "values": Kind("values of measures with their intervals", "measures within 0 and 1", values),
     "differences": Kind("differences of models with their intervals", "a comparison", differences),
     "cutoffs": Kind("measures against k", "measures at two cutoffs or more, such as p@1 and p@5", cutoffs),
     "ranks": Kind("precision at each rank", "p@1, p@2 and so on, without a gap", at_ranks),
-    "groups": Kind("measures within groups of labels", "label_groups=", groups),
+    "groups": Kind("measures within groups of labels", Keyword("label_groups"), groups),
     "precision_recall": Kind("precision-recall curves", OF_CURVES, precision_recall),
     "roc": Kind("ROC curves", OF_CURVES, roc),
     "scores": Kind("scores of relevant and irrelevant entries", OF_CURVES, scores),
     "calibration": Kind(
-        "share of relevant entries by score", f"{OF_CURVES} and scores within 0 and 1", calibration
+        "share of relevant entries by score", "scores within 0 and 1, and curve_points=", calibration
     ),
     "labels": Kind(
         "values by label of two models",
-        "two models and keep_labels=True",
+        "two models and keep_labels=True, with a label that both have a value for",
         labels,
     ),
 }
@@ -276,8 +279,13 @@ def panels_of(kind: str, models: Models, specs: Sequence[Spec], compared: Any = 
         raise ValueError(f"kind: {kind!r} is no figure; {near}")
     found = KINDS[kind].panels(models, specs, compared)
     if not found:
-        raise ValueError(f"kind: {kind!r} needs {KINDS[kind].needs}")
+        raise ValueError(Message(f"kind: {kind!r} needs ", KINDS[kind].needs))
     return found
+
+
+def _is_within(spec: Spec, models: Models) -> bool:
+    """Tell whether a measure has a cutoff that is no larger than the number of labels."""
+    return spec.cutoff.isdigit() and int(spec.cutoff) <= max(one.n_labels for one in models.values())
 
 
 def _symbols(specs: Sequence[Spec]) -> list[str]:

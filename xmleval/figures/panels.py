@@ -85,14 +85,16 @@ def as_table(panel: Panel) -> tuple[list[str], list[list[str]]]:
         header = ["label", panel.x_label, panel.y_label]
         return header, [[one.name, shown(one.x), shown(one.y)] for one in panel.outliers]
     bounded = any(one.low is not None for one in panel.series)
-    header = ["series", place, value, *(["lower", "upper"] if bounded else [])]
+    named = any(one.name for one in panel.series)  # a report alone has no name
+    header = [*(["series"] if named else []), place, value, *(["lower", "upper"] if bounded else [])]
     rows = []
     for one in panel.series:
         places, values = (one.y, one.x) if panel.form == "dots" else (one.x, one.y)
         for n, (x, y) in enumerate(zip(places.tolist(), values.tolist(), strict=True)):
             if np.isnan(x):  # a gap of a line
                 continue
-            row = [one.name, panel.ticks[round(x)] if panel.ticks else shown(x), shown(y)]
+            row = [one.name] if named else []
+            row += [panel.ticks[round(x)] if panel.ticks else shown(x), shown(y)]
             if bounded:
                 row += (
                     ["", ""]
@@ -120,6 +122,7 @@ def described(panel: Panel) -> str:
         values = one.x if panel.form == "dots" else one.y
         known = values[~np.isnan(values)]
         if known.size:
-            told.append(f"{one.name} from {shown(known.min())} to {shown(known.max())}")
+            told.append(f"{one.name} from {shown(known.min())} to {shown(known.max())}".lstrip())
     what = panel.x_label if panel.form == "dots" else f"{panel.y_label} against {panel.x_label or 'groups'}"
-    return f"{panel.title}: {what}. {'; '.join(told)}."
+    title = f"{panel.title}: " if panel.title else ""
+    return f"{title}{what}; {', '.join(told) or 'no value is defined'}."

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.figures.drawing import checked_axes
 from xmleval.figures.panels import Panel, Series, abridged
 from xmleval.figures.style import INK, SETTINGS
 from xmleval.integrations.library import library
@@ -48,7 +49,9 @@ def draw_critical_difference(
         bars = [own for own in groups if len(own) > 1] if control is None else []
         depth = 0.5 + 0.25 * max(len(bars), control is not None)
         height = depth + STEP * half
-        if ax is None:
+        if ax is not None:
+            (ax,) = checked_axes(ax, 1)
+        else:
             if new_figure is None:
                 from matplotlib import pyplot
 

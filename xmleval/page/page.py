@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xmleval.figures.drawing import as_svg, figure_of
+from xmleval.figures.drawing import as_svg, columns_of, figure_of, in_tags
 from xmleval.figures.panels import Panel, as_table, described
 from xmleval.figures.style import COLOURS, DARK, INK, RULE
 from xmleval.integrations.library import library
@@ -93,6 +93,7 @@ def as_page(page: Page) -> str:
                 "text": figure.text,
                 "tables": figure.tables,
                 "described": " ".join(described(panel) for panel in figure.panels),
+                "columns": columns_of(figure.panels),
                 "svg": markup(themed(svg)),
                 "numbers": [(told, header, rows[:MOST_ROWS], len(rows)) for told, (header, rows) in numbers],
             }
@@ -113,10 +114,9 @@ def as_page(page: Page) -> str:
 
 def themed(svg: str) -> str:
     """Return SVG whose colours follow the page's, light or dark."""
-    found = svg.replace(INK, "var(--ink)").replace(RULE, "var(--rule)")
-    for n, colour in enumerate(COLOURS):
-        found = found.replace(colour, f"var(--series-{n})")
-    return found.replace("fill: #ffffff", "fill: var(--paper)").replace("fill: white", "fill: var(--paper)")
+    names = {INK: "ink", RULE: "rule"} | {colour: f"series-{n}" for n, colour in enumerate(COLOURS)}
+    found = in_tags("|".join(names), lambda colour: f"var(--{names[colour[0]]})", svg)
+    return in_tags("fill: (#ffffff|white)", "fill: var(--paper)", found)
 
 
 def _is_number(cell: Cell) -> bool:

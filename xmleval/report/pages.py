@@ -23,13 +23,16 @@ HEADINGS = {
     "cutoffs": ("Measures against k", "Bands are confidence intervals of each value alone."),
     "ranks": ("Precision at each rank", "The share of rows whose label at this rank alone is relevant."),
     "groups": (
-        "From rare to frequent labels",
+        "Groups of labels",
         "Measures within groups of labels: truth and ranking are restricted to the group, and rows without "
         "its labels are left out.",
     ),
-    "precision_recall": ("Precision-recall curve", "Precision and recall of all entries above each score."),
-    "roc": ("ROC curve", "Shares of relevant and of irrelevant entries above each score."),
-    "scores": ("Scores", "Shares of relevant and of irrelevant entries with a score of at least this."),
+    "precision_recall": (
+        "Precision-recall curve",
+        "Precision and recall of all entries, by threshold of scores.",
+    ),
+    "roc": ("ROC curve", "Shares of relevant and of irrelevant entries, by threshold of scores."),
+    "scores": ("Scores", "Shares of relevant and of irrelevant entries with this score or a better one."),
     "calibration": (
         "Calibration",
         "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
@@ -54,14 +57,14 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
     grid = told.grid() if names is None else told.grid_of(names)
     rest = [one for several in tables.values() for one in several]
     return Page(
-        title=title or (f"Evaluation of {', '.join(names)}" if names else "Evaluation"),
+        title=title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"),
         summary=summary_of(told, models),
         results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
         figures=figures,
         sections=[
             *_labels_changed(models, told.specs),
             *_rows_changed(models, told.specs),
-            *_of_truth(models),
+            *_of_truth(models, told.specs),
         ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
     )
@@ -98,20 +101,26 @@ def summary_of(told: Any, models: Mapping[str, Any]) -> list[str]:
 
 def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) -> list[str]:
     """Return which differences to the best model are significant, and how all tests ended."""
-    ahead, level, lines = list[str](), list[str](), list[str]()
+    ahead, level, untested, lines = list[str](), list[str](), list[str](), list[str]()
     for one in compared.differences:
         pair = [names[one.a], names[one.b]]
         if one.name == spec.name and best in pair:
             other = pair[pair[0] == best]
-            (ahead if one.better is not None else level).append(other)
+            seen = ahead if one.better is not None else untested if math.isnan(one.p_value) else level
+            seen.append(other)
     if ahead:
         lines.append(f"It is significantly better than {_listed(ahead)}.")
     if level:
         lines.append(f"No significant difference is seen between {best} and {_listed(level)}.")
-    wins = [names[one.better] for one in compared.differences if one.better is not None]
+    if untested:
+        lines.append(f"Its differences to {_listed(untested)} could not be tested.")
+    parts = [compared, *compared.groups.values(), *compared.row_groups.values()]
+    wins = [names[one.better] for own in parts for one in own.differences if one.better is not None]
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
     chance = f"p < {1 - compared.level:.4g} after Holm's correction"
-    lines.append(f"Of {counted(compared.n_tests, 'tests')}, these found a model better ({chance}): {counts}.")
+    if compared.n_tests:
+        tests = counted(compared.n_tests, "tests")
+        lines.append(f"Number of {tests} in which each model is significantly better ({chance}): {counts}.")
     return [" ".join(lines)]
 
 
@@ -124,8 +133,9 @@ def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Se
     if len(models) < 2:
         return []
     (a, first), (b, second) = [*models.items()][:2]
-    column = next(filter(None, (label_column(spec, first) for spec in specs)), "")
-    if not column or column not in second.results.labels:
+    held = first.results.labels.keys() & second.results.labels.keys()
+    column = next(filter(None, (label_column(spec, held) for spec in specs)), "")
+    if not column:
         return []
     own, other = (one.results.labels[column].astype(float) for one in (first, second))
     n = min(own.size, other.size)
@@ -150,7 +160,8 @@ def _rows_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Sect
     if len(models) < 2:
         return []
     (a, first), (b, second) = [*models.items()][:2]
-    spec = next((spec for spec in specs if spec.name in first.results.rows), None)
+    held = first.results.rows.keys() & second.results.rows.keys()
+    spec = next((spec for spec in specs if spec.name in held), None)
     if spec is None:
         return []
     own, other = first.results.rows[spec.name], second.results.rows[spec.name]
@@ -172,10 +183,15 @@ def _rows_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Sect
     return [Section("Rows that changed most", tables, [told])]
 
 
-def _of_truth(models: Mapping[str, Any]) -> list[Section]:
-    """Return a table of what was measured of the truth alone, which a comparison leaves out."""
+def _of_truth(models: Mapping[str, Any], shown: Sequence[Spec]) -> list[Section]:
+    """Return a table of what was measured of the truth alone, where the results leave it out."""
     first = next(iter(models.values()))
-    rows = [[spec.symbol, short(first[spec.name])] for spec in first.specs if not spec.needs]
-    if not rows or len(models) == 1:
+    told = {spec.name for spec in shown}
+    rows = [
+        [spec.symbol, short(first[spec.name])]
+        for spec in first.specs
+        if not spec.needs and spec.name not in told
+    ]
+    if not rows:
         return []
     return [Section("Data set", [Table("measures of the truth", rows_of(["measure", "value"], rows))])]

@@ -26,7 +26,7 @@ from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
-FEW_BYTES = 1 << 22  # of keys that may always wait
+FEW_BYTES = 1 << 18  # of keys that may always wait: small, as each cutoff and group has a table
 TABLES_AT_A_TIME = 1 << 15
 T = TypeVar("T")
 
