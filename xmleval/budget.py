@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.message import Keyword, Message
 
+LEAST_POINTS = 1000  # of a curve, whatever the memory
 MEMORY = "1GiB"  # where no limit is given
 UNITS = {
     "b": 1,
@@ -160,7 +161,7 @@ class Budget(NamedTuple):
     @property
     def points(self) -> int:
         """Most points of a curve, of three numbers each."""
-        return max(1, self.copied // (3 * 8))
+        return max(LEAST_POINTS, self.copied // (3 * 8))
 
     def sorted(self, threads: int) -> int:
         """Return the largest array of pooled scores that one thread sorts."""

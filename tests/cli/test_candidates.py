@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,16 @@ OPTIONS = f"--metrics {METRICS} --train train.npz --format json"
 LISTS = ("npz-list", "npz-list-packed", "npz-calibration", "npy", "npy-labels")
 AMONG = sp.csr_array((np.random.default_rng(9).random((60, 30)) < 0.4).astype(np.float32))
 SHORT = make_scores(depth=12, seed=4)  # as a list
+
+
+def unnamed(text: str) -> str:
+    """Return JSON without the name and the digest of the file of candidates, which arrays do not have."""
+    return re.sub('"(file|sha256)": "[^"]*"', r'"\1": null', text)
+
+
+@pytest.fixture
+def run(run: Any) -> Any:
+    return lambda line: unnamed(run(line))
 
 
 @pytest.fixture
@@ -125,7 +136,7 @@ def test_a_killed_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(f"{words} --resume".split()) == 0
     out, err = capsys.readouterr()
     assert "resumed at row" in err
-    assert out == wanted(make_scores(), AMONG)
+    assert unnamed(out) == wanted(make_scores(), AMONG)
 
 
 @pytest.mark.parametrize(
