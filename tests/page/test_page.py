@@ -99,7 +99,7 @@ def test_the_summary_tells_what_was_not_tested_and_all_tests() -> None:
     assert "No significant difference" not in told
     groups = label_groups(truth, edges=[0, 15, 18])
     good = compare({"a": truth, "b": ~truth}, truth, metrics=["p@1"], label_groups=groups)
-    assert re.search(rf"Number of {good.n_tests} tests .*: a {good.n_tests}, b 0\.", good.to_html())
+    assert re.search(rf"Of {good.n_tests} tests, each model won .*: a {good.n_tests}, b 0\.", good.to_html())
 
 
 def test_undefined_and_mixed_results_have_pages() -> None:

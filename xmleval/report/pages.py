@@ -119,8 +119,7 @@ def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) ->
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
     chance = f"p < {1 - compared.level:.4g} after Holm's correction"
     if compared.n_tests:
-        tests = counted(compared.n_tests, "tests")
-        lines.append(f"Number of {tests} in which each model is significantly better ({chance}): {counts}.")
+        lines.append(f"Of {counted(compared.n_tests, 'tests')}, each model won ({chance}): {counts}.")
     return [" ".join(lines)]
 
 
