@@ -45,7 +45,7 @@ TASKS = [
     ),
     Task(f"{FIT} --measure f1.micro --threads 0 --output rule.npz", ("--threads", "exit code 2")),
     Task(
-        f"{ARRAYS}xmleval.evaluate(Y, S, metrics='auc.micro', curve_points=99, memory='16kB').notes[-1]",
-        ("curve_points=99: at most 41 points are kept, the share of memory=",),
+        f"{ARRAYS}xmleval.evaluate(Y, S, metrics='auc.micro', curve_points=9999, memory='16kB').notes[-1]",
+        ("curve_points=9999: at most 1000 points are kept, the share of memory=",),
     ),
 ]

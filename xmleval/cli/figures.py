@@ -59,6 +59,6 @@ def about(run: Run) -> dict[str, str]:
 
 def _refuse_without(name: str, extra: str) -> None:
     try:
-        library(name, "this", extra)
+        library(name, {"plot": "a figure", "html": "a page"}[extra], extra)
     except ImportError as error:
         raise ValueError(str(error)) from None
