@@ -82,7 +82,7 @@ GRAPH = {
     ),
     "integrations.library": "",
     "report.tables": "message numerals",
-    "figures": "records message jackknife spec input.errors integrations.library",
+    "figures": "records message jackknife spec input.errors integrations.library report.tables",
     "page": "version message figures integrations.library report.tables",
     "comparing.paired": "records kernels exact",
     "comparing.differences": "records message input.errors spec results jackknife comparing.paired",

@@ -31,16 +31,27 @@ from xmleval.report.report import Report
 from xmleval.report.tables import short_names
 from xmleval.spec import expand_metrics
 
-SECTIONS = {
-    "Comparison": "baseline test confidence clusters seeds worst",
-    "Groups": "groups row_groups",
+SHARED = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
     "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+}
+SECTIONS = {
+    "Comparison": "baseline test confidence clusters seeds worst",
+    "Groups": "groups row_groups",
+    **SHARED,
     "Output": "output_format output html plot",
     "Resources": "memory threads help",
 }
 OF_EVALUATE = {name for names in SECTIONS.values() for name in names.split()}
+CONFIDENCE = click.option(
+    "--confidence",
+    type=NUMBER,
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Probability that an interval covers; differences are significant below 1 - LEVEL.",
+)
 EXAMPLES = """Examples:
 
 \b
@@ -69,14 +80,7 @@ def options_of_evaluate(*left_out: str, also: Collection[str] = ()) -> list[clic
     help=f"{'; '.join(f'{name}: {title}' for name, title in TESTS.items())}. All but t are for means over "
     "rows alone. p-values are corrected by Holm's method for all measures, pairs and groups together.",
 )
-@click.option(
-    "--confidence",
-    type=NUMBER,
-    default=0.95,
-    show_default=True,
-    metavar="LEVEL",
-    help="Probability that an interval covers; differences are significant below 1 - LEVEL.",
-)
+@CONFIDENCE
 @click.option(
     "--seeds",
     is_flag=True,

@@ -7,19 +7,17 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
 from xmleval.cli.evaluation import is_given
 from xmleval.cli.figures import check_figure, write_figure
 from xmleval.cli.help import Choice, Sectioned
-from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.options import FILE
 from xmleval.cli.report import figures_of
 from xmleval.figures.kinds import KINDS
 
 SECTIONS = {
     "Figure": "kind output confidence groups",
-    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
-    " id_field separator",
-    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    **SHARED,
     "Resources": "memory threads help",
 }
 EXAMPLES = """Examples:
@@ -46,9 +44,7 @@ EXAMPLES = """Examples:
     help="; ".join(f"{name}: {kind.shows}" for name, kind in KINDS.items()) + ".",
 )
 @click.option("--output", type=FILE, required=True, metavar="FILE", help="The figure, as .png, .svg or .pdf.")
-@click.option(
-    "--confidence", type=NUMBER, default=0.95, show_default=True, metavar="LEVEL", help="Of intervals."
-)
+@CONFIDENCE
 def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **options: Any) -> None:
     """Draw a figure of the predictions in one or more SCORES.
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import options_of_evaluate
+from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import Run, count, prepare
 from xmleval.cli.figures import about, check_page
 from xmleval.cli.forms import in_options
 from xmleval.cli.help import Sectioned
-from xmleval.cli.options import FILE, NUMBER
+from xmleval.cli.options import FILE
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
 from xmleval.engine.settings import NotKeptError
@@ -26,9 +26,7 @@ from xmleval.spec import expand_metrics
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
     "Page": "output title confidence groups",
-    "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
-    " id_field separator",
-    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    **SHARED,
     "Resources": "memory threads help",
 }
 EXAMPLES = """Examples:
@@ -49,14 +47,7 @@ EXAMPLES = """Examples:
 @click.argument("scores", type=FILE, nargs=-1, required=True)
 @click.option("--output", type=FILE, required=True, metavar="FILE", help="The page, such as report.html.")
 @click.option("--title", metavar="TEXT", help="Title of the page.")
-@click.option(
-    "--confidence",
-    type=NUMBER,
-    default=0.95,
-    show_default=True,
-    metavar="LEVEL",
-    help="Probability that an interval covers; differences are significant below 1 - LEVEL.",
-)
+@CONFIDENCE
 def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | None, **options: Any) -> None:
     """Write a page with the result in a sentence, tables and figures of one or more SCORES.
 

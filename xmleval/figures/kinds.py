@@ -13,6 +13,7 @@ from xmleval.figures.panels import LONGEST, Outlier, Panel, Series, abridged
 from xmleval.jackknife import estimate
 from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats
+from xmleval.report.tables import ARROWS
 from xmleval.spec import Spec
 
 Models = Mapping[str, Any]  # reports by name
@@ -37,7 +38,12 @@ def values(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
         return []
     places = np.arange(len(shown), dtype=np.float64)
     series = [
-        Series(name, np.array([one[spec.name] for spec in shown]), places, *_ends(one, shown))
+        Series(
+            name,
+            np.array([one[spec.name] for spec in shown]),
+            places,
+            *_ends([(one, spec) for spec in shown]),
+        )
         for name, one in models.items()
     ]
     return [Panel("", _with_intervals("value", models), "measure", series, "dots", _symbols(shown))]
@@ -55,7 +61,12 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
             own.sort(key=lambda spec: int(spec.cutoff))
             at = np.array([float(spec.cutoff) for spec in own])
             series = [
-                Series(name, at, np.array([one[spec.name] for spec in own]), *_ends(one, own))
+                Series(
+                    name,
+                    at,
+                    np.array([one[spec.name] for spec in own]),
+                    *_ends([(one, spec) for spec in own]),
+                )
                 for name, one in models.items()
             ]
             panels.append(Panel(title, "k", "value", series))
@@ -106,11 +117,8 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
             continue
         series = []
         for model, own in parts.items():
-            found = [part.confidence.get(spec.name, (math.nan, math.nan)) for part in own]
-            low, high = (np.array(ends) for ends in zip(*found, strict=True))
-            known = not np.isnan(low).all()
             line = np.array([part[spec.name] for part in own])
-            series.append(Series(model, at, line, low if known else None, high if known else None))
+            series.append(Series(model, at, line, *_ends([(part, spec) for part in own])))
         told = "labels by training rows" if ranges else "labels"
         panels.append(Panel(spec.symbol, told, "value", series, ticks=ticks))
     return panels[:MOST_PANELS]
@@ -289,8 +297,7 @@ def _is_within(spec: Spec, models: Models) -> bool:
 
 
 def _symbols(specs: Sequence[Spec]) -> list[str]:
-    arrows = {"up": " ↑", "down": " ↓"}
-    return [f"{spec.symbol}{arrows.get(spec.metric.direction, '')}" for spec in specs]
+    return [f"{spec.symbol} {ARROWS[spec.metric.direction]}".rstrip() for spec in specs]
 
 
 def _with_intervals(text: str, models: Models) -> str:
@@ -298,10 +305,10 @@ def _with_intervals(text: str, models: Models) -> str:
     return text if level is None else f"{text}, {level:.4g} interval"
 
 
-def _ends(report: Any, specs: Sequence[Spec]) -> tuple[Floats | None, Floats | None]:
-    """Return the ends of confidence intervals, None if no measure has one."""
-    if not any(spec.name in report.confidence for spec in specs):
+def _ends(values: Sequence[tuple[Any, Spec]]) -> tuple[Floats | None, Floats | None]:
+    """Return the ends of the confidence intervals of measures of reports, None if there are none."""
+    found = [report.confidence.get(spec.name, (math.nan, math.nan)) for report, spec in values]
+    if np.isnan(found).all():
         return None, None
-    found = [report.confidence.get(spec.name, (math.nan, math.nan)) for spec in specs]
     low, high = zip(*found, strict=True)
     return np.array(low), np.array(high)
