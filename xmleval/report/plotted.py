@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from xmleval.figures.drawing import draw
-from xmleval.figures.kinds import OF_TABLES, panels_of
-from xmleval.figures.panels import Panel
 from xmleval.spec import Spec, expand_metrics
 from xmleval.spellings import not_there
+
+if TYPE_CHECKING:
+    from xmleval.figures.panels import Panel
 
 
 class Plotted:
@@ -69,10 +69,14 @@ class Plotted:
         >>> report.plot("cutoffs").get_title(loc="left")
         'P'
         """
+        from xmleval.figures.drawing import draw  # only here: few look at pictures
+
         return draw(self.panels(kind, metrics), ax)
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
         """Return the numbers of a figure, see `plot`."""
+        from xmleval.figures.kinds import OF_TABLES, panels_of
+
         specs = list(self.specs) if kind in OF_TABLES else self._plotted()
         chosen = specs if metrics is None else _chosen(specs, metrics)
         return panels_of(kind, self._models(), chosen, self._compared())
