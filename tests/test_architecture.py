@@ -38,7 +38,8 @@ GRAPH = {
     "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
-    "input.sets": "records input.errors input.tensors input.csr",
+    "input.judgements": "records message input.errors input.csr",
+    "input.sets": "records message input.errors input.tensors input.csr input.judgements",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": "records message input.errors input.tensors input.csr",
@@ -73,7 +74,8 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity groups view"
+        " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
+        " propensity groups view"
         " spec plan states thresholds.rule"
     ),
     "thresholds": (

@@ -78,15 +78,15 @@ def diff(
     def lists_of(rows: Ints) -> list[Lists]:
         unlisted, larger = first.conventions.unlisted_score, first.larger
         score = unlisted if larger or unlisted is None else 0 - unlisted
-        found, lists = [], []
+        found, lists, graded = [], [], first.conventions.graded
         for name, report in reports.items():
-            held = take(truth, models[name], None, options.get("n_labels"), options.get("labels"))
+            held = take(truth, models[name], None, options.get("n_labels"), options.get("labels"), graded)
             lists.append(
                 first_labels(
                     "y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger
                 )
             )
-            found.append(relevant_labels(held.inputs[0], rows, report.n_labels))
+            found.append(relevant_labels(held.inputs[0], rows, report.n_labels, first.conventions.gains))
         return [Lists(*own) for own in zip(found[0], *lists, strict=True)]
 
     labels = None if first.label_names is None else (first.label_names, second.label_names or [])

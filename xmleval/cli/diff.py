@@ -28,7 +28,7 @@ SECTIONS = {
     "Changes": "metric worst",
     "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
     " separator",
-    "Measures": "unlisted larger conventions decision inverse_propensity dataset a b",
+    "Measures": "gains unlisted larger conventions decision inverse_propensity dataset a b",
     "Output": "output_format output",
     "Resources": "memory threads help",
 }
@@ -102,7 +102,8 @@ def _lists(run: Run, spec: Spec, reports: dict[str, Report], rows: Ints) -> list
         while n := min(reader.ready() for reader in readers):
             start = truth.n_taken
             chosen = rows[(rows >= start) & (rows < start + n)] - start
-            relevant = relevant_labels(widened(truth.take(n), widths[0]), chosen, widths[0])
+            y_true, gains = widened(truth.take(n), widths[0]), first.conventions.gains
+            relevant = relevant_labels(y_true, chosen, widths[0], gains)
             lists = [
                 first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
                 for reader, width in zip(scores, widths, strict=True)

@@ -38,6 +38,7 @@ GIVEN_AS = {
     "entry scores": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
+    "grades": Message(Keyword("gains"), ", as for a truth of grades"),
 }
 
 
@@ -52,6 +53,7 @@ class Options(TypedDict, total=False):
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
+    gains: str | None
     bounds: bool
     keep_rows: bool
     keep_labels: bool
@@ -163,7 +165,9 @@ class Settings:
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
-        resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
+        resolved = resolve_conventions(
+            options.get("conventions"), options.get("unlisted"), options.get("gains")
+        )
         inverse_propensity = given_or_estimated(
             options.get("inverse_propensity"),
             options.get("y_train"),
@@ -261,6 +265,8 @@ class Settings:
         met |= {"entry scores"} if SCORED in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
+        if self.conventions.graded:
+            met.add("grades")
         return met if self.propensity is None else met | {"propensity"}
 
     def _decided(self, given: frozenset[str]) -> Decision | None:

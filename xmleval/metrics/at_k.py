@@ -88,6 +88,37 @@ def full_dcg(view: View, setting: Setting) -> Floats:
     return view.gain()
 
 
+def graded_dcg(view: View, setting: Setting) -> Floats:
+    """Gains of grades in the first k or the whole ranking, each divided by log2(1 + rank)."""
+    return view.graded_gain(setting.k)
+
+
+def graded_ndcg(view: View, setting: Setting) -> Floats:
+    """Discounted gains of grades, divided by those of the ideal ranking."""
+    return _normalised(view.graded_gain(setting.k), view, setting)
+
+
+def tied_graded_dcg(view: View, setting: Setting) -> Floats:
+    """Discounted gains of grades; tied labels share the mean discount of their ranks."""
+    return view.tied_graded_gain(setting.k)
+
+
+def tied_graded_ndcg(view: View, setting: Setting) -> Floats:
+    """Discounted gains of grades with shared discounts, divided by those of the ideal ranking."""
+    return _normalised(view.tied_graded_gain(setting.k), view, setting)
+
+
+def _normalised(gain: Floats, view: View, setting: Setting) -> Floats:
+    # the sum of rounded products can exceed that of the ideal order
+    return np.minimum(ratio(gain, view.ideal_graded_gain(setting.k)), 1.0)
+
+
+def judged(view: View, setting: Setting) -> Floats:
+    """Judged labels in the first k, divided by k; empty slots are not judged."""
+    assert setting.k
+    return view.n_judged(setting.k) / setting.k
+
+
 def hit(view: View, setting: Setting) -> Floats:
     """Whether any of the first k labels is relevant."""
     first, _ = view.best_ranks
@@ -165,6 +196,13 @@ def with_ties(metric: Metric, value: RowValue) -> Metric:
     return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
 
 
+def with_grades(metric: Metric, value: RowValue, tied: RowValue) -> Metric:
+    """Add the variants of a measure for a truth that holds grades; its best value is not known without."""
+    plain = replace(metric, tied=None, state="row_sums", value=value)
+    plain = plain if metric.range[1] == 1.0 else replace(plain, best=None)
+    return replace(metric, graded=with_ties(plain, tied))
+
+
 def of_whole_ranking(
     metric: Metric, value: Callable[[View, Setting], Floats], best: Best, formula: str
 ) -> Metric:
@@ -181,7 +219,10 @@ def of_whole_ranking(
         whole=True,
         every_label=True,
     )
-    return with_ties(whole, metric.tied.value) if metric.tied else whole
+    if metric.tied and metric.graded and metric.graded.tied:
+        whole = replace(with_ties(whole, metric.tied.value), graded=None)
+        return with_grades(whole, metric.graded.value, metric.graded.tied.value)
+    return whole
 
 
 AT_K = partial(
@@ -224,36 +265,44 @@ RCAP = AT_K(
     empty="undefined",
     best=has_relevant,
 )
-NDCG_AT_K = with_ties(
-    AT_K(
-        name="ndcg",
-        title="normalised discounted cumulative gain at k",
-        symbol="nDCG@{k}",
-        formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
-        reference=JARVELIN,
-        state="rank_profile",
-        value=ndcg,
-        empty="undefined",
-        best=has_relevant,
-        conventions=("ndcg_ties", "empty", "unlisted"),
+NDCG_AT_K = with_grades(
+    with_ties(
+        AT_K(
+            name="ndcg",
+            title="normalised discounted cumulative gain at k",
+            symbol="nDCG@{k}",
+            formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
+            reference=JARVELIN,
+            state="rank_profile",
+            value=ndcg,
+            empty="undefined",
+            best=has_relevant,
+            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
+        ),
+        tied_ndcg,
     ),
-    tied_ndcg,
+    graded_ndcg,
+    tied_graded_ndcg,
 )
-DCG = with_ties(
-    AT_K(
-        name="dcg",
-        title="discounted cumulative gain at k",
-        symbol="DCG@{k}",
-        formula="sum over hits of 1 / log2(1 + rank)",
-        reference=JARVELIN,
-        state="rank_profile",
-        value=dcg,
-        empty="zero",
-        range=(0.0, np.inf),
-        best=ideal_dcg,
-        conventions=("ndcg_ties", "empty", "unlisted"),
+DCG = with_grades(
+    with_ties(
+        AT_K(
+            name="dcg",
+            title="discounted cumulative gain at k",
+            symbol="DCG@{k}",
+            formula="sum over hits of 1 / log2(1 + rank)",
+            reference=JARVELIN,
+            state="rank_profile",
+            value=dcg,
+            empty="zero",
+            range=(0.0, np.inf),
+            best=ideal_dcg,
+            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
+        ),
+        tied_dcg,
     ),
-    tied_dcg,
+    graded_dcg,
+    tied_graded_dcg,
 )
 HIT = AT_K(
     name="hit",
@@ -330,6 +379,18 @@ LABEL_COVERAGE = AT_K(
     best=one,
     conventions=("unlisted",),
 )
+JUDGED = AT_K(
+    name="judged",
+    title="share of the first k that are judged",
+    symbol="Judged@{k}",
+    formula="judged labels in first k / k",
+    reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
+    state="row_sums",
+    value=judged,
+    needs=("scores", "grades"),
+    direction="none",
+    conventions=("unlisted",),
+)
 
 TABLE = (
     P,
@@ -347,4 +408,5 @@ TABLE = (
     MRR_ALL,
     MAP_ALL,
     LABEL_COVERAGE,
+    JUDGED,
 )

@@ -70,8 +70,10 @@ class Metric:
         Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows.
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
+    graded : Metric, optional
+        Record used instead where the truth holds grades, by the convention ``gains``.
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "sets", "propensity" or "grades".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -120,6 +122,7 @@ class Metric:
     parts: tuple[str, ...] = ()
     table: str = "hits"
     tied: Metric | None = None
+    graded: Metric | None = None
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
     cutoff: str = "none"
