@@ -10,12 +10,14 @@ from xmleval.spellings import not_there
 
 if TYPE_CHECKING:
     from xmleval.figures.panels import Panel
+    from xmleval.report.changes import Changes
 
 
 class Plotted:
     """Reports of models that have figures."""
 
     specs: Any
+    changes: Changes | None = None  # rows, with their lists, and labels that changed most
 
     def _models(self) -> Mapping[str, Any]:
         """Return the reports by name."""
