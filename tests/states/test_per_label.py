@@ -259,7 +259,7 @@ def test_points_of_the_curve(form: str, dtype: str, data: st.DataObject) -> None
     np.testing.assert_array_equal(recall, tpr)
     for n in range(1, fpr.size):
         tp, fp = counts_from(cells, thresholds[n])
-        assert (fpr[n], tpr[n]) == (oracle_sets.ratio(fp, n_bad, 0.0), oracle.ratio(tp, n_good, 0.0))
+        assert (fpr[n], tpr[n]) == (oracle_sets.ratio(fp, n_bad, 0.0), oracle_sets.ratio(tp, n_good, 0.0))
         assert precision[n] == tp / (tp + fp)
     if n_points == 200:
         assert fpr.size == 1 + len({s for s, _ in cells})
