@@ -70,6 +70,13 @@ def test_a_page_of_what_there_is(folder: Path, run: Callable[..., str]) -> None:
     run("report Y_test.npz ranked_indices.npy --metrics mrr --output page.html")
 
 
+@pytest.mark.parametrize("kind", ["cutoffs", "ranks"])
+def test_one_cutoff_is_drawn_at_all(folder: Path, run: Callable[..., str], kind: str) -> None:
+    run(f"plot Y_test.npz m_indices.npy --metrics p@1 --kind {kind} --output a.svg")
+    assert (folder / "a.svg").read_text("utf-8").count('<g id="xtick_') == 5  # of five labels
+    run("plot Y_test.npz m_indices.npy --metrics ndcg --kind ranks --output a.svg")
+
+
 @pytest.mark.parametrize(("kind", "form"), [("cutoffs", "svg"), ("differences", "png"), ("roc", "pdf")])
 def test_a_figure_is_drawn(folder: Path, run: Callable[..., str], kind: str, form: str) -> None:
     run(f"plot Y_test.npz m_indices.npy scores.npz --kind {kind} --metrics p,ndcg --output a.{form}")
@@ -87,6 +94,9 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
     run("rank one.json two.json --metric p@1 --plot d.svg")
     assert "critical difference" in (folder / "d.svg").read_text("utf-8")
     assert "Critical differences by P@1" in (folder / "r.html").read_text("utf-8")
+    ranked = (folder / "r.html").read_text("utf-8")
+    assert "SHA-256 of two.json" in ranked
+    assert "<dt>Command</dt>" in ranked
     page = (folder / "c.html").read_text("utf-8")
     assert "Differences" in page
     assert "SHA-256 of scores.npz" in page

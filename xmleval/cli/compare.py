@@ -160,7 +160,7 @@ def compare(
         )  # fmt: skip
         if html is not None:
             compared.changes = None if seeds else changes_of(run, compared, options["labels"])
-            write_result(compared.to_html(about=about(run)), html)
+            write_result(compared.to_html(about=about(run.files)), html)
         if plot is not None:
             write_figure(compared.plot("differences"), plot)
         return compared

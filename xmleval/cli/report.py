@@ -58,7 +58,7 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     check_page(output)
     run, told = figures_of(truth, scores, options | {"output": output})
     told.changes = changes_of(run, told, options["labels"])
-    write_result(told.to_html(title, about=about(run)), output)
+    write_result(told.to_html(title, about=about(run.files)), output)
 
 
 def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, Comparison]:
