@@ -119,10 +119,10 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr"
-        " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
-        " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " report.checks comparing comparing.differences evaluator statistics demo report.tables figures"
-        " integrations.library cluster integrations fusion input.objects"
+        " input.scores input.sets datasets propensity groups kernels input view metrics spec"
+        " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
+        " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
+        " figures integrations.library cluster integrations fusion input.objects"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"
