@@ -47,19 +47,18 @@ def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def measures_table() -> str:
-    """Return the names and formulas of all measures."""
+    """Return the names of all measures, a line for each family."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
     from xmleval.report.tables import ARROWS
 
-    rows = [
-        [
-            f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip(),
-            metric.formula,
-        ]
-        for metric in TABLE
-    ]
-    return to_table(["name", "formula"], rows)
+    of_family: dict[str, list[str]] = {}
+    for metric in TABLE:
+        name = f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip()
+        of_family.setdefault(metric.family, []).append(name)
+    return to_table(
+        ["family", "measures"], [[family, ", ".join(names)] for family, names in of_family.items()]
+    )
 
 
 def records_table() -> str:

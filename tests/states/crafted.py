@@ -30,7 +30,7 @@ PRED = TRUTH[::-1].copy()
 Q = 1.0 + RNG.random(N) * 9
 WEIGHT = RNG.random(M)
 GROUPS = [*"abacbba"]
-RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all"]
+RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all", "rprec.micro"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "peak_f1.macro"]
 MARGINS = ["margin.samples", "margin.macro", "margin_share.macro", "coverage"]
 LABEL_RULE = partial(fit, TRUTH, DENSE, "f1.macro", rule="label")  # called by who needs it: it compiles

@@ -31,6 +31,7 @@ ALIASES: dict[str, str] = {
     "r_precision": "rprec",
     "r-precision": "rprec",
     "r-prec": "rprec",
+    "micro_recall_at_r": "rprec.micro",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
 }

@@ -87,7 +87,7 @@ class RowSums(State):
 
     def merge(self, other: RowSums) -> None:
         """Merge a state of other rows."""
-        self.totals, self.exact = _carried(self.totals + other.totals, self.exact + other.exact)
+        self.totals, self.exact = carried(self.totals + other.totals, self.exact + other.exact)
         self.n_defined, self.n_rows = self.n_defined + other.n_defined, self.n_rows + other.n_rows
         self.n_weighing = self.n_weighing + other.n_weighing
         self.kept = [*self.kept, *other.kept]
@@ -107,7 +107,7 @@ class RowSums(State):
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
             folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
             others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in folds]
-            results.replicates = {key: np.array([means[key] for means in others]) for key in self.keys}
+            results.replicates = {key: np.array([means[key] for means in others]) for key in results.values}
         return results
 
     def means(self) -> dict[str, float]:
@@ -116,7 +116,7 @@ class RowSums(State):
 
     def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the means of sums, which are carried first."""
-        totals, exact = _carried(totals, exact)
+        totals, exact = carried(totals, exact)
         means, one = {}, 1 << (LIMBS - 1) * BITS
         for i, key in enumerate(self.keys):
             value = as_integer(totals[i, 0])
@@ -167,7 +167,7 @@ class RowSums(State):
             expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
 
 
-def _carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
+def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
     """Carry sums of sums, or differences of sums, in place until they are canonical."""
     carry(totals.reshape(-1, LIMBS))
     for one in exact.reshape(-1, SIZE):
