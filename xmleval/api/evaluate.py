@@ -76,7 +76,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics`` and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
+        and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
