@@ -117,10 +117,10 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr"
-        " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
-        " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " report.checks comparing comparing.differences evaluator statistics demo report.tables figures"
-        " integrations.library cluster integrations"
+        " input.scores input.sets datasets propensity groups kernels input view metrics spec"
+        " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
+        " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
+        " figures integrations.library cluster integrations"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,9 +39,9 @@ class Plan:
     propensity: Propensity | None
     decision: Decision | None
     weighted: bool
-    keep_rows: bool
+    keep_rows: bool | Sequence[str]  # of all measures, of none, or of these
     candidates: bool = False  # within which alone labels are ranked
-    keep_labels: bool = False  # keep per-label totals under the decision, if any
+    keep_labels: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
@@ -111,10 +112,10 @@ class Plan:
     @cached
     def kept_decisions(self) -> list[Decision]:
         """The rules whose hits and misses are kept by label: the evaluation's, and the top k of measures."""
-        if not self.keep_labels:
-            return []
-        tops = dict.fromkeys(top(spec.k) for spec in self.specs if spec.k)
-        return [*([self.decision] if self.decision else []), *tops]
+        kept = kept_of(self.keep_labels, self.specs)
+        tops = dict.fromkeys(top(spec.k) for spec in kept if spec.k)
+        decided = self.keep_labels is True or any("sets" in spec.needs for spec in kept)
+        return [*([self.decision] if self.decision and decided else []), *tops]
 
     @cached
     def gapless(self) -> list[Spec]:
@@ -212,12 +213,15 @@ class Plan:
         return is_of_sets(spec) and self.decide(spec).kind != "pred"
 
 
+def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
+    """Return the specs whose values by row, or by label, are kept."""
+    return [spec for spec in specs if kept is True or (kept and spec.name in kept)]
+
+
 def is_of_sets(spec: Spec) -> bool:
     """Tell whether a measure reads predicted sets, or the first labels in place of these."""
-    needs = spec.metric.needs
-    return (
-        "sets" in needs or spec.state == SETS_OF_LABELS or ("probabilities" in needs and spec.k is not None)
-    )
+    of_first = "probabilities" in spec.needs and spec.k is not None
+    return "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS or of_first
 
 
 def _reads_scores_of_all(spec: Spec) -> bool:

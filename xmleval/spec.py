@@ -73,6 +73,16 @@ class Spec:
         return self.name.replace(f".{self.average}", "", 1)
 
     @property
+    def family(self) -> str:
+        """Return the printed symbol without a cutoff, e.g. ``nDCG``."""
+        return self.symbol.removesuffix(f"@{self.cutoff}")
+
+    @property
+    def by_label(self) -> bool:
+        """Whether labels have values of it, or hits at its cutoff or in its sets."""
+        return bool(self.k) or self.average in ("macro", "micro", "weighted") or "sets" in self.needs
+
+    @property
     def smooth(self) -> bool:
         """Whether the jackknife gives a valid standard error."""
         return (self.average or "") not in self.metric.unsmooth

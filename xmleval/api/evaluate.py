@@ -50,8 +50,8 @@ def evaluate(
     candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
-    keep_rows: bool = False,
-    keep_labels: bool = False,
+    keep_rows: bool | Iterable[str] = False,
+    keep_labels: bool | Iterable[str] = False,
     curve_points: int | None = None,
     confidence: float | None = None,
     groups: Any = None,
@@ -121,10 +121,9 @@ def evaluate(
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
-    keep_rows : bool, default False
-        Keep row values for ``report.per_row()``.
-    keep_labels : bool, default False
-        Keep label values for ``report.per_label()``.
+    keep_rows, keep_labels : bool or list of str, default False
+        Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
+        measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     confidence : float, optional

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, progress
+from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
 from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
@@ -151,9 +151,15 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
     arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
+    points: list[Any] = [options.get("curve_points")]
+    if points[0] and rows.scores:  # of lists without scores there is no curve
+        own_scores = zip(rows.scores, widths, strict=True)
+        points = [points[0] if have_scores(*one, n) else None for one, n in own_scores]
     evaluators = []
-    own_settings = zip(widths, cycle(decisions), cycle(propensities), cycle(groups), strict=False)
-    for n_labels, decision, propensity, label_groups in own_settings:
+    own_settings = zip(
+        widths, cycle(decisions), cycle(propensities), cycle(groups), cycle(points), strict=False
+    )
+    for n_labels, decision, propensity, label_groups, curve_points in own_settings:
         with naming_files(
             {
                 "inverse_propensity": options["inverse_propensity"],
@@ -169,7 +175,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
                 label_groups=label_groups,
-                **arguments | {"decision": decision, "inverse_propensity": propensity},
+                **arguments
+                | {"decision": decision, "inverse_propensity": propensity, "curve_points": curve_points},
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
@@ -208,7 +215,8 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     """Return the memory that counts of a label take."""
     asked = evaluators[0].asked
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    n_kept = len(asked) if evaluators[0].settings["keep_labels"] else 0
+    kept = evaluators[0].settings["keep_labels"]
+    n_kept = len(asked if kept is True else kept or ())
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 

@@ -54,7 +54,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
     families: dict[str, list[Spec]] = {}
     for spec in specs:
         if _is_within(spec, models):
-            families.setdefault(spec.symbol.removesuffix(f"@{spec.cutoff}"), []).append(spec)
+            families.setdefault(spec.family, []).append(spec)
     panels = []
     for title, own in families.items():
         if len(own) > 1:
@@ -111,7 +111,7 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     ticks = [ranges.get(name, name) for name in names]
     at = np.arange(len(names), dtype=np.float64)
     panels = []
-    deepest = {spec.symbol.removesuffix(f"@{spec.cutoff}"): spec for spec in specs}
+    deepest = {spec.family: spec for spec in specs}
     for spec in deepest.values():
         if not all(spec.name in part for own in parts.values() for part in own):
             continue
@@ -266,6 +266,7 @@ def labels(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
 
 
 OF_CURVES = "scores, and curve_points="
+AGAINST_K = "cutoffs", "ranks"  # kinds that need a measure at several cutoffs
 OF_TABLES = "values", "differences", "groups"  # kinds that show what the table shows
 KINDS = {
     "values": Kind("values of measures with their intervals", "measures within 0 and 1", values),

@@ -296,7 +296,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         header += ["lower", "upper"] if self.intervals else []
         rows: dict[Cell, list[str]] = {}
         for spec in self.specs:
-            name = Cell(spec.symbol.removesuffix(f"@{spec.cutoff}"), spec.metric.direction)
+            name = Cell(spec.family, spec.metric.direction)
             row = rows.setdefault(name, [""] * (len(header) - 1))
             row[columns.index(spec.cutoff)] = self.shown(spec)
             if spec.name in self.intervals:
