@@ -36,6 +36,9 @@ OPTIONS = {
     "larger=False": "--smaller-is-better",
     "leave_out": "--leave-out",
     "margin": "--margin",
+    "rank_constant": "--rank-constant",
+    "rule": "--rule",
+    "weights": "--weights",
     "model": "--model",
 }
 LONGEST = 600  # a damaged header may be quoted whole
