@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tests.oracles.metrics import NAN, Case, convention, in_rank_order, ratio, row_weights, top
+from tests.oracles.metrics import NAN, Case, convention, in_rank_order, row_weights, top
+from tests.oracles.sets import ratio
 
 MEASURES = frozenset(
     (name, None, at) for name in ("ece", "ece_over", "ece_under", "brier", "log_loss") for at in ("", "k")
