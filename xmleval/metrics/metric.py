@@ -22,10 +22,14 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example value, and what is allowed: integers, a share above 0, or any number >= 0."""
+    """A parameter: an example value, and what is allowed: integers, shares above 0, or any number >= 0.
+
+    With ``default``, the example is the value where none is given.
+    """
 
     example: float
     allowed: range | None = None
+    default: bool = False
     share: bool = False
 
 
@@ -72,7 +76,7 @@ class Metric:
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
