@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.exact import as_floats
+from xmleval.kernels.fixed import as_float
 from xmleval.kernels.weight_sums import DIGIT, PRODUCTS, SUM, labels_fit, sums_before
 from xmleval.kernels.weighted_sweeps import scale_of, sweep_labels, sweep_open, sweep_sums
 from xmleval.pooled.curves import NOTHING, none_yet
@@ -93,7 +93,7 @@ def sweep_entries(
     right, level = (sum(digit << DIGIT * place for place, digit in enumerate(own.tolist())) for own in pairs)
     found = np.concatenate(points)
     found[:, 1:] *= unit
-    return Swept(right, level, as_floats(precision) / scale * ONE, peak, found)
+    return Swept(right, level, np.array([as_float(own) for own in precision]) / scale * ONE, peak, found)
 
 
 class LabelCurves(NamedTuple):
