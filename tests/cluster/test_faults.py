@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 def other_processor() -> str:
     """Return what of this processor NumPy would use, if it is there."""
-    from numpy._core import _multiarray_umath as umath
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
     return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
 
@@ -55,7 +55,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, An
 
 
 def _features() -> dict[str, bool]:
-    from numpy._core import _multiarray_umath as umath
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
     return dict(umath.__cpu_features__)
 

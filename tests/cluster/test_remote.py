@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,11 +74,15 @@ def test_tasks_fetch_their_own_rows(
     assert found == run(f"evaluate Y.npz 'm_*' {options.partition(' --scheduler')[0]}")
 
 
-def _lost(function: Any, job: Job, task: Task, path: str) -> Any:
-    """Count tasks of the first half; for the others there is no cluster any more."""
-    if task.start >= 1000:
-        raise OSError("the cluster is gone")
-    return function(job, task, path)
+def _lost(marker: str, function: Any, job: Job, task: Task, path: str) -> Any:
+    """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
+    while task.start >= 1000:
+        if Path(marker).exists():
+            raise OSError("the cluster is gone")
+        time.sleep(0.05)
+    result = function(job, task, path)
+    Path(marker).touch()
+    return result
 
 
 def _die_while_sending(folder: str, function: Any, job: Job, task: Task, path: str) -> Any:
@@ -121,7 +126,7 @@ def test_a_run_goes_on_from_object_storage(
         return [name for name in found if name.endswith(".npz")]
 
     with monkeypatch.context() as patch:
-        changed(patch, _lost)
+        changed(patch, _lost, str(tmp_path / "put"))
         assert refused(line) == "the cluster is gone"
     there = {Path(name).stem for name in parts()}
     assert there
