@@ -22,10 +22,11 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example value, and the integers allowed (None: any number >= 0)."""
+    """A parameter: an example value, the integers allowed (None: any number >= 0), and if it is a default."""
 
     example: float
     allowed: range | None = None
+    default: bool = False
 
 
 Best = Callable[[Ints, Setting], Floats]
@@ -71,7 +72,7 @@ class Metric:
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
