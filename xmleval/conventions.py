@@ -19,6 +19,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
     "gains": ("binary", "linear", "exp"),
+    "link": ("none", "sigmoid"),
 }
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
 
@@ -48,6 +49,9 @@ class Conventions:
         Score of labels without a stored score: below all others, tied with one another, or this number.
     gains : {"binary", "linear", "exp"}
         Gain of a relevant label in DCG and nDCG: 1, or for a truth of grades the grade or 2^grade - 1.
+    link : {"none", "sigmoid"}
+        How measures of calibration make probabilities of scores: none, scores are probabilities, or the
+        sigmoid of logits.
 
     Raises
     ------
@@ -70,6 +74,7 @@ class Conventions:
     labels: str = "all"
     unlisted: str | float = "below"
     gains: str = "binary"
+    link: str = "none"
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -154,8 +159,9 @@ def resolve_conventions(
     given: str | Conventions | Mapping[str, Any] | None,
     unlisted: str | float | None = None,
     gains: str | None = None,
+    link: str | None = None,
 ) -> Conventions:
-    """Return `Conventions` from a preset name, a record or a dict; the others override their fields."""
+    """Return `Conventions` from a preset name, a record or a dict; other arguments override their fields."""
     if given is None:
         found = PRESETS["default"]
     elif isinstance(given, Conventions):
@@ -176,5 +182,5 @@ def resolve_conventions(
         found = replace(PRESETS["default"], **given)
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
-    over: dict[str, Any] = {"unlisted": unlisted, "gains": gains}
+    over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
     return replace(found, **{name: value for name, value in over.items() if value is not None})

@@ -45,6 +45,7 @@ def evaluate(
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
     gains: str | None = None,
+    link: str | None = None,
     sample_weight: Any = None,
     label_groups: Any = None,
     row_groups: Any = None,
@@ -53,8 +54,8 @@ def evaluate(
     candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
-    keep_rows: bool = False,
-    keep_labels: bool = False,
+    keep_rows: bool | Iterable[str] = False,
+    keep_labels: bool | Iterable[str] = False,
     curve_points: int | None = None,
     confidence: float | None = None,
     groups: Any = None,
@@ -79,7 +80,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
+        and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
@@ -104,6 +106,8 @@ def evaluate(
     gains : {"linear", "exp"}, optional
         For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade or 2^grade - 1.
         Labels with a positive grade are relevant in other measures; ``judged@k`` counts all with a grade.
+    link : {"none", "sigmoid"}, optional
+        For measures of calibration: "sigmoid" makes probabilities of logits. Rankings stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
@@ -124,10 +128,9 @@ def evaluate(
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
-    keep_rows : bool, default False
-        Keep row values for ``report.per_row()``.
-    keep_labels : bool, default False
-        Keep label values for ``report.per_label()``.
+    keep_rows, keep_labels : bool or list of str, default False
+        Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
+        measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     confidence : float, optional
@@ -187,6 +190,7 @@ def evaluate(
         conventions=conventions,
         unlisted=unlisted,
         gains=gains,
+        link=link,
         larger=larger,
         bounds=bounds,
         keep_rows=keep_rows,

@@ -30,7 +30,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
-from xmleval.conventions import PRESETS
+from xmleval.conventions import CHOICES, PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
@@ -70,7 +70,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k gains unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b",
     "Confidence": "confidence clusters",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
@@ -145,8 +145,13 @@ EXAMPLES = """Examples:
     "--gains",
     type=Choice(["linear", "exp"]),
     metavar="RULE",
-    help="TRUTH has grades of relevance: gain of a label in DCG and nDCG, its grade (linear, as trec_eval) or "
-    "2^grade - 1 (exp). Other measures take positive grades as relevant.",
+    help="TRUTH has grades of relevance. Gain of a label in DCG and nDCG: its grade (linear, as trec_eval) "
+    "or 2^grade - 1 (exp); other measures take labels with a positive grade as relevant.",
+)
+@click.option(
+    "--link",
+    type=Choice(CHOICES["link"]),
+    help="For measures of calibration: sigmoid makes probabilities of logits.",
 )
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(

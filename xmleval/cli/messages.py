@@ -24,6 +24,7 @@ OPTIONS = {
     "groups": "--clusters",
     "unlisted": "--unlisted",
     "gains": "--gains",
+    "link": "--link",
     "dataset": "--dataset",
     "conventions": "--conventions",
     "threads": "--threads",
@@ -36,6 +37,9 @@ OPTIONS = {
     "larger=False": "--smaller-is-better",
     "leave_out": "--leave-out",
     "margin": "--margin",
+    "rank_constant": "--rank-constant",
+    "rule": "--rule",
+    "weights": "--weights",
     "model": "--model",
 }
 LONGEST = 600  # a damaged header may be quoted whole

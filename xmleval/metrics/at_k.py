@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.metrics.metric import Best, Metric, Setting, one
+from xmleval.metrics.grades import graded_dcg, graded_ndcg, tied_graded_dcg, tied_graded_ndcg
+from xmleval.metrics.metric import Best, Metric, Setting, one, ratio
 from xmleval.records import Counts, Floats, Ints, Profile
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ def within(table: Floats, k: int) -> Floats:
             found += column
         return found
     return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
-
-
-def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide; 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
@@ -88,37 +84,6 @@ def full_dcg(view: View, setting: Setting) -> Floats:
     return view.gain()
 
 
-def graded_dcg(view: View, setting: Setting) -> Floats:
-    """Gains of grades in the first k or the whole ranking, each divided by log2(1 + rank)."""
-    return view.graded_gain(setting.k)
-
-
-def graded_ndcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of grades, divided by those of the ideal ranking."""
-    return _normalised(view.graded_gain(setting.k), view, setting)
-
-
-def tied_graded_dcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of grades; tied labels share the mean discount of their ranks."""
-    return view.tied_graded_gain(setting.k)
-
-
-def tied_graded_ndcg(view: View, setting: Setting) -> Floats:
-    """Discounted gains of grades with shared discounts, divided by those of the ideal ranking."""
-    return _normalised(view.tied_graded_gain(setting.k), view, setting)
-
-
-def _normalised(gain: Floats, view: View, setting: Setting) -> Floats:
-    # the sum of rounded products can exceed that of the ideal order
-    return np.minimum(ratio(gain, view.ideal_graded_gain(setting.k)), 1.0)
-
-
-def judged(view: View, setting: Setting) -> Floats:
-    """Judged labels in the first k, divided by k; empty slots are not judged."""
-    assert setting.k
-    return view.n_judged(setting.k) / setting.k
-
-
 def hit(view: View, setting: Setting) -> Floats:
     """Whether any of the first k labels is relevant."""
     first, _ = view.best_ranks
@@ -153,6 +118,12 @@ def r_precision(view: View, setting: Setting) -> Floats:
     """Hits in the first R, divided by R."""
     _, n_within = view.best_ranks
     return ratio(n_within.astype(np.float64), view.n_relevant.astype(np.float64))
+
+
+def pooled_r_precision(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """Hits in the first R, and R."""
+    _, n_within = view.best_ranks
+    return n_within.astype(np.float64), view.n_relevant.astype(np.float64)
 
 
 def label_coverage(counts: Counts, setting: Setting) -> Floats:
@@ -361,6 +332,20 @@ RPREC = AT_K(
     whole=True,
     best=has_relevant,
 )
+RPREC_MICRO = AT_K(
+    name="rprec",
+    title="R-precision of all rows: recall at R, which is precision and F1 at R",
+    symbol="R-Prec {average}",
+    formula="sum over rows of hits in first R / sum of R",
+    reference=MANNING,
+    state="row_ratios",
+    value=pooled_r_precision,
+    averages=("micro",),
+    cutoff="none",
+    whole=True,
+    best=one,
+    conventions=("unlisted",),
+)
 NDCG_ALL = of_whole_ranking(NDCG_AT_K, full_ndcg, has_relevant, "DCG / ideal DCG")
 DCG_ALL = of_whole_ranking(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
 MRR_ALL = of_whole_ranking(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
@@ -379,19 +364,6 @@ LABEL_COVERAGE = AT_K(
     best=one,
     conventions=("unlisted",),
 )
-JUDGED = AT_K(
-    name="judged",
-    title="share of the first k that are judged",
-    symbol="Judged@{k}",
-    formula="judged labels in first k / k",
-    reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
-    state="row_sums",
-    value=judged,
-    needs=("scores", "grades"),
-    direction="none",
-    conventions=("unlisted",),
-)
-
 TABLE = (
     P,
     NDCG_AT_K,
@@ -403,10 +375,10 @@ TABLE = (
     MAP,
     MAP_R,
     RPREC,
+    RPREC_MICRO,
     NDCG_ALL,
     DCG_ALL,
     MRR_ALL,
     MAP_ALL,
     LABEL_COVERAGE,
-    JUDGED,
 )

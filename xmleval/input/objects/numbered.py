@@ -77,7 +77,7 @@ def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels
 
 
 def numbered_entries(
-    argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int, graded: bool | None
+    argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int, graded: bool | None = None
 ) -> Any:
     """Return sets, graded sets, scores or lists of labels by number, with the rows in order."""
     ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
