@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -23,11 +24,17 @@ from xmleval.thresholds import Rule, fit
 from xmleval.thresholds.entries import Entries
 from xmleval.thresholds.fitting import Fitting, row_thresholds
 from xmleval.thresholds.rule import MEASURES, TUNABLE
+from xmleval.view.decision import Decision
 
 SET_MEASURES = [*TUNABLE, "subset_accuracy", "precision.macro"]
-EVERY = [(rule, measure) for rule, several in MEASURES.items() for measure in several or (None,)]
+EVERY = [
+    (rule, measure and measure.replace("@k", "@2"))
+    for rule, several in MEASURES.items()
+    for measure in several or (None,)
+]
 WORK = Work(1 << 20, 2)
 law = settings(max_examples=20)
+untold = pytest.mark.filterwarnings("ignore:.* by weighted scores")  # scores by chance are not calibrated
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
 
 
@@ -45,7 +52,7 @@ def sizes(rule: str) -> dict[str, Any]:
 
 def arguments(problem: Problem, rule: str) -> dict[str, Any]:
     unlisted = convention(problem.case, "unlisted")
-    return sizes(rule) if rule in ("rank", "top") else {"unlisted": unlisted, **sizes(rule)}
+    return sizes(rule) if rule in ("rank", "top", "weighted") else {"unlisted": unlisted, **sizes(rule)}
 
 
 def sets_of(matrix: Any) -> list[set[int]]:
@@ -85,8 +92,7 @@ def test_cut_of_ranks_is_the_best_of_all(form: str, dtype: str, data: st.DataObj
     problem = data.draw(problems(form, dtype, weighted=False))
     problem.case.conventions = {}
     case = problem.case
-    tied = [tie_groups(case, i) for i in range(problem.n_rows)]
-    ranked = [[j for group in groups for j in group][:n_listed] for groups, n_listed in tied]
+    ranked = ranked_labels(case)
     for measure in MEASURES["rank"]:
         found = fit(problem.y_true(), problem.y_score(), measure, rule="rank")
         assert sets_of(found.apply(problem.y_score())) == exhaustive.rank(case, measure, ranked)
@@ -109,6 +115,73 @@ def test_best_thresholds_of_rows_are_the_best_of_all(form: str, dtype: str, data
         rows = exhaustive.scores_of(case)
         sets = [{j for j, s in row.items() if s > t} for row, t in zip(rows, found, strict=True)]
         assert sets == exhaustive.rows(case, measure)
+
+
+def ranked_labels(case: Case) -> list[list[int]]:
+    """Listed labels of each row, best first, ties in the order that counts."""
+    tied = [tie_groups(case, i) for i in range(len(case.truth))]
+    return [[j for group in groups for j in group][:n_listed] for groups, n_listed in tied]
+
+
+def weighted_rule(data: st.DataObject, n_labels: int, k: int) -> Rule:
+    """A rule with few distinct weights and offsets, so that there are ties."""
+    numbers = data.draw(st.lists(st.sampled_from([-0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
+    decision = Decision("weighted", float(k), np.resize(np.array(numbers), 2 * n_labels), "own")
+    return Rule("weighted", f"f1.macro@{k}", n_labels, decision)
+
+
+@every_form
+@law
+@given(data=st.data())
+def test_weighted_scores_choose_the_best_of_each_row(form: str, dtype: str, data: st.DataObject) -> None:
+    problem = data.draw(problems(form, dtype, weighted=False))
+    assume(not problem.bare)
+    problem.case.conventions = {}
+    case, k = problem.case, data.draw(st.integers(1, 3))
+    ranked = ranked_labels(case)
+    rule = weighted_rule(data, case.n_labels, k)
+    sets = exhaustive.by_weight(case, k, ranked, *rule.decision.numbers.reshape(2, -1).tolist())
+    assert sets_of(rule.apply(problem.y_score())) == sets
+
+
+@untold
+@pytest.mark.parametrize("name", ["f1", "precision", "recall"])
+def test_rows_take_what_raises_the_expected_macro_average_most(name: str) -> None:
+    rng = np.random.default_rng(6)
+    for k in (1, 2, 5):
+        truth, scores = (rng.random((9, 5)) < 0.3).astype(int), rng.random((9, 5))
+        scores[rng.random((9, 5)) < 0.1] = 0
+        stored = sp.csr_array(scores)
+        rows = [dict(zip(*map(list, (row.indices, row.data)), strict=True)) for row in stored]
+        n_true = truth.sum(axis=0).tolist()
+        sets = exhaustive.ascent(name, k, rows, n_true)
+        found = fit(truth, stored, f"{name}.macro@{k}")
+        assert (found.rule, found.decision.value) == ("weighted", k)
+        without = exhaustive.expected(name, rows, sets, n_true)
+        more = [*rows, dict.fromkeys(range(5), 0.25)]  # what one more row raises it by, is its weighted score
+        weights, offsets = found.decision.numbers.reshape(2, -1)
+        for j in range(5):
+            gain = exhaustive.expected(name, more, [*sets, {j}], n_true) - without
+            assert weights[j] * 0.25 + offsets[j] == pytest.approx(float(gain), rel=1e-12)
+
+
+def test_weights_of_scores_that_are_no_probabilities_are_told() -> None:
+    rng = np.random.default_rng(2)
+    truth = (rng.random((400, 10)) < np.linspace(0.4, 0.01, 10)).astype(int)
+    scores = 0.5 + 0.4 * truth * rng.random((400, 10)) + 0.1 * rng.random((400, 10))
+    seen = r"^f1.macro@2 is 0\..* by weighted scores and 0\..* by the scores themselves: are"
+    with pytest.warns(UserWarning, match=seen):
+        fit(truth, scores**0.01, "f1.macro@2")
+
+
+def test_weights_go_by_name() -> None:
+    truth, scores = np.array([[1, 0], [0, 1], [0, 1]]), np.array([[0.9, 0.3], [0.6, 0.5], [0.7, 0.4]])
+    rule = fit(truth, scores, "f1.macro@1", labels=["a", "b"])
+    a, b = rule.decision.numbers.reshape(2, 2).T.tolist()
+    swapped = rule.for_labels(["b", "new", "a"])
+    assert swapped.decision.numbers.reshape(2, 3).T.tolist() == [b, [0.0, -1e300], a]
+    swapped = dataclasses.replace(swapped, label_names=None)
+    assert swapped.apply(np.array([[0.1, 0.9, 0.1]])).indices.tolist() != [1]
 
 
 def test_thresholds_of_rows_lie_in_the_middle_and_are_fitted_by_least_squares() -> None:
@@ -171,7 +244,10 @@ def test_rules_decide_as_their_sets_however_rows_are_cut(
     if rule == "row":
         scores = [s for row in exhaustive.scores_of(problem.case) for s in row.values()]
         assume(any(s > exhaustive.floor(problem.case) for s in scores))
-    found = fit(problem.y_true(), problem.y_score(), measure, rule=rule, **arguments(problem, rule))
+    if rule == "weighted":  # the scores drawn are no probabilities
+        found = weighted_rule(data, problem.case.n_labels, 2)
+    else:
+        found = fit(problem.y_true(), problem.y_score(), measure, rule=rule, **arguments(problem, rule))
     inputs: dict[str, Any] = {"y_true": problem.y_true(), "y_score": problem.y_score()}
     how: dict[str, Any] = {"conventions": problem.case.conventions, "metrics": SET_MEASURES}
     direct = evaluate(**inputs, **how, decision=found, keep_labels=True)
@@ -192,6 +268,7 @@ def test_rules_decide_as_their_sets_however_rows_are_cut(
     assert (sp.vstack(pieces) != whole).nnz == 0
 
 
+@untold
 @pytest.mark.parametrize(("rule", "measure"), EVERY)
 def test_saved_rules_and_evaluators_come_back(rule: str, measure: str | None, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
@@ -281,10 +358,13 @@ def test_nothing_to_tune_on() -> None:
     [
         ({"rule": "best"}, "rule: 'best' is not one of constant, cardinality"),
         ({}, "measure: not given: rule='constant' is tuned to hamming_loss, f1.micro"),
-        ({"measure": "p@1"}, "measure: 'p@1': rule='constant' is tuned"),
+        ({"measure": "lrap"}, "measure: 'lrap': rule='constant' is tuned"),
         ({"measure": "f1"}, "measure: 'f1': needs an average"),
         ({"measure": "f1.micro", "rule": "label"}, "measure: 'f1.micro': rule='label' is tuned to"),
         ({"measure": "f1.micro", "rule": "top"}, "measure: 'f1.micro': rule='top' takes no measure"),
+        ({"measure": "f1.macro@3", "rule": "label"}, "measure: 'f1.macro@3': rule='label' is tuned to"),
+        ({"measure": "p@3"}, "measure: 'p@3': rule='weighted' is tuned to f1.macro@k, precision.macro@k"),
+        ({"measure": "f1.macro@3", "k": 2}, "k: not for rule='weighted'"),
         ({"rule": "top"}, "k: rule='top' needs it"),
         ({"rule": "top", "k": 0}, "k: 0 is not a positive integer"),
         ({"rule": "top", "k": 1, "unlisted": 0.0}, "unlisted: not for rule='top'"),
@@ -313,6 +393,8 @@ def test_refused_by_data() -> None:
         fit(truth, np.eye(2)[:1], "f1.micro")
     with pytest.raises(ValueError, match=r"^y_score: row 1: score inf is infinite"):
         fit(truth, np.array([[0, 1], [np.inf, 0]]), "f1.samples", rule="row")
+    with pytest.raises(ValueError, match=r"^y_score: row 1: score 1.5 is no probability; expected 0 to 1"):
+        fit(truth, np.array([[0, 1], [1.5, 0]]), "f1.macro@1")
     rule = fit(truth, np.eye(2), "f1.macro", rule="label")
     with pytest.raises(ValueError, match=r"^y_score: shape .* has 3 labels; 2 were expected"):
         rule.apply(np.eye(3))
@@ -335,6 +417,7 @@ def test_refused_by_data() -> None:
         evaluate(truth, np.eye(2), metrics="sets", decision=by_scores, unlisted=0.0)
 
 
+@untold
 def test_entries_in_batches_give_the_same_rule() -> None:
     rng = np.random.default_rng(8)
     truth, scores = (
@@ -356,7 +439,7 @@ def test_arrays_of_files_may_be_read_only() -> None:
     truth = np.eye(3, dtype=int)
     labels, scores = (
         np.array([[0, 1], [1, 2], [2, 0]], np.int32),
-        np.array([[3, 2], [3, 2], [3, 2]], np.float32),
+        np.array([[0.75, 0.5], [0.75, 0.5], [0.75, 0.5]], np.float32),
     )
     for array in (truth, labels, scores):
         array.flags.writeable = False
