@@ -15,9 +15,10 @@ from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
-from xmleval.plan import NO_GAPS, Plan
+from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_infinite
+from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
 
@@ -104,6 +105,7 @@ def join_arguments(
                 )
         if ranking is not None:
             _refuse_gaps(plan, relevant, ranking, start)
+            _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
@@ -178,3 +180,17 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
             row = int(gap.argmax())
             listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
             raise InputError("y_score", Message(listed, "; ", spec, " needs ", NO_GAPS), row=start + row)
+
+
+def _refuse_improbable(plan: Plan, ranking: Ranking, start: int) -> None:
+    """Refuse scores outside 0..1 among those that a measure reads as probabilities."""
+    if plan.probable is None or ranking.scores is None:
+        return
+    spec, depth = plan.probable
+    place = first_outside(ranking, depth)
+    if place >= 0:
+        row = start + int(np.searchsorted(ranking.ptr, place, "right")) - 1
+        score = float(ranking.scores[place])
+        said = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
+        told = Message(said, spec, " needs probabilities; ", LINKED)
+        raise InputError("y_score", told, row=row, value=score)
