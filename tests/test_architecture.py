@@ -78,7 +78,7 @@ GRAPH = {
     ),
     "thresholds": (
         "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
-        " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
+        " input.sets view spec metrics plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "fusion": "records message kernels input.errors input.csr input.scores",
     "integrations.library": "",
