@@ -32,7 +32,7 @@ from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
-from xmleval.files.remote import as_path
+from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
@@ -227,10 +227,10 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
     """
     if rows.label_names is not None:
         return [len(names) for names in rows.label_names]
-    shared = _told_by([rows.truth, *(given for _, given in rows.sets)])
+    shared = told_by([rows.truth, *(given for _, given in rows.sets)])
     if shared is not None:
         for own in rows.scores:
-            _told_by([shared, own])
+            told_by([shared, own])
         return [shared[1].n_labels or 0] * max(1, len(rows.scores))
     of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
     return [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
@@ -249,7 +249,7 @@ def _expect_few(name: str, n_labels: int) -> None:
         raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
 
 
-def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
     known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
     for name, pieces in known:
@@ -268,7 +268,7 @@ def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None
 
 def _width_of(scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget) -> int:
     """Return the number of labels of SCORES beside a truth that does not tell it."""
-    told = _told_by([scores])
+    told = told_by([scores])
     if told is not None:
         return told[1].n_labels or 0
     n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
@@ -363,6 +363,8 @@ def _checkpoint(
 ) -> Checkpoint:
     """Return the folder for the state, and refuse one that is not for this run."""
     folder: Path = options["checkpoint"]
+    if isinstance(folder, RemotePath):
+        raise ValueError(f"{folder}: is not on this machine; expected a local folder, or --workers")
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]

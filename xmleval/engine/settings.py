@@ -19,7 +19,7 @@ from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
-from xmleval.plan import Plan, kept_of
+from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
 from xmleval.records import Floats, Groups, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
@@ -36,6 +36,7 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
+    "probabilities": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
 }
@@ -52,6 +53,7 @@ class Options(TypedDict, total=False):
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
+    link: str | None
     bounds: bool
     keep_rows: bool | Iterable[str]
     keep_labels: bool | Iterable[str]
@@ -172,7 +174,9 @@ class Settings:
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
-        resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
+        resolved = resolve_conventions(
+            options.get("conventions"), options.get("unlisted"), options.get("link")
+        )
         inverse_propensity = given_or_estimated(
             options.get("inverse_propensity"),
             options.get("y_train"),
@@ -269,7 +273,7 @@ class Settings:
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return the needs of measures that the inputs meet."""
         met = {"scores"} if "y_score" in given else set()
-        met |= {"entry scores"} if SCORED in given else set()
+        met |= {"entry scores", "probabilities"} if SCORED in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}
@@ -301,6 +305,19 @@ class Settings:
             raise InputError("candidates", Message("ranked by ", Keyword("y_score"), ", which is not given"))
         return Message("all labels of a row (no ", Keyword(out), ")")
 
+    def _refuse_improbable(self, specs: Iterable[Spec]) -> None:
+        """Refuse settings under which no score is a probability, if a measure needs these."""
+        spec = next((spec for spec in specs if "probabilities" in spec.needs), None)
+        if spec is None:
+            return
+        if not self.larger:
+            distances = Keyword("larger", "False")
+            raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
+        level = self.conventions.unlisted_score
+        if self.conventions.link == "none" and level is not None and not 0 <= level <= 1:
+            outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
+            raise InputError("unlisted", outside)
+
     def plan(self, given: frozenset[str]) -> Plan:
         """Return the plan: measures requested by name, and those of groups that the inputs allow."""
         if "y_pred" in given and self.decision is not None:
@@ -324,6 +341,7 @@ class Settings:
             needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
             hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in given else ()
             raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
+        self._refuse_improbable(specs)
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))

@@ -42,7 +42,8 @@ class Plotted:
             ``values``: measures with their intervals; ``differences`` of compared models; ``cutoffs``:
             measures against k; ``ranks``: precision at each rank; ``groups``: measures within groups of
             labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant and irrelevant entries and
-            ``calibration``, which need ``curve_points=``; ``labels``: values by label of two models.
+            ``calibration``, which need ``curve_points=``, calibration ``ece@5`` or its kind instead;
+            ``labels``: values by label of two models.
         metrics : str or iterable of str, optional
             The measures to show; default all that the kind can show. Against k, a measure named at one cutoff
             alone is drawn at all that were computed.

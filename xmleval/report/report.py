@@ -20,6 +20,7 @@ from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.parts import WithParts
 from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
+from xmleval.report.reliability import WithReliability
 from xmleval.report.signature import signature_of
 from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
@@ -32,7 +33,7 @@ RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(WithParts, Printed, Plotted, Mapping[str, float]):
+class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -457,6 +458,7 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
             **self.parts_as_dict(),
+            **self.reliability_as_dict(),
             "notes": [*self.notes],
             "version": __version__,
         }
