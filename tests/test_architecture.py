@@ -116,7 +116,8 @@ GRAPH = {
     "demo": "records files propensity report api",
     "cluster": ("version records message discounts budget files input input.errors evaluator"),
     "integrations": (
-        "budget files input input.errors spec engine evaluator report api cluster integrations.library"
+        "conventions budget files input input.errors spec engine evaluator report api cluster"
+        " integrations.library"
     ),
     "dask": "integrations",
     # what people call

@@ -16,6 +16,7 @@ from xmleval.cluster.cutting import cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
 from xmleval.cluster.run import Leaf, as_it_is, leaves_of, run
+from xmleval.conventions import resolve_conventions
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
@@ -139,6 +140,8 @@ def evaluate(
     """
     given = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     inputs = {name: find_inputs(name, _paths(value)) for name, value in given.items() if value is not None}
+    graded = resolve_conventions(options.get("conventions"), gains=options.get("gains")).graded
+    inputs["y_true"] = inputs["y_true"].with_grades(graded)
     evaluator = Evaluator(metrics, n_labels=n_labels or _width(inputs), **options)
     vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
     vectors = {name: values for name, values in vectors.items() if values is not None}
