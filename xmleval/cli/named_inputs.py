@@ -221,9 +221,10 @@ def named_rows(
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
-    asked = expand_metrics(options["metrics"], options["k"])
-    if found.has_grades and truth.kind != "grades" and any(spec.metric.graded for spec, _ in asked):
-        shared.append(f"{truth.name}: grades above 1 count as 1, unless --gains is given")
+    if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
+        asked = expand_metrics(options["metrics"], options["k"])
+        unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
+        shared += [unread] * any(spec.metric.graded for spec, _ in asked)
     every = [found, *(named for _, named in predictions)]
     shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets
