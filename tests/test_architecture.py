@@ -45,6 +45,7 @@ GRAPH = {
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
+    "hierarchy": "records message budget kernels input.errors input.csr input.tensors",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -75,6 +76,7 @@ GRAPH = {
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
         " input.pairs input.scores input.sets input.objects input.weights input.groups propensity groups view"
         " spec plan states thresholds.rule"
+        " hierarchy"
     ),
     "thresholds": (
         "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
@@ -99,9 +101,7 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
         " report.tables figures page integrations.library"
     ),
-    "evaluator": (
-        "message budget files input.errors input.objects groups spec thresholds.rule engine report"
-    ),
+    "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
@@ -109,6 +109,7 @@ GRAPH = {
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
         " input.pairs threads fusion"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
+        " hierarchy"
     ),
     "demo": "records files propensity report api",
     "cluster": ("version records message discounts budget files input input.errors evaluator"),
@@ -122,7 +123,8 @@ GRAPH = {
         " input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
-        " figures integrations.library cluster integrations fusion input.objects"
+        " figures integrations.library cluster integrations fusion hierarchy"
+        " input.objects"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

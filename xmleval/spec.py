@@ -58,7 +58,7 @@ class Spec:
             "cutoff": cutoff,
             "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
             # the top k labels are a set
-            "needs": ("scores",) if metric.needs == ("sets",) and self.k else metric.needs,
+            "needs": tuple("scores" if need == "sets" and self.k else need for need in metric.needs),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
+from tests.oracles import hierarchy as oracle_hierarchy
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
@@ -33,6 +34,7 @@ CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under",
                for k in ("", "@3")]  # fmt: skip
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_calibration.MEASURES
+MEASURES |= oracle_hierarchy.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -59,6 +61,8 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "hierarchy":
+        return oracle_hierarchy.value(spec.metric.name, case, spec.average, spec.cutoff)
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
     if spec.metric.family == "calibration":
@@ -101,7 +105,9 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
         if spec.metric.family in ("curves", "calibration"):
             assert name not in kept
             continue
-        if spec.metric.family == "margins":
+        if spec.metric.family == "hierarchy":
+            rows = oracle_hierarchy.rows(spec.metric.name, problem.case, spec.average, spec.cutoff)
+        elif spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
         else:
             rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.cutoff, **dict(spec.params))
@@ -144,7 +150,11 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     for name in values:
         spec = SPECS[name]
         metric = spec.metric
-        if metric.best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+        if (
+            metric.best is None
+            or (metric.family in ("sets", "hierarchy") and spec.k)
+            or values[name] != values[name]
+        ):
             continue
         if metric.name == "label_coverage" and n_relevant.max() > (spec.k or 0):
             continue
@@ -194,6 +204,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
     case.truth = [{new[j] for j in y} for y in case.truth]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
+    case.edges = [(new[child], new[parent]) for child, parent in case.edges]
     case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 

@@ -60,6 +60,7 @@ class Case:
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
+    edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     conventions: dict[str, object] = field(default_factory=dict)
 
 

@@ -5,15 +5,49 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted
-from xmleval.engine.settings import GIVEN, Settings
+from xmleval.engine.settings import GIVEN, KEPT, Settings
 from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, whole
+from xmleval.groups import checked_groups
+from xmleval.hierarchy import from_edges
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
 from xmleval.threads import Work
+
+
+def setting_arrays(settings: Settings) -> dict[str, Any]:
+    """Return the arrays of settings by the names that they are saved under."""
+    found: dict[str, Any] = {}
+    if settings.propensity is not None:
+        found["propensity"] = settings.propensities
+    if settings.label_groups is not None:
+        found["label_groups"] = settings.group_of
+    if settings.hierarchy is not None:
+        found["hierarchy"] = settings.hierarchy.edges
+    return found
+
+
+def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments of `Evaluator` from saved settings, and from their arrays, which are taken out."""
+    q, groups, hierarchy = arrays.pop("propensity", None), None, None
+    if q is not None and q.dtype != np.float64:
+        raise ValueError(f"propensity is {q.dtype}")
+    if settings["label_groups"] is not None:
+        groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
+    if settings["hierarchy"] is not None:
+        edges, n_labels = arrays.pop("hierarchy"), whole(settings["n_labels"], "n_labels", 1)
+        n_nodes = whole(settings["hierarchy"][0], "hierarchy", n_labels)
+        fits = edges.dtype == np.int64 and edges.ndim == 2 and edges.shape[1] == 2 and edges.size
+        if not fits or not 0 <= edges.min() <= edges.max() < n_nodes <= n_labels + edges.size:
+            raise ValueError("hierarchy has invalid edges")
+        hierarchy = from_edges(edges, n_labels, n_nodes, settings["labels"])
+    kept = {name: settings[name] for name in KEPT}
+    return {**kept, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
 
 
 def saved_counts(counted: Counted, spill: bool) -> Saved:

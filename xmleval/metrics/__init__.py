@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import (
+    at_k,
+    calibration,
+    curves,
+    hierarchy,
+    margins,
+    propensity_scored,
+    rankings,
+    sets,
+    statistics,
+)
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -13,6 +23,7 @@ TABLE: tuple[Metric, ...] = (
     *margins.TABLE,
     *calibration.TABLE,
     *sets.TABLE,
+    *hierarchy.TABLE,
     *statistics.TABLE,
 )
 
@@ -58,6 +69,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
     "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
+    "hierarchy": tuple(f"{m.name}.{average}" for m in hierarchy.TABLE for average in m.averages),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 

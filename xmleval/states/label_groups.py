@@ -65,6 +65,7 @@ class LabelGroups(Parts):
             within = plan.part(
                 n_labels=labels.size,
                 propensity=None if q is None else Propensity(q, float(q.min()), float(q.max())),
+                hierarchy=plan.hierarchy and plan.hierarchy.of(labels),
             )
             for kind, asked in kinds.items():
                 if asked or kind == ROWS:
