@@ -278,11 +278,9 @@ class Settings:
             told = ": these look like propensities, not their inverses, which are 1 / p"
             found.append(Message(given, seen, told))
         if self.hierarchy is not None and self.hierarchy.top is not None:
-            top = self.hierarchy.top if self.labels is None else repr(self.labels[self.hierarchy.top])
-            told = (
-                f" label {top} is above all others and counts in every set; without edges to it, it does not"
-            )
-            found.append(Message(Keyword("hierarchy"), told))
+            told = f" has {self.hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+            fix = "without edges to it, it does not, as authors leave out a root"
+            found.append(Message(Keyword("hierarchy"), told, fix))
         return found
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
