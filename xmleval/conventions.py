@@ -96,7 +96,14 @@ class Conventions:
 
     @property
     def unlisted_score(self) -> float | None:
-        """Score of unlisted labels; None: below all."""
+        """Score of unlisted labels; None: below all.
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(unlisted=0.0).unlisted_score
+        0.0
+        """
         return None if self.unlisted == "below" else float(self.unlisted)
 
     def signature(self, names: list[str]) -> str:
@@ -111,11 +118,24 @@ class Conventions:
         -------
         str
             ``field=value`` pairs separated by spaces.
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(empty="skip").signature(["empty", "unlisted"])
+        'empty=skip unlisted=below'
         """
         return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in names)
 
     def as_dict(self) -> dict[str, str | float]:
-        """Return all fields as JSON values (non-finite numbers as strings)."""
+        """Return all fields as JSON values (non-finite numbers as strings).
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(empty="skip").as_dict()["empty"]
+        'skip'
+        """
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 

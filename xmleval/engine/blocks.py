@@ -17,7 +17,7 @@ from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_infinite
 from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -77,9 +77,9 @@ def join_arguments(
         )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
-    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
+    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
-        most = int(min(plan.decision.value, plan.n_labels))
+        most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
@@ -109,7 +109,10 @@ def join_arguments(
             if plan.decision is not None and plan.uses_decision:
                 refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
-        sets = None if given is None else given.block(start, stop)
+        sets: Any = None if given is None else given.block(start, stop)
+        if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
+            chosen = choose(plan.decision, sets, plan.n_labels, None)
+            sets = Truth(chosen.ptr, chosen.labels)
         return Block(
             truth=relevant,
             ranking=ranking,
