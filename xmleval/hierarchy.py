@@ -148,8 +148,8 @@ def _number(label: Any, place: str, n_labels: int, numbers: dict[Any, int] | Non
     """Return the number of a label, a new one where other nodes may be named."""
     if numbers is None:
         if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
-            named = "; labels= names the labels" if isinstance(label, str) else ""
-            raise InputError(ARGUMENT, f"{place}: {label!r} is not a label id{named}", value=label)
+            told = f"{place}: {label!r} is not a label id; here, labels have no names"
+            raise InputError(ARGUMENT, told, value=label)
         if 0 <= label < n_labels:
             return int(label)
         known = f"0..{n_labels - 1}"

@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "hierarchy: edge 1: 6 is not one of 0..5; leave out edges to what is no label",
     ),
     "negative": ([(-1, 1)], "hierarchy: edge 0: -1 is not one of 0..5"),
-    "name": ([("a", "b")], "hierarchy: edge 0: 'a' is not a label id; labels= names the labels"),
+    "name": ([("a", "b")], "hierarchy: edge 0: 'a' is not a label id; here, labels have no names"),
     "no pair": ([(0, 1, 2)], r"hierarchy: edge 0: \(0, 1, 2\) is not a \(child, parent\) pair"),
     "number": (7, "hierarchy: 7 is no list of"),
     "file": ("edges.tsv", "hierarchy: a str is no data; xmleval.io reads files"),
