@@ -58,7 +58,7 @@ class Spec:
             "cutoff": cutoff,
             "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
             # the top k labels are a set
-            "needs": ("scores",) if metric.needs == ("sets",) and self.k else metric.needs,
+            "needs": tuple("scores" if self.k and need == "sets" else need for need in metric.needs),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -167,11 +167,11 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
         found[name] = number
         allowed = metric.params[name].allowed
-        if allowed and found[name] not in allowed:
+        if allowed and not (number.is_integer() and int(number) in allowed):
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
     for name, param in metric.params.items():
         if name not in found:
-            as_in = f"{metric.name}.{average}({name}={param.example:g})"
+            as_in = f"{metric.name}{f'.{average}' if average else ''}({name}={param.example:g})"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
 

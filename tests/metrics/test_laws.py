@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.oracles import curves as oracle_curves
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
+from tests.oracles import predicted as oracle_predicted
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -28,8 +29,9 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
+WITH_PARAMETERS += [f"tail_share(count=2){k}" for k in ("", "@3")]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)]
-MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES
+MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_predicted.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -58,6 +60,8 @@ def expected(spec: Spec, case: oracle.Case) -> float:
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "predicted":
+        return oracle_predicted.value(spec.metric.name, case, spec.k, **dict(spec.params))
     return oracle.value(spec.metric.name, case, spec.average, spec.cutoff, **dict(spec.params))
 
 
@@ -91,7 +95,7 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family == "curves":
+        if spec.metric.family in ("curves", "predicted"):
             assert name not in kept
             continue
         if spec.metric.family == "margins":
@@ -187,6 +191,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
     case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
+    case.label_counts = [n for _, n in sorted(zip(new, case.label_counts or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import at_k, curves, margins, predicted, propensity_scored, rankings, sets, statistics
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -12,6 +12,7 @@ TABLE: tuple[Metric, ...] = (
     *curves.TABLE,
     *margins.TABLE,
     *sets.TABLE,
+    *predicted.TABLE,
     *statistics.TABLE,
 )
 
@@ -31,6 +32,7 @@ ALIASES: dict[str, str] = {
     "r-precision": "rprec",
     "r-prec": "rprec",
     "micro_recall_at_r": "rprec.micro",
+    "tail_share": "tail_share(count=10)",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
 }
@@ -56,6 +58,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share(count=10)@"),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 
