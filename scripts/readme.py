@@ -135,6 +135,13 @@ def large_tables() -> str:
     return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
 
 
+def pages_table() -> str:
+    """Return the table of time and memory of pages."""
+    from benchmarks.pages import table_of
+
+    return table_of(json.loads((RESULTS / "pages.json").read_text(encoding="utf-8")))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
@@ -145,6 +152,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "intervals": interval_tables,
     "streams": streams_table,
     "large": large_tables,
+    "pages": pages_table,
 }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xmleval.api.compare import compare
     from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
+    from xmleval.api.fuse import fuse
     from xmleval.api.measures import (
         auc_macro,
         auc_micro,
@@ -48,19 +49,26 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
-    from xmleval.comparing.ranking import rank
+    from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
+    from xmleval.report.changes import Changes
+    from xmleval.report.compared import Compared
+    from xmleval.report.comparison import Comparison
     from xmleval.report.report import Report
     from xmleval.statistics import label_statistics
 
 __all__ = [
+    "Changes",
+    "Compared",
+    "Comparison",
     "Conventions",
     "Evaluator",
     "LabelGroups",
+    "Ranking",
     "Report",
     "__version__",
     "auc_macro",
@@ -76,6 +84,7 @@ __all__ = [
     "f1_micro",
     "f1_samples",
     "from_df",
+    "fuse",
     "hamming_loss",
     "hit_at_k",
     "hit_rate_at_k",
@@ -109,15 +118,20 @@ __all__ = [
 
 _MODULES = ("effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
+    "Changes": "report.changes",
+    "Compared": "report.compared",
+    "Comparison": "report.comparison",
     "Conventions": "conventions",
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
+    "Ranking": "comparing.ranking",
     "Report": "report.report",
     "check": "api.check",
     "compare": "api.compare",
     "diff": "api.diff",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
+    "fuse": "api.fuse",
     "inverse_propensity": "propensity",
     "label_groups": "groups",
     "label_statistics": "statistics",

@@ -14,6 +14,7 @@ from xmleval.records import Floats, Ints
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
 ONE_EXACT = 1 << LEAST  # units of an exact sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
+SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
@@ -37,6 +38,21 @@ def _whole(total: Ints) -> int:
     """Return an exact sum, int64 (70,), of finite terms in units of 2^-1074."""
     lower = total[: N_LIMBS - 1].astype("<u4").tobytes()  # but the last limb, all within 0..2^32-1
     return int.from_bytes(lower, "little") + (int(total[N_LIMBS - 1]) << WIDTH * (N_LIMBS - 1))
+
+
+def limbs_of(units: int) -> list[int]:
+    """Return the fixed-point sum that `as_integer` returns as ``units``."""
+    mask = (1 << BITS) - 1
+    return [
+        units >> BITS * (LIMBS - 1),
+        *(units >> BITS * place & mask for place in range(LIMBS - 2, -1, -1)),
+    ]
+
+
+def split(value: float) -> tuple[float, float]:
+    """Return two numbers of at most 27 bits, whose sum is the value."""
+    high = value * SPLITTER - (value * SPLITTER - value)
+    return high, value - high
 
 
 def exact_quotient(total: Ints, weight: int, unit: int = 1) -> float:

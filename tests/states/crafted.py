@@ -85,6 +85,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"metrics": ["p@1", "f1.macro@2", "auc.micro"], "label_groups": GROUPS, "memory": 1},
         {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
     ),
+    "calibration": (
+        {"metrics": [f"{n}{k}" for n in ("ece(bins=3)", "ece", "brier", "log_loss") for k in ("", "@2")],
+         "link": "sigmoid"},
+        {"y_score": LISTS},
+    ),
+    "weighted calibration": (
+        {"metrics": ["ece@2", "brier"], "link": "sigmoid", "unlisted": 0.25},
+        {"y_score": LISTS, "sample_weight": WEIGHT},
+    ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip
 

@@ -24,8 +24,16 @@ class Pieces:
     locate : callable or None
         Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
     read_from : callable or None
-        ``read_from(n_bytes, first)`` yields the rows from ``first`` on without reading those before; None
-        where that is not possible.
+        ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if that is not
+        None, without reading others; None where that is not possible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval.io import Pieces
+    >>> pieces = Pieces(2, 3, lambda n_bytes: iter([np.eye(2, 3)]))
+    >>> sum(len(rows) for rows in pieces.read(1000))
+    2
     """
 
     n_rows: int | None
@@ -34,4 +42,4 @@ class Pieces:
     label_names: list[str] | None = None
     row_names: list[str] | None = None
     locate: Callable[[int], tuple[str, int]] | None = None
-    read_from: Callable[[int, int], Iterator[Any]] | None = None
+    read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None

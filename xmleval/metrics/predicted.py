@@ -114,7 +114,7 @@ TAIL_SHARE = OF_PREDICTED(
     needs=("sets", "training"),
     table="slots",
     value=in_tail,
-    params={"count": Param(10.0, range(1, MOST_COUNT))},
+    params={"count": Param(10.0, range(1, MOST_COUNT), default=True)},
 )
 
 TABLE = (

@@ -89,7 +89,7 @@ class LabelTotals(State):
             others = [spec for spec in specs if spec.metric.table not in KINDS]
             results.add(label_values(others, table, plan, self.work, folds))
             results.add(slot_values(of_slots, table, plan, self.work, folds))
-            if plan.keep_labels:
+            if decision in plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.work))
         return results
 

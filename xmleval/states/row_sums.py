@@ -13,7 +13,7 @@ from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan
+from xmleval.plan import Plan, kept_of
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -38,7 +38,7 @@ class RowSums(State):
         super().__init__(plan, specs, work)
         of = self.names()
         self.keys = list(of)
-        self.keep = plan.keep_rows and self.keeps
+        self.keep = bool(plan.keep_rows) and self.keeps
         self.n_folds = N_FOLDS if self.by_fold and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
         shape = self.n_folds, len(self.keys)
@@ -101,8 +101,9 @@ class RowSums(State):
                 results.rows_left_out[key] = n_rows - n_defined
         if self.keep:
             chunks = in_row_order(self.kept)
-            for i, key in enumerate(self.keys):
-                results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
+            for spec in kept_of(self.plan.keep_rows, self.specs):
+                i = self.keys.index(spec.name)
+                results.rows[spec.name] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
         if self.n_folds > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
             folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
