@@ -29,8 +29,8 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
-CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under", "brier", "log_loss")
-               for k in ("", "@3")]  # fmt: skip
+CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
+CALIBRATION += [f"{name}@3" for name in CALIBRATION]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_calibration.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
