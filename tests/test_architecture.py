@@ -81,6 +81,10 @@ GRAPH = {
         " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "fusion": "records message kernels input.errors input.csr input.scores",
+    "calibrate": (
+        "records message conventions budget threads files kernels input.errors input.csr input.pairs"
+        " input.tensors input.objects input.scores input.sets input.weights spec plan pooled states engine"
+    ),
     "integrations.library": "",
     "report.tables": "message numerals",
     "figures": "records message jackknife spec input.errors integrations.library report.tables",
@@ -118,14 +122,14 @@ GRAPH = {
     "dask": "integrations",
     # what people call
     "cli": (
-        "version records message numerals conventions files input.errors budget threads input.csr"
+        "version calibrate records message numerals conventions files input.errors budget threads input.csr"
         " input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
         " figures integrations.library cluster integrations fusion input.objects"
     ),
     "": (
-        "version conventions input.objects propensity groups effectiveness thresholds report comparing"
+        "version calibrate conventions input.objects propensity groups effectiveness thresholds report comparing"
         " evaluator"
         " statistics io api"
     ),

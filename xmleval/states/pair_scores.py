@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.calibrating import N_COLUMNS, add_to_masses
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.weight_sums import HIGHEST, SUM
+from xmleval.kernels.weight_sums import SUM
 from xmleval.plan import Plan
 from xmleval.pooled.weight_sums import (
     ONE,
@@ -125,19 +124,21 @@ class PairScores(State):
 
     def n_pairs(self, k: int | None) -> int:
         """Return the weight of the pairs at a cutoff, in units."""
-        return sum(as_units(sums.total) for sums in self._parts(k, HITS) + self._parts(k, MISSES))
+        return sum(as_units(sums.total) for several in self.parts(k) for sums in several)
 
     def tables(self, k: int | None) -> Iterator[tuple[Ints, Ints]]:
         """Yield the weights of hits and of misses at a cutoff by score, ascending, a range at a time."""
-        hits, misses = self._parts(k, HITS), self._parts(k, MISSES)
+        hits, misses = self.parts(k)
         ranges = Ranges([*hits, *misses], wanted_ranges([*hits, *misses], self.work))
         for number in range(ranges.n):
             tables = [ranges.load(which, number) for which in range(2 * len(hits))]
             yield merged(tables[: len(hits)], 1), merged(tables[len(hits) :], 1)
 
-    def _parts(self, k: int | None, kind: str) -> list[KeySums]:
+    def parts(self, k: int | None) -> tuple[list[KeySums], list[KeySums]]:
+        """Return the sums of hits and of misses that a cutoff adds up."""
         up_to = self.cutoffs[: self.cutoffs.index(k) + 1]
-        return [self.sums[f"{cutoff or 'all'}.{kind}"] for cutoff in up_to]
+        hits, misses = ([self.sums[f"{one or 'all'}.{kind}"] for one in up_to] for kind in (HITS, MISSES))
+        return hits, misses
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -159,12 +160,6 @@ class PairScores(State):
                         self.spill()
         within = not self.cutoffs or self.n_pairs(self.cutoffs[-1]) <= most * ONE
         expect(within, f"there are more than {most} pairs")
-
-
-def scores_of(keys: Any) -> Floats:
-    """Return the scores of `score_keys`, which is its own inverse."""
-    found: Floats = (keys ^ ((keys >> 63) & HIGHEST)).view(np.float64)
-    return found
 
 
 STATE = PairScores
