@@ -179,6 +179,8 @@ def _parse_params(
         allowed = metric.params[name].allowed
         if allowed and found[name] not in allowed:
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
+        if metric.params[name].share and not 0 < number <= 1:
+            raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
         if name not in found and param.default:
             found[name] = float(param.example)

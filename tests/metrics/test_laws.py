@@ -29,6 +29,12 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
+WITH_PARAMETERS += [
+    name.replace(".(", f".{a}(")
+    for name in ("recall_at_precision.(p=0.5)", "precision_at_recall.(r=0.5)", "fpr_at_tpr.(tpr=0.75)",
+                 "auc.(max_fpr=0.3)")
+    for a in AVERAGES[1:]
+]  # fmt: skip
 CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
 CALIBRATION += [f"{name}@3" for name in CALIBRATION]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]

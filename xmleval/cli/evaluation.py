@@ -32,7 +32,7 @@ from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
-from xmleval.files.remote import as_path
+from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
@@ -363,6 +363,8 @@ def _checkpoint(
 ) -> Checkpoint:
     """Return the folder for the state, and refuse one that is not for this run."""
     folder: Path = options["checkpoint"]
+    if isinstance(folder, RemotePath):
+        raise ValueError(f"{folder}: is not on this machine; expected a local folder, or --workers")
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]

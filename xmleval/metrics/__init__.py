@@ -53,7 +53,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "peak_f1.samples", "is_error", "error_set_size", "rprec",
     ),
     "curves": (
-        *(f"{m.name}.{average}" for m in TABLE if m.state == "score_runs" for average in m.averages),
+        *(
+            f"{m.name}.{average}"
+            for m in TABLE
+            if m.state == "score_runs" and not m.params
+            for average in m.averages
+        ),
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
