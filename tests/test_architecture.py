@@ -129,9 +129,8 @@ GRAPH = {
         " figures integrations.library cluster integrations fusion input.objects"
     ),
     "": (
-        "version calibrate conventions input.objects propensity groups effectiveness thresholds report comparing"
-        " evaluator"
-        " statistics io api"
+        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
+        " comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }

@@ -182,12 +182,16 @@ class Calibrator:
         ValueError
             If it is not such a file, is damaged, or has another version.
         """
-        with InputFile(as_path(path)).open() as file:
-            text = file.read(MOST_BYTES + 1)
         try:
+            with InputFile(as_path(path)).open() as file:
+                text = file.read(MOST_BYTES + 1)
             if len(text) > MOST_BYTES:
                 raise ValueError("too large")
-            return _calibrator_of(json.loads(text))
+            try:
+                held = json.loads(text)
+            except (UnicodeDecodeError, json.JSONDecodeError):
+                raise ValueError("not JSON") from None
+            return _calibrator_of(held)
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"{path}: not a saved calibrator, or damaged ({told}); {EXPECTED}") from None
