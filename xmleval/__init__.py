@@ -49,19 +49,26 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
-    from xmleval.comparing.ranking import rank
+    from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
+    from xmleval.report.changes import Changes
+    from xmleval.report.compared import Compared
+    from xmleval.report.comparison import Comparison
     from xmleval.report.report import Report
     from xmleval.statistics import label_statistics
 
 __all__ = [
+    "Changes",
+    "Compared",
+    "Comparison",
     "Conventions",
     "Evaluator",
     "LabelGroups",
+    "Ranking",
     "Report",
     "__version__",
     "auc_macro",
@@ -112,9 +119,13 @@ __all__ = [
 
 _MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
+    "Changes": "report.changes",
+    "Compared": "report.compared",
+    "Comparison": "report.comparison",
     "Conventions": "conventions",
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
+    "Ranking": "comparing.ranking",
     "Report": "report.report",
     "check": "api.check",
     "compare": "api.compare",
