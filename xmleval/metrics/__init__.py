@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import (
+    at_k,
+    calibration,
+    curves,
+    grades,
+    margins,
+    propensity_scored,
+    rankings,
+    sets,
+    statistics,
+)
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
