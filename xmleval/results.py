@@ -71,8 +71,8 @@ class Results:
     def negate_thresholds(self) -> None:
         """Turn thresholds of negated scores into those of the scores."""
         self.thresholds = {name: 0 - score for name, score in self.thresholds.items()}
-        if "threshold" in self.labels:
-            self.labels["threshold"] = 0 - self.labels["threshold"]
+        for name in [name for name in self.labels if name.startswith("threshold")]:
+            self.labels[name] = 0 - self.labels[name]
         self.points = {name: points * [-1, 1, 1] + 0.0 for name, points in self.points.items()}
 
     def keep_only(self, names: list[str]) -> None:

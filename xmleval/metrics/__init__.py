@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import (
+    at_k,
+    calibration,
+    curves,
+    grades,
+    margins,
+    propensity_scored,
+    rankings,
+    sets,
+    statistics,
+)
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
@@ -53,7 +64,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "peak_f1.samples", "is_error", "error_set_size", "rprec",
     ),
     "curves": (
-        *(f"{m.name}.{average}" for m in TABLE if m.state == "score_runs" for average in m.averages),
+        *(
+            f"{m.name}.{average}"
+            for m in TABLE
+            if m.state == "score_runs" and not m.params
+            for average in m.averages
+        ),
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),

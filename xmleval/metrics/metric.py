@@ -22,11 +22,15 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example value, the integers allowed (None: any number >= 0), and if it is a default."""
+    """A parameter: an example value, and what is allowed: integers, shares above 0, or any number >= 0.
+
+    With ``default``, the example is the value where none is given.
+    """
 
     example: float
     allowed: range | None = None
     default: bool = False
+    share: bool = False
 
 
 Best = Callable[[Ints, Setting], Floats]
@@ -40,6 +44,11 @@ def one(n_relevant: Ints, setting: Setting) -> Floats:
 def zero(n_relevant: Ints, setting: Setting) -> Floats:
     """0."""
     return np.zeros(n_relevant.size)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +80,10 @@ class Metric:
         Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows.
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
+    graded : Metric, optional
+        Record used instead where the truth holds grades, by the convention ``gains``.
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets", "propensity" or "grades".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -92,6 +103,11 @@ class Metric:
         Whether bounds over all scores of unlisted labels can be computed.
     pairs_alone : bool
         Whether the formula needs only the pair counts of a curve, which are cheaper.
+    asks : {"", "recall", "precision", "fallout", "area"}
+        What it asks of a curve of pooled scores beside what every sweep gives: the largest recall with a
+        precision, the largest precision with a recall, the smallest false positive rate with a recall, or the
+        area up to a false positive rate, which its parameter names. ``peak``, ``threshold`` and ``precision``
+        of the curve that the formula gets are about that.
     threshold : bool
         Whether the report gives the threshold at which the micro average is reached.
     unsmooth : tuple of str
@@ -121,6 +137,7 @@ class Metric:
     parts: tuple[str, ...] = ()
     table: str = "hits"
     tied: Metric | None = None
+    graded: Metric | None = None
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
     cutoff: str = "none"
@@ -131,6 +148,7 @@ class Metric:
     gapless: bool = False
     bounded: bool = False
     pairs_alone: bool = False
+    asks: str = ""
     threshold: bool = False
     unsmooth: tuple[str, ...] = ()
     direction: str = "up"
