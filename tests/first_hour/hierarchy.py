@@ -38,7 +38,7 @@ TASKS = [
     Task(f"{RUN} --hierarchy nowhere.tsv", ("nowhere.tsv: No such file or directory", "exit code 2")),
     Task(
         "xmleval evaluate Y.npz S.npz --hierarchy edges.tsv",
-        ("--hierarchy has no effect: the measures in it, such as h_f1.micro, are not among p@1"),
+        ("--hierarchy has no effect: the measures in it, such as h_f1.micro, are not among p@1",),
     ),
     Task(
         "xmleval evaluate gold.json run.json --metrics h_f1.micro@1 --hierarchy names.tsv",

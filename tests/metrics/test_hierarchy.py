@@ -172,8 +172,8 @@ def test_rows_intervals_and_comparisons() -> None:
     fold = np.empty(4, np.uint8)
     find_folds(np.arange(4), fold)
     kept = [fold != own for own in np.unique(fold)]
-    without = [evaluate(Y[rows], (LISTS[rows], None), **more)["h_f1.micro"] for rows in kept]
-    spread = np.sqrt((1 - 1 / len(kept)) * np.sum((without - np.mean(without)) ** 2))
+    without = np.array([evaluate(Y[rows], (LISTS[rows], None), **more)["h_f1.micro"] for rows in kept])
+    spread = np.sqrt((1 - 1 / len(kept)) * ((without - without.mean()) ** 2).sum())
     assert report.standard_errors["h_f1.micro"] == pytest.approx(spread)
     compared = xmleval.compare({"a": (LISTS, None), "b": (LISTS[:, ::-1].copy(), None)}, Y, **more)
     assert "hF1 micro@1" in str(compared)

@@ -6,8 +6,10 @@ from xmleval.metrics import (
     at_k,
     calibration,
     curves,
+    grades,
     hierarchy,
     margins,
+    predicted,
     propensity_scored,
     rankings,
     sets,
@@ -17,6 +19,7 @@ from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
@@ -24,6 +27,7 @@ TABLE: tuple[Metric, ...] = (
     *calibration.TABLE,
     *sets.TABLE,
     *hierarchy.TABLE,
+    *predicted.TABLE,
     *statistics.TABLE,
 )
 
@@ -73,6 +77,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
     "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
     "hierarchy": tuple(f"{m.name}.{average}" for m in hierarchy.TABLE for average in m.averages),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
