@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import abstaining as oracle_abstaining
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
 from tests.oracles import margins as oracle_margins
@@ -35,10 +36,12 @@ WITH_PARAMETERS += [
                  "auc.(max_fpr=0.3)")
     for a in AVERAGES[1:]
 ]  # fmt: skip
+WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
 CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under", "brier", "log_loss")
                for k in ("", "@3")]  # fmt: skip
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_calibration.MEASURES
+MEASURES |= oracle_abstaining.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -51,7 +54,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "calibration"}
+        refused |= {"curves", "abstaining", "calibration"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     return [name for name, spec in SPECS.items() if spec.metric.family not in refused]
@@ -65,6 +68,8 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "abstaining":
+        return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
     if spec.metric.family == "calibration":
@@ -104,7 +109,7 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family in ("curves", "calibration"):
+        if spec.metric.family in ("curves", "abstaining", "calibration"):
             assert name not in kept
             continue
         if spec.metric.family == "margins":

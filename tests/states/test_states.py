@@ -64,12 +64,11 @@ class Kind:
         return (self.own or state_class(self.state))(plan, plan.states[self.state], self.work)
 
 
-WEIGHTED, KEPT = {"weighted": True}, {"keep_rows": True}
+WEIGHTED, KEPT, SCORED = {"weighted": True}, {"keep_rows": True}, {"unlisted": 0.25}
 ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
-CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted"]
+CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "auc.micro(max_fpr=0.5)"]
 BOUNDED = ["auc.micro", "auc.macro", "auc.weighted"]
 BRACKETS = ["auc.micro(bits=8)", "auc.micro(bits=12)"]
-SCORED = {"unlisted": 0.25}
 CALIBRATION, LOGITS = ["ece@2", "ece(bins=4)", "brier@1", "log_loss"], {"link": "sigmoid"}
 BOTH = [*CURVES, *BRACKETS]
 KINDS = {
@@ -120,6 +119,7 @@ KINDS = {
     "spilled weighted scores": Kind("weighted_scores", BOTH, WEIGHTED, NO_MEMORY),
     "bounded weighted scores": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}),
     "spilled weighted bounds": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}, NO_MEMORY),
+    "spilled top scores": Kind("top_scores", ["aurc@1", "aurc@3"], SCORED | WEIGHTED, NO_MEMORY),
     "calibration": Kind("calibration", CALIBRATION, LOGITS),
     "weighted calibration": Kind("calibration", CALIBRATION, LOGITS | WEIGHTED | {"unlisted": 0.25}),
     "groups": Kind("label_groups", GROUPED, {"q": Q, **BY_LABEL}),

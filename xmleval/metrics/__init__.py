@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import (
+    abstaining,
+    at_k,
+    calibration,
+    curves,
+    margins,
+    propensity_scored,
+    rankings,
+    sets,
+    statistics,
+)
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -10,6 +20,7 @@ TABLE: tuple[Metric, ...] = (
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
+    *abstaining.TABLE,
     *margins.TABLE,
     *calibration.TABLE,
     *sets.TABLE,
