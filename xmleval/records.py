@@ -22,6 +22,8 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 
+LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
+
 NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
 
 # What one evaluation may count, so that integers and their float64 are exact and nothing overflows
@@ -37,6 +39,18 @@ class Truth(NamedTuple):
 
     ptr: Ints
     labels: Labels
+
+
+class Judged(NamedTuple):
+    """Judged labels of rows, of which those with a positive gain are relevant.
+
+    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within a row; gains : float64
+    (t,), 0 or `LEAST_GAIN`..`MOST_GAIN`.
+    """
+
+    ptr: Ints
+    labels: Labels
+    gains: Floats
 
 
 class Given(NamedTuple):
@@ -98,7 +112,8 @@ class Block(NamedTuple):
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
     uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
-    of the rows that have results of their own, None without any.
+    of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
+    which ``truth`` has the relevant ones, where the truth holds grades.
     """
 
     truth: Truth
@@ -110,6 +125,7 @@ class Block(NamedTuple):
     n_reachable: Ints | None = None
     groups: RowGroups | None = None
     fold: Bytes | None = None
+    judged: Judged | None = None
 
 
 class Counts(NamedTuple):

@@ -89,8 +89,9 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        tied = self.metric.tied if conventions.ndcg_ties == "average" else None
-        return replace(self, metric=tied) if tied else self
+        metric = (self.metric.graded if conventions.graded else None) or self.metric
+        metric = (metric.tied if conventions.ndcg_ties == "average" else None) or metric
+        return self if metric is self.metric else replace(self, metric=metric)
 
     def conventions(self, decision: str | None) -> list[str]:
         """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""

@@ -165,7 +165,7 @@ def test_distances_are_no_probabilities() -> None:
     distances = 1 - models["model_0"]
     report = evaluate(truth, distances, metrics=["p@1"], larger=False, curve_points=20)
     (panel,) = report.panels("scores")
-    assert panel.y_label == "share at or below"
+    assert panel.y_label == "share of listed at or below"
     with pytest.raises(ValueError, match="'calibration' needs"):
         report.panels("calibration")
 

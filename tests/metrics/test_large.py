@@ -27,7 +27,8 @@ SPECS = {
     for spec in [Spec(metric, average, tuple((n, p.example) for n, p in metric.params.items()), k)]
 }
 TRUTH = np.array([[1, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]])
-SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], np.float32)
+# scores are probabilities, as calibration needs them
+SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], np.float32) / 8
 NOTHING = sp.csr_array((3, 6), dtype=np.float32)
 PROPENSITY = np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5])
 N_TRUE = (3, 1, 0)

@@ -84,12 +84,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
     ),
     "calibration": (
-        {"metrics": [f"{n}{k}" for n in ("ece(bins=3)", "ece", "brier", "log_loss") for k in ("", "@2")],
+        {"metrics": ["ece(bins=3)", "ece@2", "brier@2", "log_loss", "ace", "ace(bins=3)@2"],
          "link": "sigmoid"},
         {"y_score": LISTS},
     ),
     "weighted calibration": (
-        {"metrics": ["ece@2", "brier"], "link": "sigmoid", "unlisted": 0.25},
+        {"metrics": ["ece@2", "brier", "ace@2"], "memory": 1, "link": "sigmoid", "unlisted": 0.25},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),

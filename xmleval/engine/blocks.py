@@ -11,13 +11,14 @@ from xmleval.groups import check_row_groups
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
+from xmleval.input.judgements import relevant_of
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_infinite
 from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -77,9 +78,9 @@ def join_arguments(
         )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
-    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
+    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
-        most = int(min(plan.decision.value, plan.n_labels))
+        most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
@@ -90,7 +91,9 @@ def join_arguments(
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
-        relevant = truth.block(start, stop)  # first: errors of y_true take precedence
+        # first: errors of y_true take precedence
+        judged = None if truth.judged is None else truth.judged(start, stop)
+        relevant = truth.block(start, stop) if judged is None else relevant_of(judged)
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -109,7 +112,10 @@ def join_arguments(
             if plan.decision is not None and plan.uses_decision:
                 refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
-        sets = None if given is None else given.block(start, stop)
+        sets: Any = None if given is None else given.block(start, stop)
+        if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
+            chosen = choose(plan.decision, sets, plan.n_labels, None)
+            sets = Truth(chosen.ptr, chosen.labels)
         return Block(
             truth=relevant,
             ranking=ranking,
@@ -120,6 +126,7 @@ def join_arguments(
             fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
+            judged=judged,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -39,6 +39,7 @@ GIVEN_AS = {
     "probabilities": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
+    "grades": Message(Keyword("gains"), ", as for a truth of grades"),
 }
 
 
@@ -53,6 +54,7 @@ class Options(TypedDict, total=False):
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
+    gains: str | None
     link: str | None
     bounds: bool
     keep_rows: bool | Iterable[str]
@@ -175,7 +177,7 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(
-            options.get("conventions"), options.get("unlisted"), options.get("link")
+            options.get("conventions"), options.get("unlisted"), options.get("gains"), options.get("link")
         )
         inverse_propensity = given_or_estimated(
             options.get("inverse_propensity"),
@@ -276,6 +278,8 @@ class Settings:
         met |= {"entry scores", "probabilities"} if SCORED in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
+        if self.conventions.graded:
+            met.add("grades")
         return met if self.propensity is None else met | {"propensity"}
 
     def _decided(self, given: frozenset[str]) -> Decision | None:

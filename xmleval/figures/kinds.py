@@ -140,17 +140,17 @@ def precision_recall(models: Models, specs: Sequence[Spec], compared: Any) -> li
 
 
 def scores(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
-    """Return shares of relevant and irrelevant entries above each score, a panel for each model."""
+    """Return shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     panels = []
     for name, one in models.items():
         if "micro" in one.results.points:
             fpr, tpr, thresholds = one.roc_curve()
             listed = np.isfinite(thresholds)
             series = [
-                Series(told, thresholds[listed], share[listed])
+                Series(told, thresholds[listed], share[listed] / (share[listed].max(initial=0) or 1))
                 for told, share in (("relevant", tpr), ("irrelevant", fpr))
             ]
-            told = f"share at or {'above' if one.larger else 'below'}"
+            told = f"share of listed at or {'above' if one.larger else 'below'}"
             panels.append(Panel(abridged(name), "score", told, series, "curves"))
     return panels
 
@@ -276,7 +276,7 @@ KINDS = {
     "groups": Kind("measures within groups of labels", Keyword("label_groups"), groups),
     "precision_recall": Kind("precision-recall curves", OF_CURVES, precision_recall),
     "roc": Kind("ROC curves", OF_CURVES, roc),
-    "scores": Kind("scores of relevant and irrelevant entries", OF_CURVES, scores),
+    "scores": Kind("scores of listed entries, relevant and irrelevant", OF_CURVES, scores),
     "calibration": Kind(
         "share of relevant entries by score",
         "ece, or scores within 0 and 1 and curve_points=",

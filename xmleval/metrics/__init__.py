@@ -7,6 +7,7 @@ from xmleval.metrics import (
     at_k,
     calibration,
     curves,
+    grades,
     margins,
     propensity_scored,
     rankings,
@@ -17,6 +18,7 @@ from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,

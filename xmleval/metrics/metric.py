@@ -46,6 +46,11 @@ def zero(n_relevant: Ints, setting: Setting) -> Floats:
     return np.zeros(n_relevant.size)
 
 
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """One measure: names, state, formula and properties.
@@ -75,8 +80,10 @@ class Metric:
         Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows.
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
+    graded : Metric, optional
+        Record used instead where the truth holds grades, by the convention ``gains``.
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets", "propensity" or "grades".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -130,6 +137,7 @@ class Metric:
     parts: tuple[str, ...] = ()
     table: str = "hits"
     tied: Metric | None = None
+    graded: Metric | None = None
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
     cutoff: str = "none"

@@ -32,13 +32,17 @@ HEADINGS = {
         "Precision and recall of all entries, by threshold of scores.",
     ),
     "roc": ("ROC curve", "Shares of relevant and of irrelevant entries, by threshold of scores."),
-    "scores": ("Scores", "Shares of relevant and of irrelevant entries with this score or a better one."),
+    "scores": (
+        "Scores",
+        "Shares of listed entries with this score or a better one, relevant and irrelevant.",
+    ),
     "calibration": (
         "Calibration",
         "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
     ),
     "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
 }
+MOST_ROWS = 1000  # of the tables below a figure
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
@@ -51,7 +55,7 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
     for kind in KINDS:
         panels = _panels(told, kind)
         if panels:
-            figures.append(Figure(*HEADINGS[kind], panels, tables.pop(kind, [])))
+            figures.append(Figure(*HEADINGS[kind], panels, *_most(tables.pop(kind, []))))
     size = told.size()
     grid = told.grid() if names is None else told.grid_of(names)
     rest = [one for several in tables.values() for one in several]
@@ -66,6 +70,17 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
         ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
     )
+
+
+def _most(tables: Sequence[Table]) -> tuple[Sequence[Table], str]:
+    """Return the first tables, as many as a page has room for, and a line on the others."""
+    n_rows, shown = 0, 0
+    while shown < len(tables) and n_rows + len(tables[shown].rows) <= MOST_ROWS:
+        n_rows, shown = n_rows + len(tables[shown].rows), shown + 1
+    more = len(tables) - shown
+    return tables[
+        :shown
+    ], f"{counted(more, 'more tables', 'more table')}; CSV and JSON have all." if more else ""
 
 
 def _panels(told: Any, kind: str) -> Any:
