@@ -83,11 +83,20 @@ class Ranking(NamedTuple):
 
 
 class Propensity(NamedTuple):
-    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
 
     values: Floats
     lowest: float
     highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
 
 
 class Groups(NamedTuple):
@@ -135,6 +144,13 @@ class Counts(NamedTuple):
     fp: Floats
     fn: Floats
     tn: Floats
+
+
+class Spread(NamedTuple):
+    """Distinct numbers of predicted slots, float64 (d,), ascending, and how many labels have each, int64."""
+
+    values: Floats
+    n_labels: Ints
 
 
 class Extremes(NamedTuple):

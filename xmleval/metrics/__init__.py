@@ -9,6 +9,7 @@ from xmleval.metrics import (
     curves,
     grades,
     margins,
+    predicted,
     propensity_scored,
     rankings,
     sets,
@@ -26,6 +27,7 @@ TABLE: tuple[Metric, ...] = (
     *margins.TABLE,
     *calibration.TABLE,
     *sets.TABLE,
+    *predicted.TABLE,
     *statistics.TABLE,
 )
 
@@ -75,6 +77,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
     "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
