@@ -39,7 +39,8 @@ GRAPH = {
     "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs",
-    "input.sets": "records input.errors input.tensors input.csr",
+    "input.judgements": "records message input.errors input.csr",
+    "input.sets": "records message input.errors input.tensors input.csr input.judgements",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": "records message input.errors input.tensors input.csr",
@@ -54,7 +55,7 @@ GRAPH = {
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
-    "metrics": "records conventions discounts view",
+    "metrics": "records conventions discounts exact view",
     "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
@@ -74,7 +75,8 @@ GRAPH = {
     ),
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
-        " input.pairs input.scores input.sets input.objects input.weights input.groups propensity groups view"
+        " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
+        " propensity groups view"
         " spec plan states thresholds.rule"
     ),
     "thresholds": (
@@ -82,6 +84,10 @@ GRAPH = {
         " input.sets view spec metrics plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "fusion": "records message kernels input.errors input.csr input.scores",
+    "calibrate": (
+        "records message conventions budget threads files kernels input.errors input.csr input.pairs"
+        " input.tensors input.objects input.scores input.sets input.weights spec plan pooled states engine"
+    ),
     "integrations.library": "",
     "report.tables": "message numerals",
     "figures": "records message jackknife spec input.errors integrations.library report.tables",
@@ -112,30 +118,30 @@ GRAPH = {
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
-    "cluster": ("version records message discounts budget files input input.errors evaluator"),
+    "cluster": "version records message discounts budget files input input.errors engine report evaluator",
     "integrations": (
-        "budget files input input.errors spec engine evaluator report api cluster integrations.library"
+        "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
     "dask": "integrations",
+    "ray": "integrations",
     # what people call
     "cli": (
-        "version records message numerals conventions files input.errors budget threads input.csr"
+        "version calibrate records message numerals conventions files input.errors budget threads input.csr"
         " input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
         " figures integrations.library cluster integrations fusion input.objects"
     ),
     "": (
-        "version conventions input.objects propensity groups effectiveness thresholds report comparing"
-        " evaluator"
-        " statistics io api"
+        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
+        " comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}
 MOST_LINES = 420
 HOSTS = {
-    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "sklearn", "torch",
+    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "ray", "sklearn", "torch",
     "torchmetrics", "transformers", "wandb",
 }  # fmt: skip
 READING = {"read_text", "read_bytes", "load_npz", "fromfile", "memmap", "memory_map"}  # by name

@@ -44,6 +44,7 @@ class Plan:
     keep_labels: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
+    any_scores: bool = False  # to fit probabilities to, which they need not be
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
     label_groups: Groups | None = None
@@ -158,7 +159,7 @@ class Plan:
     def probable(self) -> tuple[Spec, int] | None:
         """A measure that needs probabilities, and of how many leading labels; None if none or with a link."""
         needing = [spec for spec in self.every if "probabilities" in spec.needs]
-        if not needing or self.conventions.link != "none":
+        if not needing or self.any_scores or self.conventions.link != "none":
             return None
         return needing[0], max(spec.k or self.n_labels for spec in needing)
 
@@ -197,7 +198,7 @@ class Plan:
     def uses_decision(self) -> bool:
         """Whether any measure reads sets predicted by the decision, not only those at k."""
         kept = self.decision in self.kept_decisions and self.decision != Decision("pred")
-        return kept or any(spec.needs == ("sets",) for spec in self.every)
+        return kept or any("sets" in spec.needs for spec in self.every)
 
     @cached
     def ordered(self) -> bool:

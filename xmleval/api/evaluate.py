@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from xmleval.budget import MEMORY
-from xmleval.conventions import Conventions
+from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.counted import Counted
 from xmleval.engine.restrict import beside, restrict
@@ -19,11 +19,14 @@ from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
+from xmleval.message import Keyword, Message
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
 from xmleval.thresholds import Rule
 from xmleval.thresholds.rule import rule_for
+
+UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 
 
 def evaluate(
@@ -41,6 +44,7 @@ def evaluate(
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
+    gains: str | None = None,
     link: str | None = None,
     sample_weight: Any = None,
     label_groups: Any = None,
@@ -76,8 +80,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
-        and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``, ``calibration``,
+        ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
@@ -87,7 +91,8 @@ def evaluate(
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional
-        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5.
+        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5. `popularity` and
+        `tail_share` count them.
     dataset : str, optional
         With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
         The report names their source.
@@ -99,6 +104,9 @@ def evaluate(
         a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
+    gains : {"linear", "exp"}, optional
+        For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade or 2^grade - 1.
+        Labels with a positive grade are relevant in other measures; ``judged@k`` counts all with a grade.
     link : {"none", "sigmoid"}, optional
         For measures of calibration: "sigmoid" makes probabilities of logits. Rankings stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
@@ -163,14 +171,15 @@ def evaluate(
     0.622
     """
     others = beside(exclude, candidates, exclude_from)
-    taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
+    grades = resolve_conventions(conventions, gains=gains)
+    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     groups, row_groups = (
         of_rows(name, value, taken.row_names)
         for name, value in (("groups", groups), ("row_groups", row_groups))
     )
-    truth = set_rows("y_true", y_true, n_labels)
+    truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
     settings = Settings.checked(
         metrics,
         truth.n_labels,
@@ -181,6 +190,7 @@ def evaluate(
         decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
+        gains=gains,
         link=link,
         larger=larger,
         bounds=bounds,
@@ -207,7 +217,8 @@ def evaluate(
         row_groups=row_groups,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, Counted(rows.n_rows, plan, given, states), taken.notes)
+    unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
+    report = make_report(settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unread))
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

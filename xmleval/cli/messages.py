@@ -23,6 +23,7 @@ OPTIONS = {
     "row_groups": "--row-groups",
     "groups": "--clusters",
     "unlisted": "--unlisted",
+    "gains": "--gains",
     "link": "--link",
     "dataset": "--dataset",
     "conventions": "--conventions",
