@@ -54,7 +54,7 @@ CALIBRATION = partial(
     direction="down",
     conventions=("unlisted", "link"),
 )
-BINS = {"bins": Param(15, range(1, MOST_BINS + 1), default=True)}
+BINS = {"bins": Param(15.0, range(1, MOST_BINS + 1), default=True)}
 ECE = CALIBRATION(
     name="ece",
     title="expected calibration error",
