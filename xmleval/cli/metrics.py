@@ -77,6 +77,8 @@ def example(metric: Metric) -> str:
         words += ["--train", "demo/Y_train.npz"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
+    if "probabilities" in spec.needs:
+        words += ["--link", "sigmoid"]
     return f"{program_name()} {shlex.join(words)}"
 
 
