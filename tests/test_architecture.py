@@ -55,7 +55,7 @@ GRAPH = {
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
-    "metrics": "records conventions discounts view",
+    "metrics": "records conventions discounts exact view",
     "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
@@ -118,11 +118,12 @@ GRAPH = {
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
-    "cluster": ("version records message discounts budget files input input.errors evaluator"),
+    "cluster": "version records message discounts budget files input input.errors engine report evaluator",
     "integrations": (
-        "budget files input input.errors spec engine evaluator report api cluster integrations.library"
+        "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
     "dask": "integrations",
+    "ray": "integrations",
     # what people call
     "cli": (
         "version calibrate records message numerals conventions files input.errors budget threads input.csr"
@@ -140,7 +141,7 @@ GRAPH = {
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}
 MOST_LINES = 420
 HOSTS = {
-    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "sklearn", "torch",
+    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "ray", "sklearn", "torch",
     "torchmetrics", "transformers", "wandb",
 }  # fmt: skip
 READING = {"read_text", "read_bytes", "load_npz", "fromfile", "memmap", "memory_map"}  # by name

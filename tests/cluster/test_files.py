@@ -16,6 +16,7 @@ from tests.cluster.engines import ShuffledEngine
 from xmleval import Evaluator, evaluate
 from xmleval.cluster import cutting
 from xmleval.cluster.cutting import Task, cut
+from xmleval.cluster.evaluation import cut_files, evaluate_files
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import SerialEngine, leaves_of, run
 from xmleval.input.shards import find_inputs
@@ -132,3 +133,19 @@ def test_no_rows(tmp_path: Path) -> None:
     found = run(SerialEngine(), own, leaves_of(cut(own, inputs))).compute()
     whole = evaluate(sp.csr_array((0, N_LABELS)), metrics="label_cardinality")
     assert json.loads(found.to_json()) == json.loads(whole.to_json())
+
+
+def test_progress_is_drawn_or_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, shown = made[1], list[tuple[int, int]]()
+    files: dict[str, Any] = {"y_true": folder / "Y_*", "y_score": str(folder / "m_*")}
+    own, cuts = cut_files(files, metrics="p@1")
+    silent = evaluate_files(SerialEngine(), own, cuts)
+    assert capsys.readouterr() == ("", "")
+    drawn = evaluate_files(SerialEngine(), own, cuts, progress=True)
+    told = evaluate_files(SerialEngine(), own, cuts, progress=lambda *rows: shown.append(rows))
+    bars = capsys.readouterr().err.split("\r")
+    assert bars[1].startswith(f"[{' ' * 40}] | 0% of 200 rows | ")
+    assert bars[-1].startswith(f"[{'#' * 40}] | 100% of 200 rows | ")
+    assert bars[-1].endswith(" s\n")
+    assert shown == [(task.stop, N_ROWS) for task in cuts]
+    assert len({silent.to_json(), drawn.to_json(), told.to_json()}) == 1

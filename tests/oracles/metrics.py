@@ -48,6 +48,7 @@ MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, 
     + [("fbeta", "of_means", ""), ("f1", "of_means", ""), ("f1", "of_macros", "")]
     + [("auc", "samples", ""), ("peak_f1", "samples", "")]
     + [(n, None, "k") for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
+    + [("label_coverage", "macro", "k")]
     + [(n, None, "all") for n in WHOLE]
 )
 
@@ -63,6 +64,7 @@ class Case:
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
+    label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
     grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0
 

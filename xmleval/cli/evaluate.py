@@ -225,7 +225,8 @@ EXAMPLES = """Examples:
 @file_option(
     "--checkpoint",
     metavar="DIR",
-    help="Folder to keep the state in every so often; it is removed at the end.",
+    help="Folder to keep the state in every so often; it is removed at the end. With --workers, it may be "
+    "on object storage.",
 )
 @click.option("--workers", type=COUNT, help="Count in so many processes, through Dask.")
 @click.option(
