@@ -55,7 +55,7 @@ GRAPH = {
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
-    "metrics": "records conventions discounts view",
+    "metrics": "records conventions discounts exact view",
     "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",

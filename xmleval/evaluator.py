@@ -11,11 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, restored, saved_counts
+from xmleval.engine.restored import known_constants, known_propensity, restored, saved_counts
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
 from xmleval.engine.settings import KEPT, Options, Settings, taken_out
@@ -259,14 +257,9 @@ class Evaluator:
             told = (0, None) if known is None else (known.n_labels, known.labels)
             here, there = self._settled(*told), other._settled(*told)
         differs = first_difference(here.settings.as_dict(), there.settings.as_dict())
+        differs = differs or here.settings.unlike(there.settings)
         if differs:
             raise ValueError(f"merge: {differs}")
-        mine, others = here.settings.propensities, there.settings.propensities
-        # np.array_equal hides what a handler raises
-        if mine is not others and (mine.shape != others.shape or (mine != others).any()):
-            raise ValueError("merge: propensity differs")
-        if (here.settings.group_of != there.settings.group_of).any():
-            raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
 
         def change(counted: Counted) -> Counted:
@@ -370,10 +363,7 @@ class Evaluator:
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, (counts, arrays) = self._counting.settings, self.counts(spill=spill)
-        if settings.propensity is not None:
-            arrays["propensity"] = settings.propensities
-        if settings.label_groups is not None:
-            arrays["label_groups"] = settings.group_of
+        arrays |= {name: array for name, (array, _) in settings.of_labels.items() if array.size}
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -442,9 +432,7 @@ class Evaluator:
         rule, decision = meta["rule"], settings["decision"]
         if rule is not None:
             decision = from_parts(rule, arrays.pop("decision"))
-        q = arrays.pop("propensity", None)
-        if q is not None and q.dtype != np.float64:
-            raise ValueError(f"propensity is {q.dtype}")
+        q = known_propensity(arrays.pop("propensity", None), arrays.pop("label_counts", None))
         groups = None
         if settings["label_groups"] is not None:
             groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))

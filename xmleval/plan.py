@@ -198,7 +198,7 @@ class Plan:
     def uses_decision(self) -> bool:
         """Whether any measure reads sets predicted by the decision, not only those at k."""
         kept = self.decision in self.kept_decisions and self.decision != Decision("pred")
-        return kept or any(spec.needs == ("sets",) for spec in self.every)
+        return kept or any("sets" in spec.needs for spec in self.every)
 
     @cached
     def ordered(self) -> bool:

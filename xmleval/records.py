@@ -83,11 +83,20 @@ class Ranking(NamedTuple):
 
 
 class Propensity(NamedTuple):
-    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
 
     values: Floats
     lowest: float
     highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
 
 
 class Groups(NamedTuple):
@@ -137,6 +146,13 @@ class Counts(NamedTuple):
     tn: Floats
 
 
+class Spread(NamedTuple):
+    """Distinct numbers of predicted slots, float64 (d,), ascending, and how many labels have each, int64."""
+
+    values: Floats
+    n_labels: Ints
+
+
 class Extremes(NamedTuple):
     """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
 
@@ -176,6 +192,18 @@ class Curve(NamedTuple):
     precision: Floats
     peak: Floats
     threshold: Floats
+
+
+class Accepted(NamedTuple):
+    """Risk of rows that are accepted by their largest score.
+
+    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of the fewest
+    rows that reach a coverage, and the lowest largest score among them.
+    """
+
+    area: float
+    risk: float
+    threshold: float
 
 
 class Bracket(NamedTuple):

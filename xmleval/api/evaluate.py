@@ -80,8 +80,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
-        and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``, ``calibration``,
+        ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
@@ -91,7 +91,8 @@ def evaluate(
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional
-        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5.
+        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5. `popularity` and
+        `tail_share` count them.
     dataset : str, optional
         With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
         The report names their source.

@@ -29,6 +29,7 @@ from xmleval.cli.named_inputs import (
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
+from xmleval.cli.patterns import refuse_pairs
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
@@ -111,6 +112,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
+    refuse_pairs(others)
     first, pred, train, among, *others = with_fields(
         fields, find(truth, "truth"), pred, train, among, *others
     )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted
 from xmleval.engine.settings import GIVEN, Settings
 from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, whole
+from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
 from xmleval.threads import Work
@@ -61,6 +64,17 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     groups = states.row_groups if states else frozenset()
     place = source, whole(row, "place")
     return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, groups)
+
+
+def known_propensity(q: Any, counts: Any) -> Any:
+    """Return inverse propensities of a saved file, with numbers of training rows if it has any, or None."""
+    if q is not None and q.dtype != np.float64:
+        raise ValueError(f"propensity is {q.dtype}")
+    if counts is None:
+        return q
+    if q is None or counts.dtype not in (np.int32, np.int64) or counts.shape != q.shape or (counts < 0).any():
+        raise ValueError("label_counts are no numbers of training rows")
+    return described(q, {}, None, True, counts)
 
 
 def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:

@@ -21,7 +21,7 @@ from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
-from xmleval.records import Floats, Groups, Propensity
+from xmleval.records import Groups, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
@@ -39,6 +39,7 @@ GIVEN_AS = {
     "probabilities": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
+    "training": Message(Keyword("y_train")),
     "grades": Message(Keyword("gains"), ", as for a truth of grades"),
 }
 
@@ -188,6 +189,8 @@ class Settings:
         )
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
+        if q is not None and not any("training" in spec.needs for spec, _ in asked):
+            q = q._replace(counts=None)
         fitted = isinstance(decision, Rule)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
@@ -248,14 +251,27 @@ class Settings:
         }
 
     @property
-    def group_of(self) -> NDArray[np.uint16]:
-        """The group of each label, empty if not given."""
-        return np.empty(0, np.uint16) if self.label_groups is None else self.label_groups.of
+    def of_labels(self) -> dict[str, tuple[NDArray[Any], str]]:
+        """Arrays of labels to save, empty if not given, and what is said if they differ."""
+        q, none = self.propensity, np.empty(0)
+        counts = None if q is None else q.counts
+        return {
+            "propensity": (none if q is None else q.values, "propensity differs"),
+            "label_counts": (none if counts is None else counts, "y_train differs"),
+            "label_groups": (
+                none if self.label_groups is None else self.label_groups.of,
+                "label_groups differ",
+            ),
+        }
 
-    @property
-    def propensities(self) -> Floats:
-        """Inverse propensities, empty if not given."""
-        return np.empty(0) if self.propensity is None else self.propensity.values
+    def unlike(self, other: Settings) -> str | None:
+        """Return what is said of the first array of labels that differs, or None."""
+        pairs = zip(self.of_labels.values(), other.of_labels.values(), strict=True)
+        for (mine, differs), (others, _) in pairs:
+            # np.array_equal hides what a handler raises
+            if mine is not others and (mine.shape != others.shape or (mine != others).any()):
+                return differs
+        return None
 
     def describe_propensity(self) -> str | None:
         """Describe the propensities for the report; None without propensities."""
@@ -280,7 +296,9 @@ class Settings:
             met.add("sets")
         if self.conventions.graded:
             met.add("grades")
-        return met if self.propensity is None else met | {"propensity"}
+        if self.propensity is not None:
+            met |= {"propensity"} if self.propensity.counts is None else {"propensity", "training"}
+        return met
 
     def _decided(self, given: frozenset[str]) -> Decision | None:
         """Return how sets are given or made, as it applies to scores of which larger ones are better."""
