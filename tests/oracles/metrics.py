@@ -26,6 +26,7 @@ DEFAULTS: dict[str, object] = {
     "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
+    "link": "none",  # none, sigmoid: what makes probabilities of scores
     "gains": "binary",  # binary, linear, exp: see `grades`
 }
 

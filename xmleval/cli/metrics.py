@@ -79,6 +79,8 @@ def example(metric: Metric) -> str:
         words += ["--hierarchy", "demo/hierarchy.tsv"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
+    if "probabilities" in spec.needs:
+        words += ["--link", "sigmoid"]
     return f"{program_name()} {shlex.join(words)}"
 
 
