@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from tests.oracles.metrics import Case
+from xmleval.propensity import described
 
 LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
 FORMS = ("csr", "dense", "list")
@@ -83,11 +84,18 @@ class Problem:
             "sample_weight": None if weights is None else np.array(weights),
         }
 
+    def _propensities(self, propensity: list[float]) -> Any:
+        counts = self.case.label_counts
+        if counts is None:
+            return np.array(propensity)
+        return described(np.array(propensity), {}, None, True, np.array(counts))
+
     def settings(self) -> dict[str, Any]:
         """Return everything else as keyword arguments of `evaluate` and `Evaluator`."""
         propensity = self.case.inverse_propensity
         return {
-            "inverse_propensity": None if propensity is None else np.array(propensity),
+            "inverse_propensity": None if propensity is None else self._propensities(propensity),
+            "hierarchy": self.case.edges,
             "conventions": self.case.conventions | {"link": "sigmoid"},  # levels are no probabilities
         }
 
@@ -166,6 +174,9 @@ def problems(
         listed = [[(label, None) for label, _ in row] for row in listed]
     weigh = draw(st.booleans()) if weighted is None else weighted
     weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows)
+    ids = st.integers(0, n_labels - 1)
+    pairs = draw(st.sets(st.tuples(ids, ids), max_size=8))
+    order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     truth = draw(label_sets(n_rows, n_labels))
     has_grades = chosen.get("gains", "binary") != "binary"
     case = Case(
@@ -176,6 +187,8 @@ def problems(
         pred=draw(label_sets(n_rows, n_labels)),
         weights=draw(weights) if weigh else None,
         inverse_propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
+        edges=[(order[min(pair)], order[max(pair)]) for pair in pairs if pair[0] != pair[1]],
+        label_counts=[draw(st.sampled_from([0, 1, 2, 3, 1000])) for _ in range(n_labels)],
         conventions=chosen,
         grades=draw(judgements(truth, n_labels)) if has_grades else None,
     )

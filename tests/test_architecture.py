@@ -47,6 +47,7 @@ GRAPH = {
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
+    "hierarchy": "records message budget kernels input.errors input.csr input.tensors",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -55,7 +56,7 @@ GRAPH = {
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
-    "metrics": "records conventions discounts view",
+    "metrics": "records conventions discounts exact view",
     "spellings": "message metrics",
     "spec": "numerals conventions input.errors metrics spellings",
     "plan": "records message conventions cached view metrics spec",
@@ -78,12 +79,17 @@ GRAPH = {
         " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
         " propensity groups view"
         " spec plan states thresholds.rule"
+        " hierarchy"
     ),
     "thresholds": (
         "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
         " input.sets view spec metrics plan pooled states engine thresholds.linear thresholds.rule"
     ),
     "fusion": "records message kernels input.errors input.csr input.scores",
+    "calibrate": (
+        "records message conventions budget threads files kernels input.errors input.csr input.pairs"
+        " input.tensors input.objects input.scores input.sets input.weights spec plan pooled states engine"
+    ),
     "integrations.library": "",
     "report.tables": "message numerals",
     "figures": "records message jackknife spec input.errors integrations.library report.tables",
@@ -102,9 +108,7 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
         " report.tables figures page integrations.library"
     ),
-    "evaluator": (
-        "message budget files input.errors input.objects groups spec thresholds.rule engine report"
-    ),
+    "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "api": (
@@ -112,33 +116,36 @@ GRAPH = {
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
         " input.pairs threads fusion"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
+        " hierarchy"
     ),
     "demo": "records files propensity report api",
-    "cluster": ("version records message discounts budget files input input.errors evaluator"),
+    "cluster": (
+        "version records message conventions discounts budget files input input.errors engine report evaluator"
+    ),
     "integrations": (
-        "conventions budget files input input.errors spec engine evaluator report api cluster"
-        " integrations.library"
+        "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
     "dask": "integrations",
+    "ray": "integrations",
     # what people call
     "cli": (
-        "version records message numerals conventions files input.errors budget threads input.csr"
+        "version calibrate records message numerals conventions files input.errors budget threads input.csr"
         " input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
-        " figures integrations.library cluster integrations fusion input.objects"
+        " figures integrations.library cluster integrations fusion hierarchy"
+        " input.objects"
     ),
     "": (
-        "version conventions input.objects propensity groups effectiveness thresholds report comparing"
-        " evaluator"
-        " statistics io api"
+        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
+        " comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }
 EDGES = {part: set(allowed.split()) for part, allowed in GRAPH.items()}
 MOST_LINES = 420
 HOSTS = {
-    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "sklearn", "torch",
+    "accelerate", "dask", "distributed", "lightning", "mlflow", "pandas", "polars", "ray", "sklearn", "torch",
     "torchmetrics", "transformers", "wandb",
 }  # fmt: skip
 READING = {"read_text", "read_bytes", "load_npz", "fromfile", "memmap", "memory_map"}  # by name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
-    from xmleval import effectiveness, io, thresholds
+    from xmleval import calibrate, effectiveness, io, thresholds
     from xmleval.api.check import check
     from xmleval.api.compare import compare
     from xmleval.api.diff import diff
@@ -74,6 +74,7 @@ __all__ = [
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "calibrate",
     "check",
     "compare",
     "coverage",
@@ -116,7 +117,7 @@ __all__ = [
     "thresholds",
 ]
 
-_MODULES = ("effectiveness", "io", "thresholds")
+_MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Changes": "report.changes",
     "Compared": "report.compared",

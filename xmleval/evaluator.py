@@ -11,17 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, restored, saved_counts
+from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings, taken_out
+from xmleval.engine.settings import Options, Settings, taken_out
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
@@ -259,14 +256,9 @@ class Evaluator:
             told = (0, None) if known is None else (known.n_labels, known.labels)
             here, there = self._settled(*told), other._settled(*told)
         differs = first_difference(here.settings.as_dict(), there.settings.as_dict())
+        differs = differs or here.settings.unlike(there.settings)
         if differs:
             raise ValueError(f"merge: {differs}")
-        mine, others = here.settings.propensities, there.settings.propensities
-        # np.array_equal hides what a handler raises
-        if mine is not others and (mine.shape != others.shape or (mine != others).any()):
-            raise ValueError("merge: propensity differs")
-        if (here.settings.group_of != there.settings.group_of).any():
-            raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
 
         def change(counted: Counted) -> Counted:
@@ -370,10 +362,7 @@ class Evaluator:
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, (counts, arrays) = self._counting.settings, self.counts(spill=spill)
-        if settings.propensity is not None:
-            arrays["propensity"] = settings.propensities
-        if settings.label_groups is not None:
-            arrays["label_groups"] = settings.group_of
+        arrays |= {name: array for name, (array, _) in settings.of_labels.items() if array.size}
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -442,21 +431,13 @@ class Evaluator:
         rule, decision = meta["rule"], settings["decision"]
         if rule is not None:
             decision = from_parts(rule, arrays.pop("decision"))
-        q = arrays.pop("propensity", None)
-        if q is not None and q.dtype != np.float64:
-            raise ValueError(f"propensity is {q.dtype}")
-        groups = None
-        if settings["label_groups"] is not None:
-            groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
             labels=settings["labels"],
-            inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
-            label_groups=groups,
-            **{name: settings[name] for name in KEPT},
+            **setting_options(settings, arrays),
             **more,
         )
         insisted = dict(settings["metrics"])
@@ -522,6 +503,7 @@ def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> R
         propensity=settings.describe_propensity(),
         keeps_rows=bool(plan.keep_rows),
         larger=settings.larger,
+        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         confidence_level=settings.confidence,

@@ -83,11 +83,20 @@ class Ranking(NamedTuple):
 
 
 class Propensity(NamedTuple):
-    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
 
     values: Floats
     lowest: float
     highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
 
 
 class Groups(NamedTuple):
@@ -96,6 +105,33 @@ class Groups(NamedTuple):
     names: list[str]
     of: NDArray[np.uint16]
     ranges: list[str]
+
+
+class Hierarchy(NamedTuple):
+    """Labels and their ancestors, in a CSR row of each label, itself first.
+
+    ptr : int64 (n_labels + 1,); labels : (t,), below ``n_nodes``: labels, and ancestors that are none
+    edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
+    top : what is an ancestor of all labels, by name or number; None if nothing is
+    """
+
+    ptr: Ints
+    labels: Labels
+    n_nodes: int
+    edges: Ints
+    digest: str
+    top: Any
+
+    def of(self, labels: Ints) -> Hierarchy:
+        """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
+        sizes = np.diff(self.ptr)[labels]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return self._replace(ptr=ptr, labels=self.labels[at])
+
+    def describe(self) -> str:
+        """Return the number of edges and the beginning of their digest."""
+        return f"{len(self.edges)} edges, SHA-256 {self.digest[:12]}"
 
 
 class RowGroups(NamedTuple):
@@ -137,6 +173,13 @@ class Counts(NamedTuple):
     tn: Floats
 
 
+class Spread(NamedTuple):
+    """Distinct numbers of predicted slots, float64 (d,), ascending, and how many labels have each, int64."""
+
+    values: Floats
+    n_labels: Ints
+
+
 class Extremes(NamedTuple):
     """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
 
@@ -176,6 +219,18 @@ class Curve(NamedTuple):
     precision: Floats
     peak: Floats
     threshold: Floats
+
+
+class Accepted(NamedTuple):
+    """Risk of rows that are accepted by their largest score.
+
+    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of the fewest
+    rows that reach a coverage, and the lowest largest score among them.
+    """
+
+    area: float
+    risk: float
+    threshold: float
 
 
 class Bracket(NamedTuple):

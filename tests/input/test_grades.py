@@ -12,11 +12,7 @@ import scipy.sparse as sp
 
 from tests.cluster.engines import ShuffledEngine
 from xmleval import Evaluator, evaluate
-from xmleval.cluster import run as cluster
-from xmleval.cluster.cutting import cut
-from xmleval.cluster.job import make_job
-from xmleval.cluster.run import leaves_of
-from xmleval.input.shards import find_inputs
+from xmleval.cluster.evaluation import cut_files, evaluate_files
 from xmleval.io import read_qrels, read_run
 
 TREC: dict[str, Any] = json.loads((Path(__file__).parents[1] / "metrics" / "trec_eval.json").read_text())
@@ -139,10 +135,9 @@ def test_shards_saves_and_pieces_give_the_same_bits(made: Path, run: Any) -> Non
 
 
 def test_tasks_of_a_cluster_read_grades(made: Path) -> None:
-    own = make_job(Evaluator(["ndcg@3", "judged@3"], n_labels=SHAPE[1], gains="linear"), 1 << 24, 1)
-    inputs = {"y_true": find_inputs("y_true", [Path("Y.txt")]).with_grades(True)}
-    inputs["y_score"] = find_inputs("y_score", [Path("S.npz")])
-    found = cluster.run(ShuffledEngine(), own, leaves_of(cut(own, inputs))).compute()
+    files: dict[str, Any] = {"y_true": "Y.txt", "y_score": "S.npz"}
+    job, tasks = cut_files(files, metrics="ndcg@3", gains="linear")
+    found = evaluate_files(ShuffledEngine(), job, tasks)
     assert found["ndcg@3"] == pytest.approx(VALUES[0], rel=1e-12)
 
 

@@ -13,11 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import abstaining as oracle_abstaining
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
+from tests.oracles import hierarchy as oracle_hierarchy
 from tests.oracles import judged as oracle_judged
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
+from tests.oracles import predicted as oracle_predicted
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -30,17 +33,21 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
+WITH_PARAMETERS += [f"tail_share(count=2){k}" for k in ("", "@3")]
 WITH_PARAMETERS += [
     name.replace(".(", f".{a}(")
     for name in ("recall_at_precision.(p=0.5)", "precision_at_recall.(r=0.5)", "fpr_at_tpr.(tpr=0.75)",
                  "auc.(max_fpr=0.3)")
     for a in AVERAGES[1:]
 ]  # fmt: skip
-CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under", "brier", "log_loss")
-               for k in ("", "@3")]  # fmt: skip
+WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
+CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
+CALIBRATION += [f"{name}@3" for name in CALIBRATION]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
-MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_judged.MEASURES
-MEASURES |= oracle_calibration.MEASURES
+MEASURES = oracle.MEASURES.union(
+    *(own.MEASURES for own in (oracle_curves, oracle_margins, oracle_calibration, oracle_judged)),
+    *(own.MEASURES for own in (oracle_predicted, oracle_abstaining, oracle_hierarchy)),
+)
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -53,7 +60,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps, judged@k grades."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "calibration"}
+        refused |= {"curves", "abstaining", "calibration"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     without = {"grades"} if problem.case.grades is None else set()
@@ -69,8 +76,14 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "hierarchy":
+        return oracle_hierarchy.value(spec.metric.name, case, spec.average, spec.cutoff)
+    if spec.metric.family == "abstaining":
+        return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "predicted":
+        return oracle_predicted.value(spec.metric.name, case, spec.k, **dict(spec.params))
     if spec.metric.name == "judged":
         return oracle_judged.value(case, spec.k or 0)
     if spec.metric.family == "calibration":
@@ -110,11 +123,13 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family in ("curves", "calibration"):
+        if spec.metric.family in ("curves", "abstaining", "calibration", "predicted"):
             assert name not in kept
             continue
         rows: list[float] | None
-        if spec.metric.family == "margins":
+        if spec.metric.family == "hierarchy":
+            rows = oracle_hierarchy.rows(spec.metric.name, problem.case, spec.average, spec.cutoff)
+        elif spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
         elif spec.metric.name == "judged":
             rows = oracle_judged.rows(problem.case, spec.k or 0)
@@ -159,7 +174,11 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     for name in values:
         spec = SPECS[name]
         metric = spec.metric
-        if metric.best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+        if (
+            metric.best is None
+            or (metric.family in ("sets", "hierarchy") and spec.k)
+            or values[name] != values[name]
+        ):
             continue
         if metric.name == "label_coverage" and n_relevant.max() > (spec.k or 0):
             continue
@@ -211,7 +230,9 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
         case.grades = [{new[j]: grade for j, grade in row.items()} for row in case.grades]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
+    case.edges = [(new[child], new[parent]) for child, parent in case.edges]
     case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
+    case.label_counts = [n for _, n in sorted(zip(new, case.label_counts or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 
 

@@ -131,6 +131,11 @@ def label_coverage(counts: Counts, setting: Setting) -> Floats:
     return np.where(counts.tp + counts.fn > 0, counts.tp > 0, np.nan)
 
 
+def hit_in_any_row(counts: Counts, setting: Setting) -> Floats:
+    """Whether a label has a hit in any row."""
+    return (counts.tp > 0).astype(np.float64)
+
+
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
     """1 for instances with relevant labels, otherwise 0."""
     return (n_relevant > 0).astype(np.float64)
@@ -364,6 +369,19 @@ LABEL_COVERAGE = AT_K(
     best=one,
     conventions=("unlisted",),
 )
+LABEL_COVERAGE_OF_ALL = AT_K(
+    name="label_coverage",
+    title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
+    symbol="Label coverage {average}@{k}",
+    formula="#{j: tp_j > 0} / l",
+    reference="Schultheis et al. 2023 (NeurIPS)",
+    state="label_totals",
+    value=hit_in_any_row,
+    averages=("macro",),
+    unsmooth=("macro",),
+    conventions=("labels", "unlisted"),
+)
+
 TABLE = (
     P,
     NDCG_AT_K,
@@ -381,4 +399,5 @@ TABLE = (
     MRR_ALL,
     MAP_ALL,
     LABEL_COVERAGE,
+    LABEL_COVERAGE_OF_ALL,
 )

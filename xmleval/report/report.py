@@ -60,6 +60,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
     propensity : str or None
         Description of propensities without known constants.
+    hierarchy : str or None
+        Number of edges of a hierarchy of labels, and the beginning of their digest.
     confidence_level : float or None
         Probability that the intervals of `confidence` cover.
     keeps_rows : bool
@@ -93,6 +95,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     weighted: bool = False
     taken_out: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
+    hierarchy: str | None = None
     confidence_level: float | None = None
     keeps_rows: bool = False
     larger: bool = True
@@ -379,9 +382,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         lines += about_confidence(self.confidence_level, self.specs, self.estimates)
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
-            shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            sign = ">=" if self.larger else "<="
-            lines.append(f"best threshold (predict scores {sign} it): {shown}")
+            of_rows = {str(spec) for spec in self.specs if not spec.average}
+            sign, best = (">=", "largest") if self.larger else ("<=", "smallest")
+            for told, own in (
+                (f"best threshold (predict scores {sign} it)", known.keys() - of_rows),
+                (f"threshold (accept rows whose {best} score is {sign} it)", known.keys() & of_rows),
+            ):
+                shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
+                lines += [f"{told}: {shown}"] if shown else []
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             lines.append(f"rows left out as undefined: {shown}")
@@ -452,6 +460,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "decision": self.decision,
             "larger": self.larger,
             "propensity": self.constants or self.propensity,
+            "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
             **{name: self.taken_out.get(name) for name in ("exclude", "candidates")},
             "rows_left_out": self.rows_left_out,
