@@ -194,6 +194,18 @@ class Curve(NamedTuple):
     threshold: Floats
 
 
+class Accepted(NamedTuple):
+    """Risk of rows that are accepted by their largest score.
+
+    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of the fewest
+    rows that reach a coverage, and the lowest largest score among them.
+    """
+
+    area: float
+    risk: float
+    threshold: float
+
+
 class Bracket(NamedTuple):
     """Exact numbers of (relevant, irrelevant) pairs: all, certainly right, certainly tied, unknown."""
 

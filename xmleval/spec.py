@@ -186,7 +186,9 @@ def _parse_params(
         if name not in found and param.default:
             found[name] = float(param.example)
         elif name not in found:
-            as_in = f"{metric.name}{f'.{average}' if average else ''}({name}={param.example:g})"
+            _, _, cutoff = text.partition("@")
+            of = f".{average}" if average else ""
+            as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
 

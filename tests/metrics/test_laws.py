@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import abstaining as oracle_abstaining
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
 from tests.oracles import judged as oracle_judged
@@ -39,13 +40,14 @@ WITH_PARAMETERS += [
                  "auc.(max_fpr=0.3)")
     for a in AVERAGES[1:]
 ]  # fmt: skip
+WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
 CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
 CALIBRATION += [f"{name}@3" for name in CALIBRATION]
 CALIBRATION += ["log_loss.samples", "limited_log_loss(limit=5)"]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES.union(
     *(own.MEASURES for own in (oracle_curves, oracle_margins, oracle_calibration, oracle_judged)),
-    *(own.MEASURES for own in (oracle_losses, oracle_predicted)),
+    *(own.MEASURES for own in (oracle_losses, oracle_predicted, oracle_abstaining)),
 )
 SPECS = {name: parse_spec(name) for name in NAMES}
 
@@ -59,7 +61,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps, judged@k grades."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "calibration", "losses"}
+        refused |= {"curves", "abstaining", "calibration", "losses"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     without = {"grades"} if problem.case.grades is None else set()
@@ -75,6 +77,8 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "abstaining":
+        return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
     if spec.metric.family == "losses":
@@ -121,7 +125,7 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family in ("curves", "calibration", "predicted"):
+        if spec.metric.family in ("curves", "abstaining", "calibration", "predicted"):
             assert name not in kept
             continue
         rows: list[float] | None

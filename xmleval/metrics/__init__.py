@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xmleval.metrics import (
+    abstaining,
     at_k,
     calibration,
     curves,
@@ -23,6 +24,7 @@ TABLE: tuple[Metric, ...] = (
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
+    *abstaining.TABLE,
     *margins.TABLE,
     *calibration.TABLE,
     *losses.TABLE,

@@ -379,9 +379,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         lines += about_confidence(self.confidence_level, self.specs, self.estimates)
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
-            shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            sign = ">=" if self.larger else "<="
-            lines.append(f"best threshold (predict scores {sign} it): {shown}")
+            of_rows = {str(spec) for spec in self.specs if not spec.average}
+            sign, best = (">=", "largest") if self.larger else ("<=", "smallest")
+            for told, own in (
+                (f"best threshold (predict scores {sign} it)", known.keys() - of_rows),
+                (f"threshold (accept rows whose {best} score is {sign} it)", known.keys() & of_rows),
+            ):
+                shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
+                lines += [f"{told}: {shown}"] if shown else []
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             lines.append(f"rows left out as undefined: {shown}")
