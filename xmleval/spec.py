@@ -184,7 +184,7 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
         if name not in found and param.default:
-            found[name] = float(param.example)
+            found[name] = param.example
         elif name not in found:
             _, _, cutoff = text.partition("@")
             of = f".{average}" if average else ""

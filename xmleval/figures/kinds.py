@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -106,8 +107,9 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     names = [name for name in first.groups if all(name in one.groups for one in models.values())]
     if not names:
         return []
-    parts = {model: [one.groups[name] for name in names] for model, one in models.items()}
     ranges = dict(zip(first.groups, first.group_ranges, strict=False))
+    names = _by_frequency(names, ranges)
+    parts = {model: [one.groups[name] for name in names] for model, one in models.items()}
     ticks = [ranges.get(name, name) for name in names]
     at = np.arange(len(names), dtype=np.float64)
     panels = []
@@ -122,6 +124,16 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
         told = "labels by training rows" if ranges else "labels"
         panels.append(Panel(spec.symbol, told, "value", series, ticks=ticks))
     return panels[:MOST_PANELS]
+
+
+def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
+    """Return names of groups in their order, or from head to tail where zero-shot labels stand before."""
+    least = {
+        name: int("".join(re.findall(r"^\d+", ranges.get(name, "").lstrip("<>"))) or -1) for name in names
+    }
+    falls = [least[a] > least[b] for a, b in pairwise(names)]
+    mixed = -1 not in least.values() and any(falls) and not all(falls)
+    return sorted(names, key=lambda name: -least[name]) if mixed else names
 
 
 def roc(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:

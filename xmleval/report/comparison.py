@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xmleval.cached import cached
@@ -86,7 +87,13 @@ class Comparison(Printed, Plotted):
         >>> compared.footnotes()[0]
         '* better, p < 0.05: paired t-test by the jackknife, Holm over 1 test, n = 40 rows'
         """
-        lines = _shared_first({name: report.footnotes() for name, report in self.reports.items()})
+        names = {spec.name for spec in self.specs}
+        lines = _shared_first(
+            {
+                name: replace(report, specs=tuple([s for s in report.specs if s.name in names])).footnotes()
+                for name, report in self.reports.items()
+            }
+        )
         return [*self._about_marks(), *lines, *(f"note: {note}" for note in self._own_notes)]
 
     def _about_marks(self) -> list[str]:

@@ -62,7 +62,7 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
     return Page(
         title=title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"),
         summary=summary_of(told, models),
-        results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
+        results=Section("Results", [Table(size, grid), *rest], _notes(told, names)),
         figures=figures,
         sections=[
             *_changed(told, models),
@@ -70,6 +70,15 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
         ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
     )
+
+
+def _notes(told: Any, names: Sequence[str] | None) -> list[str]:
+    """Return the lines below the table under names of the models, as the table has them."""
+    lines: list[str] = told.footnotes()
+    for name, shown in zip(told.reports, names, strict=True) if names else ():
+        start = f"{name}: "
+        lines = [f"{shown}: {line[len(start) :]}" if line.startswith(start) else line for line in lines]
+    return lines
 
 
 def _most(tables: Sequence[Table]) -> tuple[Sequence[Table], str]:
@@ -131,7 +140,9 @@ def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) ->
     wins = [names[one.better] for own in parts for one in own.differences if one.better is not None]
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
     chance = f"p < {1 - compared.level:.4g} after Holm's correction"
-    if compared.n_tests:
+    if compared.n_tests and not wins:
+        lines.append(f"None of {counted(compared.n_tests, 'tests')} is significant ({chance}).")
+    elif compared.n_tests:
         lines.append(f"Of {counted(compared.n_tests, 'tests')}, each model won ({chance}): {counts}.")
     return [" ".join(lines)]
 
