@@ -111,10 +111,11 @@ GRAPH = {
     "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
+    "propensity_fit": "records message input.errors input.csr input.sets propensity",
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
-        " input.pairs threads fusion"
+        " input.pairs threads fusion discounts states figures"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
         " hierarchy"
     ),
@@ -135,8 +136,8 @@ GRAPH = {
         " input.objects"
     ),
     "": (
-        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
-        " comparing evaluator statistics io api"
+        "version calibrate conventions input.objects propensity propensity_fit groups effectiveness"
+        " thresholds report comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }
