@@ -65,7 +65,7 @@ GRAPH = {
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
+        "records message cached kernels exact budget threads input.errors input.weights view discounts metrics spec"
         " plan results pooled"
     ),
     # evaluation
