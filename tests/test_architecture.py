@@ -120,7 +120,10 @@ GRAPH = {
         " hierarchy"
     ),
     "demo": "records files propensity report api",
-    "cluster": "version records message discounts budget files input input.errors engine report evaluator",
+    "cluster": (
+        "version records message conventions discounts budget files input input.errors engine report"
+        " evaluator"
+    ),
     "integrations": (
         "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
