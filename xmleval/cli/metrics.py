@@ -75,6 +75,8 @@ def example(metric: Metric) -> str:
         words += ["--decision", "top3"]
     if {"propensity", "training"} & {*spec.needs}:
         words += ["--train", "demo/Y_train.npz"]
+    if "hierarchy" in spec.needs:
+        words += ["--hierarchy", "demo/hierarchy.tsv"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
     if "probabilities" in spec.needs:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import BITS, MASK, ONE, add_limbs, add_term
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, add_limbs, add_term, as_float
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.weight_sums import HIGHEST
 from xmleval.records import Bools, Bytes, Floats, Ints, Scores
@@ -164,6 +164,30 @@ def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
     error = 1.0 - score if hit else score
     kept = min(max(score, floor), 1.0 - floor)
     return error * error, -log_of(kept if hit else 1.0 - kept)
+
+
+@kernel
+def limited_loss(score: float, hit: Any, least: float, most: float) -> float:
+    """Return the logarithmic loss of a probability clipped to least..1 - least, at most ``most``."""
+    kept = min(max(score, least), 1.0 - least)
+    right = kept if hit else 1.0 - kept
+    if right <= 0.0:
+        return most
+    return min(-log_of(right), most)
+
+
+@kernel
+def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, least: float, most: float, out: Floats) -> None:
+    """Sum the losses of the listed entries of each row, see `limited_loss`, in any order with the same bits.
+
+    ptr : int64 (n + 1,); scores : float64 (s,) within 0..1; hits : bool (s,); out : float64 (n,)
+    """
+    total = np.zeros(LIMBS, np.int64)
+    for row in range(out.size):
+        total[:] = 0
+        for place in range(ptr[row], ptr[row + 1]):
+            add_term(total, limited_loss(scores[place], hits[place], least, most))
+        out[row] = as_float(total)
 
 
 @kernel
