@@ -184,7 +184,7 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
         if name not in found and param.default:
-            found[name] = float(param.example)
+            found[name] = param.example
         elif name not in found:
             _, _, cutoff = text.partition("@")
             of = f".{average}" if average else ""
@@ -254,6 +254,6 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
         cutoffs += ks if metric.cutoff in ("required", "optional") else []
-        if not metric.params and "probabilities" not in metric.needs:  # which not all scores are
+        if metric.general:
             specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
     return tuple(specs)

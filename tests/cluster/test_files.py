@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tests.cluster.data import N_LABELS, N_ROWS, make_files
 from tests.cluster.engines import ShuffledEngine
 from xmleval import Evaluator, evaluate
-from xmleval.cluster import cutting
+from xmleval.cluster import counting, cutting
 from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.evaluation import cut_files, evaluate_files
 from xmleval.cluster.job import Job, make_job
@@ -103,6 +103,19 @@ def test_a_file_that_changes_is_refused(made: Made) -> None:
     os.utime(made[1] / "m_2_scores.npy", ns=(1, 1))
     with pytest.raises(ValueError, match=r"m_2_scores\.npy: changed since the run began, from .* to .*1970"):
         run(SerialEngine(), own, leaves)
+
+
+def test_a_file_that_is_misread_since_it_changed_is_told(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = job(metrics="p@1")
+    leaves = leaves_of(tasks(made[1], own, "Y", "m"))
+
+    def misread(*_: Any) -> None:
+        os.utime(made[1] / "m_2_scores.npy", ns=(1, 1))
+        raise ValueError("the zip archive is cut short")
+
+    monkeypatch.setattr(counting, "_count_files", misread)
+    with pytest.raises(ValueError, match=r"m_2_scores\.npy: changed since the run began"):
+        run(SerialEngine(), own, [leaves[-1]])
 
 
 def test_keys_tell_what_is_counted(made: Made) -> None:

@@ -189,13 +189,17 @@ def test_without_pairs_there_is_no_value() -> None:
 def test_groups_are_those_of_the_first_labels_of_all() -> None:
     truth, scores = made(6)
     head = np.arange(9) % 3 == 0
-    options: dict[str, Any] = {"metrics": ["ece@3", "brier@3", "brier"]}
+    options: dict[str, Any] = {"metrics": ["ece@3", "brier@3", "brier", "ace@3"]}
     found = evaluate(truth, scores, label_groups=np.where(head, "head", "tail"), **options)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
     for name, own in (("head", head), ("tail", ~head)):
         pairs = [(float(scores[i, j]), bool(truth[i, j]), 1.0) for i in range(40) for j in order[i] if own[j]]
         assert math.isclose(found.groups[name]["brier@3"], oracle.of_pairs("brier", pairs), rel_tol=1e-12)
         assert math.isclose(found.groups[name]["ece@3"], oracle.of_pairs("ece", pairs, 15), abs_tol=1e-12)
+    sure = evaluate(truth, scores, label_groups=np.where(head, "head", "tail"), confidence=0.95, **options)
+    assert {name: dict(own) for name, own in sure.groups.items()} == {
+        name: dict(own) for name, own in found.groups.items()
+    }
     parts = np.arange(40) % 2
     rows = evaluate(truth, scores, row_groups=parts, **options)
     assert dict(rows.row_groups["1"]) == dict(evaluate(truth[1::2], scores[1::2], **options))

@@ -47,7 +47,7 @@ def doubled(spec: Spec, times: int, truth: Any, scores: Any, **more: Any) -> Eva
 
 
 def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
-    more: dict[str, Any] = {"inverse_propensity": PROPENSITY}
+    more: dict[str, Any] = {"inverse_propensity": PROPENSITY, "link": "sigmoid"}
     if "sets" in spec.needs and spec.k is None:
         more["decision"] = "top2"
     if weighted:

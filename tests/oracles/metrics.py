@@ -26,6 +26,7 @@ DEFAULTS: dict[str, object] = {
     "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
+    "link": "none",  # none, sigmoid: what makes probabilities of scores
     "gains": "binary",  # binary, linear, exp: see `grades`
 }
 
@@ -63,6 +64,7 @@ class Case:
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
+    edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
     grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0

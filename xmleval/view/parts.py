@@ -88,9 +88,19 @@ class WithinLabels(View):
     @cached
     def with_relevant(self) -> WithinLabels:
         """The rows that have relevant labels."""
-        rows = np.flatnonzero(self.n_relevant)
+        return self.of_rows(np.flatnonzero(self.n_relevant))
+
+    def of_rows(self, rows: Ints) -> WithinLabels:
+        """Return some of the rows."""
         sets = {decision: _sets_of(chosen, rows) for decision, chosen in self._sets.items()}
         return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
+
+
+def part_of(view: View, rows: Ints) -> View:
+    """Return some of the rows of a view, whose sets stay as they were decided."""
+    if isinstance(view, WithinLabels):
+        return view.of_rows(rows)
+    return View(rows_of(view.block, rows), view.n_labels, view.unlisted)
 
 
 class Credited(View):
