@@ -95,6 +95,7 @@ class Problem:
         propensity = self.case.inverse_propensity
         return {
             "inverse_propensity": None if propensity is None else self._propensities(propensity),
+            "hierarchy": self.case.edges,
             "conventions": self.case.conventions | {"link": "sigmoid"},  # levels are no probabilities
         }
 
@@ -173,6 +174,9 @@ def problems(
         listed = [[(label, None) for label, _ in row] for row in listed]
     weigh = draw(st.booleans()) if weighted is None else weighted
     weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows)
+    ids = st.integers(0, n_labels - 1)
+    pairs = draw(st.sets(st.tuples(ids, ids), max_size=8))
+    order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
     truth = draw(label_sets(n_rows, n_labels))
     has_grades = chosen.get("gains", "binary") != "binary"
     case = Case(
@@ -183,6 +187,7 @@ def problems(
         pred=draw(label_sets(n_rows, n_labels)),
         weights=draw(weights) if weigh else None,
         inverse_propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
+        edges=[(order[min(pair)], order[max(pair)]) for pair in pairs if pair[0] != pair[1]],
         label_counts=[draw(st.sampled_from([0, 1, 2, 3, 1000])) for _ in range(n_labels)],
         conventions=chosen,
         grades=draw(judgements(truth, n_labels)) if has_grades else None,

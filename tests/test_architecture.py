@@ -47,6 +47,7 @@ GRAPH = {
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
+    "hierarchy": "records message budget kernels input.errors input.csr input.tensors",
     "effectiveness": "records input.errors input.csr",
     # files
     "input": (
@@ -64,8 +65,8 @@ GRAPH = {
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
-        " plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view discounts"
+        " metrics spec plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -78,6 +79,7 @@ GRAPH = {
         " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
         " propensity groups view"
         " spec plan states thresholds.rule"
+        " hierarchy"
     ),
     "thresholds": (
         "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
@@ -106,19 +108,22 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
         " report.tables figures page integrations.library"
     ),
-    "evaluator": (
-        "message budget files input.errors input.objects groups spec thresholds.rule engine report"
-    ),
+    "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
+    "propensity_fit": "records message input.errors input.csr input.sets propensity",
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
-        " input.pairs threads fusion"
+        " input.pairs threads fusion discounts states figures"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
+        " hierarchy"
     ),
     "demo": "records files propensity report api",
-    "cluster": "version records message discounts budget files input input.errors engine report evaluator",
+    "cluster": (
+        "version records message conventions discounts budget files input input.errors engine report"
+        " evaluator"
+    ),
     "integrations": (
         "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
@@ -130,11 +135,12 @@ GRAPH = {
         " input.scores input.sets datasets propensity groups kernels input view metrics spec"
         " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
         " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
-        " figures integrations.library cluster integrations fusion input.objects"
+        " figures integrations.library cluster integrations fusion hierarchy"
+        " input.objects"
     ),
     "": (
-        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
-        " comparing evaluator statistics io api"
+        "version calibrate conventions input.objects propensity propensity_fit groups effectiveness"
+        " thresholds report comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }

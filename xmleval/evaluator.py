@@ -13,13 +13,12 @@ from typing import Any, Unpack
 
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, known_propensity, restored, saved_counts
+from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings, taken_out
+from xmleval.engine.settings import Options, Settings, taken_out
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
@@ -432,19 +431,13 @@ class Evaluator:
         rule, decision = meta["rule"], settings["decision"]
         if rule is not None:
             decision = from_parts(rule, arrays.pop("decision"))
-        q = known_propensity(arrays.pop("propensity", None), arrays.pop("label_counts", None))
-        groups = None
-        if settings["label_groups"] is not None:
-            groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
             labels=settings["labels"],
-            inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
-            label_groups=groups,
-            **{name: settings[name] for name in KEPT},
+            **setting_options(settings, arrays),
             **more,
         )
         insisted = dict(settings["metrics"])
@@ -510,6 +503,7 @@ def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> R
         propensity=settings.describe_propensity(),
         keeps_rows=bool(plan.keep_rows),
         larger=settings.larger,
+        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         confidence_level=settings.confidence,

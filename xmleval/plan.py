@@ -10,7 +10,7 @@ from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Propensity
+from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Hierarchy, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
@@ -48,6 +48,7 @@ class Plan:
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
     label_groups: Groups | None = None
+    hierarchy: Hierarchy | None = None
     row_groups: bool = False
     confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
@@ -136,6 +137,8 @@ class Plan:
             return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
         if "probabilities" in spec.needs:
             return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)
+        if spec.state == "row_counts" and self.hierarchy:
+            return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.hierarchy.n_nodes)
         if spec.metric.table != "hits" and self.propensity:
             return int(MOST_ROWS / max(1.0, self.propensity.highest))
         return MOST_ROWS

@@ -107,6 +107,33 @@ class Groups(NamedTuple):
     ranges: list[str]
 
 
+class Hierarchy(NamedTuple):
+    """Labels and their ancestors, in a CSR row of each label, itself first.
+
+    ptr : int64 (n_labels + 1,); labels : (t,), below ``n_nodes``: labels, and ancestors that are none
+    edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
+    top : what is an ancestor of all labels, by name or number; None if nothing is
+    """
+
+    ptr: Ints
+    labels: Labels
+    n_nodes: int
+    edges: Ints
+    digest: str
+    top: Any
+
+    def of(self, labels: Ints) -> Hierarchy:
+        """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
+        sizes = np.diff(self.ptr)[labels]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return self._replace(ptr=ptr, labels=self.labels[at])
+
+    def describe(self) -> str:
+        """Return the number of edges and the beginning of their digest."""
+        return f"{len(self.edges)} edges, SHA-256 {self.digest[:12]}"
+
+
 class RowGroups(NamedTuple):
     """Groups of rows: their names, and the group of each row, int64 (n,)."""
 

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from tests.oracles import abstaining as oracle_abstaining
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
+from tests.oracles import hierarchy as oracle_hierarchy
 from tests.oracles import judged as oracle_judged
+from tests.oracles import losses as oracle_losses
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
 from tests.oracles import predicted as oracle_predicted
@@ -42,10 +44,11 @@ WITH_PARAMETERS += [
 WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
 CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
 CALIBRATION += [f"{name}@3" for name in CALIBRATION]
+CALIBRATION += ["log_loss.samples", "limited_log_loss(limit=5)"]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES.union(
     *(own.MEASURES for own in (oracle_curves, oracle_margins, oracle_calibration, oracle_judged)),
-    *(own.MEASURES for own in (oracle_predicted, oracle_abstaining)),
+    *(own.MEASURES for own in (oracle_losses, oracle_predicted, oracle_abstaining, oracle_hierarchy)),
 )
 SPECS = {name: parse_spec(name) for name in NAMES}
 
@@ -59,7 +62,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps, judged@k grades."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "abstaining", "calibration"}
+        refused |= {"curves", "abstaining", "calibration", "losses"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     without = {"grades"} if problem.case.grades is None else set()
@@ -75,10 +78,15 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "hierarchy":
+        return oracle_hierarchy.value(spec.metric.name, case, spec.average, spec.cutoff)
     if spec.metric.family == "abstaining":
         return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "losses":
+        rows = oracle_losses.rows(spec.metric.name, case, **dict(spec.params))
+        return oracle.mean(rows, oracle.row_weights(case))
     if spec.metric.family == "predicted":
         return oracle_predicted.value(spec.metric.name, case, spec.k, **dict(spec.params))
     if spec.metric.name == "judged":
@@ -124,8 +132,12 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
             assert name not in kept
             continue
         rows: list[float] | None
-        if spec.metric.family == "margins":
+        if spec.metric.family == "hierarchy":
+            rows = oracle_hierarchy.rows(spec.metric.name, problem.case, spec.average, spec.cutoff)
+        elif spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
+        elif spec.metric.family == "losses":
+            rows = oracle_losses.rows(spec.metric.name, problem.case, **dict(spec.params))
         elif spec.metric.name == "judged":
             rows = oracle_judged.rows(problem.case, spec.k or 0)
         else:
@@ -169,7 +181,11 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     for name in values:
         spec = SPECS[name]
         metric = spec.metric
-        if metric.best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+        if (
+            metric.best is None
+            or (metric.family in ("sets", "hierarchy") and spec.k)
+            or values[name] != values[name]
+        ):
             continue
         if metric.name == "label_coverage" and n_relevant.max() > (spec.k or 0):
             continue
@@ -201,7 +217,7 @@ def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.D
     problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
     differ = same_bits(before, of_problem(problem))
     kept = [n for n in differ if SPECS[n].state != "key_counts" and SPECS[n].metric.name != "margin"]
-    kept = [n for n in kept if SPECS[n].metric.family != "calibration"]
+    kept = [n for n in kept if SPECS[n].metric.family not in ("calibration", "losses")]
     assert kept == []
 
 
@@ -221,6 +237,7 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
         case.grades = [{new[j]: grade for j, grade in row.items()} for row in case.grades]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
+    case.edges = [(new[child], new[parent]) for child, parent in case.edges]
     case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
     case.label_counts = [n for _, n in sorted(zip(new, case.label_counts or [], strict=True))]
     assert differing(first, of_problem(problem)) == []

@@ -64,6 +64,7 @@ class Case:
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
+    edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
     label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
     grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0

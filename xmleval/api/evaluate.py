@@ -15,6 +15,7 @@ from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
+from xmleval.hierarchy import given_hierarchy
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
@@ -49,6 +50,7 @@ def evaluate(
     sample_weight: Any = None,
     label_groups: Any = None,
     row_groups: Any = None,
+    hierarchy: Any = None,
     exclude: Any = None,
     exclude_from: str = "both",
     candidates: Any = None,
@@ -100,8 +102,8 @@ def evaluate(
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
         a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, `Conventions`, or
-        a dict of fields that differ from the default.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``,
+        `Conventions`, or a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     gains : {"linear", "exp"}, optional
@@ -117,6 +119,9 @@ def evaluate(
     row_groups : array of shape (m,), or values by name, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
         See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
+    hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
+        Edges between labels, by number or name; a matrix has children as rows and parents as columns. Labels
+        may have several parents. ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors to both sets.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
     exclude_from : {"both", "predictions"}, default "both"
@@ -198,6 +203,7 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
         label_groups=given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed),
+        hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
     work = make_work(memory, threads)

@@ -70,7 +70,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b"
+    " hierarchy",
     "Confidence": "confidence clusters",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
@@ -128,6 +129,10 @@ EXAMPLES = """Examples:
     metavar="GROUPS",
     help="Measures within groups of labels, too: deciles of the positives of --train, largest numbers of "
     "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
+)
+@file_option(
+    "--hierarchy",
+    help="For h_precision, h_recall and h_f1: a child and its parent on each line, by number or name.",
 )
 @file_option(
     "--row-groups",

@@ -20,6 +20,7 @@ OPTIONS = {
     "decision": "--decision",
     "candidates": "--candidates",
     "label_groups": "--groups",
+    "hierarchy": "--hierarchy",
     "row_groups": "--row-groups",
     "groups": "--clusters",
     "unlisted": "--unlisted",

@@ -8,6 +8,8 @@ from xmleval.metrics import (
     calibration,
     curves,
     grades,
+    hierarchy,
+    losses,
     margins,
     predicted,
     propensity_scored,
@@ -26,7 +28,9 @@ TABLE: tuple[Metric, ...] = (
     *abstaining.TABLE,
     *margins.TABLE,
     *calibration.TABLE,
+    *losses.TABLE,
     *sets.TABLE,
+    *hierarchy.TABLE,
     *predicted.TABLE,
     *statistics.TABLE,
 )
@@ -79,6 +83,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
     "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
     "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
+    "hierarchy": tuple(f"{m.name}.{average}" for m in hierarchy.TABLE for average in m.averages),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 

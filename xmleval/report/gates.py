@@ -207,6 +207,7 @@ def _settings(report: SavedReport, names: Iterable[str]) -> list[str]:
     found += ["decision"] if any("sets" in spec.needs for spec in specs) else []
     of_training = any({"propensity", "training"} & {*spec.needs} for spec in specs)
     found += ["propensity"] if of_training else []
+    found += ["hierarchy"] if any("hierarchy" in spec.needs for spec in specs) else []
     return [*dict.fromkeys(found), "larger", "sample_weight", "exclude", "candidates"]
 
 

@@ -60,6 +60,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
     propensity : str or None
         Description of propensities without known constants.
+    hierarchy : str or None
+        Number of edges of a hierarchy of labels, and the beginning of their digest.
     confidence_level : float or None
         Probability that the intervals of `confidence` cover.
     keeps_rows : bool
@@ -93,6 +95,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     weighted: bool = False
     taken_out: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
+    hierarchy: str | None = None
     confidence_level: float | None = None
     keeps_rows: bool = False
     larger: bool = True
@@ -457,6 +460,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "decision": self.decision,
             "larger": self.larger,
             "propensity": self.constants or self.propensity,
+            "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
             **{name: self.taken_out.get(name) for name in ("exclude", "candidates")},
             "rows_left_out": self.rows_left_out,

@@ -62,7 +62,9 @@ class LabelGroups(Parts):
         work = work._replace(memory=max(1, work.memory // len(groups.names)))
         for name, labels in zip(groups.names, self.own.labels, strict=True):
             within = plan.part(
-                n_labels=labels.size, propensity=plan.propensity and plan.propensity.within(labels)
+                n_labels=labels.size,
+                propensity=plan.propensity and plan.propensity.within(labels),
+                hierarchy=plan.hierarchy and plan.hierarchy.of(labels),
             )
             for kind, asked in kinds.items():
                 if asked or kind == ROWS:

@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.folds import N_FOLDS, order_by_fold
 from xmleval.kernels.keys import find_last, flag_listed
@@ -41,6 +42,7 @@ from xmleval.records import (
     Counts,
     Extremes,
     Floats,
+    Hierarchy,
     Ints,
     Labels,
     Ranking,
@@ -85,6 +87,7 @@ class View:
         self._predicted: dict[Decision, Chosen] = {}
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
+        self._closed: dict[Decision, Counts] = {}
 
     @property
     def n_rows(self) -> int:
@@ -370,6 +373,19 @@ class View:
             tn -= self.n_relevant
             self._counts[decision] = Counts(tp, fp, fn, tn)
         return self._counts[decision]
+
+    def closed_counts(self, decision: Decision, hierarchy: Hierarchy) -> Counts:
+        """Return `counts` of sets with the ancestors of their labels."""
+        if decision not in self._closed:
+            truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
+            narrow = self.n_rows < 1 << 30  # two marks a row
+            marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
+            up = hierarchy.ptr, hierarchy.labels, marks
+            count_closed(truth.ptr, truth.labels, *self.predicted(decision), *up, *numbers)
+            n_true, n_predicted, tp = numbers.astype(np.float64)
+            tn = hierarchy.n_nodes - n_true - n_predicted + tp
+            self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
+        return self._closed[decision]
 
     def _sorted(self, ranks: Ints) -> Ints:
         ranks = ranks.copy()
