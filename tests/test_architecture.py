@@ -65,8 +65,8 @@ GRAPH = {
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
-        " plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view discounts"
+        " metrics spec plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
