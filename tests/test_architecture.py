@@ -65,8 +65,8 @@ GRAPH = {
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
-        " plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view discounts"
+        " metrics spec plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -120,7 +120,10 @@ GRAPH = {
         " hierarchy"
     ),
     "demo": "records files propensity report api",
-    "cluster": "version records message discounts budget files input input.errors engine report evaluator",
+    "cluster": (
+        "version records message conventions discounts budget files input input.errors engine report"
+        " evaluator"
+    ),
     "integrations": (
         "budget files input.errors spec engine evaluator report api cluster integrations.library"
     ),
