@@ -109,7 +109,7 @@ GRAPH = {
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
-    "cluster": ("version records message discounts budget files input input.errors evaluator"),
+    "cluster": "version records message discounts budget threads files input input.errors evaluator",
     "integrations": (
         "budget files input input.errors spec engine evaluator report api cluster integrations.library"
     ),

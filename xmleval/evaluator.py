@@ -280,11 +280,11 @@ class Evaluator:
         own = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
         return Saved({**own, **counts}, arrays)
 
-    def counts(self, *, spill: bool = False) -> Saved:
-        """Return what of `as_saved` depends on the rows."""
+    def counts(self, *, spill: bool = False, loose: bool = False) -> Saved:
+        """Return what of `as_saved` depends on the rows; ``loose`` for a process that merges it."""
         counted = self._replace(self._counting.settled)
         with self._lock:
-            return saved_counts(counted, spill)
+            return saved_counts(counted, spill, loose)
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked."""

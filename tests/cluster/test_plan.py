@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from tests.cluster.engines import ShuffledEngine
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
+from xmleval.cluster import cutting, packing
 from xmleval.cluster import job as job_module
-from xmleval.cluster import packing, reduction
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Leaf, SerialEngine, run
+from xmleval.pooled import values
+from xmleval.states import score_runs
 
 MEMORY = 1 << 26
 
@@ -59,13 +61,16 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
     whole = evaluate(**inputs, **options).to_json()
     cuts = data.draw(st.lists(st.integers(0, n_rows), max_size=9))
     engine = ShuffledEngine(data.draw(st.integers(0, 99)))
-    before = reduction.FAN_IN, packing.LEAST_SIZE
-    reduction.FAN_IN, packing.LEAST_SIZE = data.draw(st.integers(2, 8)), data.draw(st.sampled_from([1, 99]))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "FAN_IN", data.draw(st.integers(2, 8)))
+        patch.setattr(packing, "LEAST_SIZE", data.draw(st.sampled_from([1, 99])))
+        if data.draw(st.booleans()):  # scores ordered by bucket and grouped by label, as many scores are
+            patch.setattr(values, "MANY", 2)
+            patch.setattr(values, "CHUNK", 3)
+            patch.setattr(score_runs, "SMALL", 0)
+            patch.setattr(score_runs, "GROUPED", 0)
         made = leaves([0, *sorted(cuts), n_rows], inputs)
         found = run(engine, job_of(n_labels, **options), made).compute()
-    finally:
-        reduction.FAN_IN, packing.LEAST_SIZE = before
     assert found.to_json() == whole
 
 

@@ -17,7 +17,7 @@ from xmleval.evaluator import Evaluator
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
 from xmleval.version import __version__
 
-_opened: dict[str, Evaluator] = {}  # the last one of this process, by digest
+_opened: dict[tuple[str, int], Evaluator] = {}  # the last one of this process, by digest and threads
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,23 @@ def make_job(evaluator: Evaluator, memory: int, threads: int) -> Job:
     return Job(digest_of([constants, saved.meta], saved.arrays), to_bytes(saved), constants, memory, threads)
 
 
-def opened(job: Job) -> Evaluator:
-    """Return a new evaluator without rows.
+def opened(job: Job, threads: int | None = None) -> Evaluator:
+    """Return a new evaluator without rows, with other ``threads`` than those of tasks where given.
 
     Raises
     ------
     ValueError
         If this process could give other bits than the one that made the job.
     """
-    found = _opened.get(job.digest)
+    own = job.digest, threads or job.threads
+    found = _opened.get(own)
     if found is None:
         differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
         if differs:
             raise ValueError(f"workers: {differs}; the same is needed everywhere")
-        found = Evaluator.from_saved(from_bytes(job.sent), memory=job.memory, threads=job.threads)
+        found = Evaluator.from_saved(from_bytes(job.sent), memory=job.memory, threads=own[1])
         _opened.clear()
-        _opened[job.digest] = found
+        _opened[own] = found
     return copy(found)
 
 
