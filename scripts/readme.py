@@ -47,19 +47,18 @@ def to_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def measures_table() -> str:
-    """Return the names and formulas of all measures."""
+    """Return the names of all measures, a line for each family."""
     from xmleval.cli.metrics import name_of
     from xmleval.metrics import TABLE
     from xmleval.report.tables import ARROWS
 
-    rows = [
-        [
-            f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip(),
-            metric.formula,
-        ]
-        for metric in TABLE
-    ]
-    return to_table(["name", "formula"], rows)
+    of_family: dict[str, list[str]] = {}
+    for metric in TABLE:
+        name = f"`{name_of(metric, '|'.join(metric.averages))}` {ARROWS[metric.direction]}".rstrip()
+        of_family.setdefault(metric.family, []).append(name)
+    return to_table(
+        ["family", "measures"], [[family, ", ".join(names)] for family, names in of_family.items()]
+    )
 
 
 def records_table() -> str:
@@ -136,6 +135,13 @@ def large_tables() -> str:
     return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
 
 
+def pages_table() -> str:
+    """Return the table of time and memory of pages."""
+    from benchmarks.pages import table_of
+
+    return table_of(json.loads((RESULTS / "pages.json").read_text(encoding="utf-8")))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "measures": measures_table,
     "records": records_table,
@@ -146,6 +152,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "intervals": interval_tables,
     "streams": streams_table,
     "large": large_tables,
+    "pages": pages_table,
 }
 
 

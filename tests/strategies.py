@@ -83,7 +83,7 @@ class Problem:
         propensity = self.case.inverse_propensity
         return {
             "inverse_propensity": None if propensity is None else np.array(propensity),
-            "conventions": self.case.conventions,
+            "conventions": self.case.conventions | {"link": "sigmoid"},  # levels are no probabilities
         }
 
 

@@ -78,8 +78,9 @@ GRAPH = {
     ),
     "thresholds": (
         "records message conventions kernels budget threads input.errors input.csr input.objects input.scores"
-        " input.sets view spec plan pooled states engine thresholds.linear thresholds.rule"
+        " input.sets view spec metrics plan pooled states engine thresholds.linear thresholds.rule"
     ),
+    "fusion": "records message kernels input.errors input.csr input.scores",
     "integrations.library": "",
     "report.tables": "message numerals",
     "figures": "records message jackknife spec input.errors integrations.library report.tables",
@@ -105,7 +106,8 @@ GRAPH = {
     "io": "input",
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
-        " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report"
+        " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
+        " input.pairs threads fusion"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
     ),
     "demo": "records files propensity report api",
@@ -117,10 +119,10 @@ GRAPH = {
     # what people call
     "cli": (
         "version records message numerals conventions files input.errors budget threads input.csr"
-        " input.sets datasets propensity groups kernels input view metrics spec thresholds.linear"
-        " thresholds.rule engine thresholds report report.saved_results report.saved_rows report.gates"
-        " report.checks comparing comparing.differences evaluator statistics demo report.tables figures"
-        " integrations.library cluster integrations"
+        " input.scores input.sets datasets propensity groups kernels input view metrics spec"
+        " thresholds.linear thresholds.rule engine thresholds report report.saved_results report.saved_rows"
+        " report.gates report.checks comparing comparing.differences evaluator statistics demo report.tables"
+        " figures integrations.library cluster integrations fusion input.objects"
     ),
     "": (
         "version conventions input.objects propensity groups effectiveness thresholds report comparing"

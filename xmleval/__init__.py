@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from xmleval.api.compare import compare
     from xmleval.api.diff import diff
     from xmleval.api.evaluate import evaluate
+    from xmleval.api.fuse import fuse
     from xmleval.api.measures import (
         auc_macro,
         auc_micro,
@@ -76,6 +77,7 @@ __all__ = [
     "f1_micro",
     "f1_samples",
     "from_df",
+    "fuse",
     "hamming_loss",
     "hit_at_k",
     "hit_rate_at_k",
@@ -118,6 +120,7 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "diff": "api.diff",
     "evaluate": "api.evaluate",
     "from_df": "input.objects.frames",
+    "fuse": "api.fuse",
     "inverse_propensity": "propensity",
     "label_groups": "groups",
     "label_statistics": "statistics",

@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "no_pairs": ("skip", "perfect", "perfect_except_auc"),
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
+    "link": ("none", "sigmoid"),
 }
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
 
@@ -45,6 +46,9 @@ class Conventions:
         Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
         Score of labels without a stored score: below all others, tied with one another, or this number.
+    link : {"none", "sigmoid"}
+        How measures of calibration make probabilities of scores: none, scores are probabilities, or the
+        sigmoid of logits.
 
     Raises
     ------
@@ -66,6 +70,7 @@ class Conventions:
     zero_division: float | str = 0.0
     labels: str = "all"
     unlisted: str | float = "below"
+    link: str = "none"
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -141,9 +146,11 @@ PRESETS: dict[str, Conventions] = {
 
 
 def resolve_conventions(
-    given: str | Conventions | Mapping[str, Any] | None, unlisted: str | float | None = None
+    given: str | Conventions | Mapping[str, Any] | None,
+    unlisted: str | float | None = None,
+    link: str | None = None,
 ) -> Conventions:
-    """Return `Conventions` from a preset name, a record or a dict; ``unlisted`` overrides its field."""
+    """Return `Conventions` from a preset name, a record or a dict; other arguments override their fields."""
     if given is None:
         found = PRESETS["default"]
     elif isinstance(given, Conventions):
@@ -164,4 +171,5 @@ def resolve_conventions(
         found = replace(PRESETS["default"], **given)
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
-    return found if unlisted is None else replace(found, unlisted=unlisted)
+    own = {name: value for name, value in (("unlisted", unlisted), ("link", link)) if value is not None}
+    return replace(found, **own)  # type: ignore[arg-type]

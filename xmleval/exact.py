@@ -13,6 +13,7 @@ from xmleval.records import Floats, Ints
 
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
+SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
 
 
@@ -30,6 +31,21 @@ def as_integer(limbs: Ints) -> int:
     for limb in limbs.tolist():
         total = (total << BITS) + limb
     return total
+
+
+def limbs_of(units: int) -> list[int]:
+    """Return the fixed-point sum that `as_integer` returns as ``units``."""
+    mask = (1 << BITS) - 1
+    return [
+        units >> BITS * (LIMBS - 1),
+        *(units >> BITS * place & mask for place in range(LIMBS - 2, -1, -1)),
+    ]
+
+
+def split(value: float) -> tuple[float, float]:
+    """Return two numbers of at most 27 bits, whose sum is the value."""
+    high = value * SPLITTER - (value * SPLITTER - value)
+    return high, value - high
 
 
 def exact_quotient(total: Ints, weight: int, unit: int = 1) -> float:

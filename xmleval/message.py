@@ -84,3 +84,9 @@ class Message(str):
     def spelled(self, spell: Callable[[Keyword], str]) -> str:
         """Return the text with keywords spelled by ``spell``."""
         return "".join(spell(part) if isinstance(part, Keyword) else part for part in self.parts)
+
+
+RISING = Message(
+    "scores rise along every row, and the highest ranks first; give distances with ",
+    Keyword("larger", "False"),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from xmleval.view.decision import Decision, top
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
+LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits")
 SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
 ORDER = [
@@ -37,9 +39,9 @@ class Plan:
     propensity: Propensity | None
     decision: Decision | None
     weighted: bool
-    keep_rows: bool
+    keep_rows: bool | Sequence[str]  # of all measures, of none, or of these
     candidates: bool = False  # within which alone labels are ranked
-    keep_labels: bool = False  # keep per-label totals under the decision, if any
+    keep_labels: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
@@ -110,10 +112,10 @@ class Plan:
     @cached
     def kept_decisions(self) -> list[Decision]:
         """The rules whose hits and misses are kept by label: the evaluation's, and the top k of measures."""
-        if not self.keep_labels:
-            return []
-        tops = dict.fromkeys(top(spec.k) for spec in self.specs if spec.k)
-        return [*([self.decision] if self.decision else []), *tops]
+        kept = kept_of(self.keep_labels, self.specs)
+        tops = dict.fromkeys(top(spec.k) for spec in kept if spec.k)
+        decided = self.keep_labels is True or any("sets" in spec.needs for spec in kept)
+        return [*([self.decision] if self.decision and decided else []), *tops]
 
     @cached
     def gapless(self) -> list[Spec]:
@@ -131,6 +133,8 @@ class Plan:
     def _most_rows(self, spec: Spec) -> int:
         if spec.average == "micro" and spec.state in ("score_runs", "key_counts"):
             return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
+        if "probabilities" in spec.needs:
+            return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)
         if spec.metric.table != "hits" and self.propensity:
             return int(MOST_ROWS / max(1.0, self.propensity.highest))
         return MOST_ROWS
@@ -142,14 +146,27 @@ class Plan:
     @cached
     def reads_scores(self) -> bool:
         """Whether any measure reads score values, not only the order within a row."""
+        return self._reads_all_scores or any("probabilities" in spec.needs for spec in self.every)
+
+    @cached
+    def _reads_all_scores(self) -> bool:
+        """Whether any measure reads the scores of all listed labels."""
         curves = self.keep_curves or self.curve_points > 0
-        return curves or any("entry scores" in spec.needs for spec in self.every)
+        return curves or any(_reads_scores_of_all(spec) for spec in self.every)
+
+    @cached
+    def probable(self) -> tuple[Spec, int] | None:
+        """A measure that needs probabilities, and of how many leading labels; None if none or with a link."""
+        needing = [spec for spec in self.every if "probabilities" in spec.needs]
+        if not needing or self.conventions.link != "none":
+            return None
+        return needing[0], max(spec.k or self.n_labels for spec in needing)
 
     @cached
     def depth(self) -> int | None:
         """Depth of the ranking that the measures read; None for all of it."""
         decision = self.decision
-        if self.label_groups or self.reads_scores or any(spec.metric.whole for spec in self.every):
+        if self.label_groups or self._reads_all_scores or any(spec.metric.whole for spec in self.every):
             return None
         if decision and decision.kind not in ("pred", "top", "listed") and self.uses_decision:
             return None
@@ -167,7 +184,7 @@ class Plan:
             if decision.kind in ("top", "listed"):
                 return int(decision.value)
             return 0 if decision.kind == "pred" else None
-        if spec.metric.whole or "entry scores" in spec.needs:
+        if spec.metric.whole or _reads_scores_of_all(spec):
             return None
         return 1 if "scores" in spec.needs else 0  # one-error reads the first label
 
@@ -193,5 +210,19 @@ class Plan:
 
     def _decides(self, spec: Spec) -> bool:
         """Return whether a spec reads sets derived from scores."""
-        of_sets = "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS
-        return of_sets and self.decide(spec).kind != "pred"
+        return is_of_sets(spec) and self.decide(spec).kind != "pred"
+
+
+def kept_of(kept: bool | Sequence[str], specs: Iterable[Spec]) -> list[Spec]:
+    """Return the specs whose values by row, or by label, are kept."""
+    return [spec for spec in specs if kept is True or (kept and spec.name in kept)]
+
+
+def is_of_sets(spec: Spec) -> bool:
+    """Tell whether a measure reads predicted sets, or the first labels in place of these."""
+    of_first = "probabilities" in spec.needs and spec.k is not None
+    return "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS or of_first
+
+
+def _reads_scores_of_all(spec: Spec) -> bool:
+    return "entry scores" in spec.needs or ("probabilities" in spec.needs and spec.k is None)

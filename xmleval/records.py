@@ -171,6 +171,30 @@ class Bracket(NamedTuple):
     unknown: int
 
 
+class Binned(NamedTuple):
+    """Sums of pairs of a score and a hit by bin, Python integers in units of `exact.SCALE`.
+
+    n, hits, scores : object (bins,), weights of pairs and of hits, and weighted scores
+    squares, logs : squared errors and logarithmic losses of all; 0 if no measure needs them
+    """
+
+    n: NDArray[Any]
+    hits: NDArray[Any]
+    scores: NDArray[Any]
+    squares: int
+    logs: int
+
+
+class Reliability(NamedTuple):
+    """Bins of scores, float64 (bins,) each: ends, weight of pairs, mean score and share of hits or NaN."""
+
+    lower: Floats
+    upper: Floats
+    n: Floats
+    mean_score: Floats
+    hit_rate: Floats
+
+
 class Chunks(NamedTuple):
     """A vector read in pieces because it may exceed memory."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xmleval.records import Floats
+from xmleval.records import Floats, Reliability
 
 NOT_BY_SPEC = ("labels", "points", "left_open", "notes", "groups", "shares", "row_groups")
 
@@ -41,6 +41,8 @@ class Results:
         rows, by the name of the group.
     replicates : dict of str to array
         Values without each of the folds of the rows, float64 (n_folds,), for standard errors.
+    reliability : dict of str to Reliability
+        Bins of measures of calibration.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -58,6 +60,7 @@ class Results:
     shares: dict[str, Part] = field(default_factory=dict)
     row_groups: dict[str, Part] = field(default_factory=dict)
     replicates: dict[str, Floats] = field(default_factory=dict)
+    reliability: dict[str, Reliability] = field(default_factory=dict)
 
     def add(self, other: Results) -> None:
         """Add the results of another state."""
@@ -68,8 +71,8 @@ class Results:
     def negate_thresholds(self) -> None:
         """Turn thresholds of negated scores into those of the scores."""
         self.thresholds = {name: 0 - score for name, score in self.thresholds.items()}
-        if "threshold" in self.labels:
-            self.labels["threshold"] = 0 - self.labels["threshold"]
+        for name in [name for name in self.labels if name.startswith("threshold")]:
+            self.labels[name] = 0 - self.labels[name]
         self.points = {name: points * [-1, 1, 1] + 0.0 for name, points in self.points.items()}
 
     def keep_only(self, names: list[str]) -> None:

@@ -73,6 +73,16 @@ class Spec:
         return self.name.replace(f".{self.average}", "", 1)
 
     @property
+    def family(self) -> str:
+        """Return the printed symbol without a cutoff, e.g. ``nDCG``."""
+        return self.symbol.removesuffix(f"@{self.cutoff}")
+
+    @property
+    def by_label(self) -> bool:
+        """Whether labels have values of it, or hits at its cutoff or in its sets."""
+        return bool(self.k) or self.average in ("macro", "micro", "weighted") or "sets" in self.needs
+
+    @property
     def smooth(self) -> bool:
         """Whether the jackknife gives a valid standard error."""
         return (self.average or "") not in self.metric.unsmooth
@@ -169,8 +179,12 @@ def _parse_params(
         allowed = metric.params[name].allowed
         if allowed and found[name] not in allowed:
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
+        if metric.params[name].share and not 0 < number <= 1:
+            raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
-        if name not in found:
+        if name not in found and param.default:
+            found[name] = float(param.example)
+        elif name not in found:
             as_in = f"{metric.name}.{average}({name}={param.example:g})"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
@@ -237,6 +251,6 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
         cutoffs += ks if metric.cutoff in ("required", "optional") else []
-        if not metric.params:
+        if not metric.params and "probabilities" not in metric.needs:  # which not all scores are
             specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
     return tuple(specs)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -30,6 +32,27 @@ def test_a_page_tells_how_it_was_computed(folder: Path, run: Callable[..., str])
         assert f"<h2>{heading}</h2>" in text
 
 
+def test_a_page_has_names_and_lists_of_rows_that_changed(folder: Path, run: Callable[..., str]) -> None:
+    n_labels = sp.load_npz(folder / "Y_test.npz").shape[1]
+    (folder / "names.txt").write_text("".join(f"label {n}\n" for n in range(n_labels)))
+    np.save(folder / "other_indices.npy", np.tile(np.arange(2), (len(np.load("m_indices.npy")), 1)))
+    line = "Y_test.npz m_indices.npy other_indices.npy --metrics p@2 --labels names.txt"
+    told = json.loads(run(f"diff {line.replace('--metrics', '--metric')} --format json"))["changes"]
+    run(f"report {line} --output page.html")
+    run(f"compare {line} --html compared.html")
+    for page in ("page.html", "compared.html"):
+        text = (folder / page).read_text("utf-8")
+        rows = text[text.index("<h2>Rows that changed most</h2>") :]
+        for row in told["rows"]:
+            relevant = {*row["truth"]}
+            for names in (row["list_a"], row["list_b"]):
+                assert "; ".join(f"{name}{'*' * (name in relevant)}" for name in names) in rows
+            assert "; ".join(row["truth"]) in rows
+    labels = (folder / "page.html").read_text("utf-8").partition("<h2>Labels that changed most</h2>")[2]
+    assert told["labels_by"] == "tp@2"
+    assert all(one["name"] in labels for one in told["labels"])
+
+
 def test_a_page_of_one_model(folder: Path, run: Callable[..., str]) -> None:
     run("report Y_test.npz m_indices.npy --metrics p@1 --output page.html")
     text = (folder / "page.html").read_text("utf-8")
@@ -45,6 +68,13 @@ def test_a_page_of_what_there_is(folder: Path, run: Callable[..., str]) -> None:
     assert "<h2>Measures against k</h2>" in text
     assert "ROC" not in text
     run("report Y_test.npz ranked_indices.npy --metrics mrr --output page.html")
+
+
+@pytest.mark.parametrize("kind", ["cutoffs", "ranks"])
+def test_one_cutoff_is_drawn_at_all(folder: Path, run: Callable[..., str], kind: str) -> None:
+    run(f"plot Y_test.npz m_indices.npy --metrics p@1 --kind {kind} --output a.svg")
+    assert (folder / "a.svg").read_text("utf-8").count('<g id="xtick_') == 5  # of five labels
+    run("plot Y_test.npz m_indices.npy --metrics ndcg --kind ranks --output a.svg")
 
 
 @pytest.mark.parametrize(("kind", "form"), [("cutoffs", "svg"), ("differences", "png"), ("roc", "pdf")])
@@ -64,6 +94,9 @@ def test_compare_and_rank_draw_too(folder: Path, run: Callable[..., str]) -> Non
     run("rank one.json two.json --metric p@1 --plot d.svg")
     assert "critical difference" in (folder / "d.svg").read_text("utf-8")
     assert "Critical differences by P@1" in (folder / "r.html").read_text("utf-8")
+    ranked = (folder / "r.html").read_text("utf-8")
+    assert "SHA-256 of two.json" in ranked
+    assert "<dt>Command</dt>" in ranked
     page = (folder / "c.html").read_text("utf-8")
     assert "Differences" in page
     assert "SHA-256 of scores.npz" in page

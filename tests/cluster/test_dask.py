@@ -18,11 +18,12 @@ import scipy.sparse as sp
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
 from xmleval import evaluate as on_one_machine
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
-from xmleval.cluster import counting, cutting  # noqa: E402
-from xmleval.dask import evaluate, evaluate_blocks  # noqa: E402
-from xmleval.integrations.dask import DaskEngine  # noqa: E402
+from tests.cluster.workers import changed, die_once, two_workers
+from xmleval.cluster import counting, cutting
+from xmleval.dask import evaluate, evaluate_blocks
+from xmleval.integrations.dask import DaskEngine
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
@@ -36,12 +37,7 @@ EVERYTHING: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with two_workers() as client:
         yield client
 
 
@@ -93,28 +89,10 @@ def test_the_lowest_bad_row_is_told(client: Any, files: Any) -> None:
         evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1", client=client)
 
 
-def _die_once(path: str, function: Any, when: str, *arguments: Any) -> Any:
-    """End the process of a worker the first time that a task comes here, before or after it is done."""
-    result = function(*arguments) if when == "after" else None
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return function(*arguments) if result is None else result
-    os.kill(os.getpid(), signal.SIGKILL)
-    return result
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arrays, folder = files
-    submit = DaskEngine.submit
-
-    def dying(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        if function is counting.count:
-            return submit(self, _die_once, str(folder / "died"), function, when, *arguments, key=key)
-        return submit(self, function, *arguments, key=key)
-
-    monkeypatch.setattr(DaskEngine, "submit", dying)
+    changed(monkeypatch, die_once, str(folder / "died"), when)
     more: dict[str, Any] = {"metrics": ["auc.micro", "p@1", f"ndcg@{2 + (when == 'after')}"]}
     found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
     assert (folder / "died").exists()
@@ -156,7 +134,7 @@ from xmleval.dask import evaluate
 from xmleval.files.output import replacing
 
 def put(path, *contents):
-    if len(os.listdir(path.parent)) == 2:  # of the third part, something is written
+    if len(os.listdir(path.parent)) == 3:  # of the third part, something is written
         with replacing(path) as file:
             file.write(b"PK")
             file.flush()
@@ -178,7 +156,7 @@ def test_a_run_of_which_everything_was_killed(
     monkeypatch.setattr(cutting, "LEAST_BYTES", 2000)
     begun = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert begun.returncode == -signal.SIGKILL  # the client, the scheduler and the worker, while putting
-    there = [path.stem for path in Path("parts").rglob("*") if path.is_file()]
+    there = [path.stem for path in Path("parts").rglob("*.npz")]
     assert len(there) == 2
     counted, submit = [], DaskEngine.submit
 
@@ -188,7 +166,7 @@ def test_a_run_of_which_everything_was_killed(
 
     monkeypatch.setattr(DaskEngine, "submit", noting)
     again: dict[str, Any] = {"metrics": ["p@1", "curves"], "client": client, "exchange": "parts"}
-    with pytest.raises(ValueError, match="holds parts of this run; resume it, or remove them"):
+    with pytest.raises(ValueError, match=r"holds parts of this run begun by process \d+ on .+; resume it"):
         evaluate("Y_*", "m_*", **again)
     found = evaluate("Y_*", "m_*", **again, resume=True)
     assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics=["p@1", "curves"]).to_json()

@@ -17,7 +17,7 @@ from xmleval import Evaluator, evaluate
 from xmleval.cluster import cutting
 from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.job import Job, make_job
-from xmleval.cluster.run import Exchange, SerialEngine, leaves_of, run
+from xmleval.cluster.run import SerialEngine, leaves_of, run
 from xmleval.input.shards import find_inputs
 
 MEMORY = 1 << 24
@@ -82,50 +82,6 @@ def test_candidates_and_pairs(made: Made) -> None:
             lists[row][lists[row] == label] = -1
         whole = evaluate(sp.csr_array(less), (lists, arrays["m"][1]), metrics=["p@3", "ndcg@5"])
         assert dict(found) == dict(whole)
-
-
-def test_a_run_goes_on_with_the_parts_that_are_there(made: Made) -> None:
-    own = job(metrics=["p@1", "auc.micro", "f1.macro@3"])
-    leaves = leaves_of(tasks(made[1], own, "Y", "m"))
-    held = Exchange.of(made[1] / "parts", leaves)
-    held.begin(resume=False)
-    whole = run(SerialEngine(), own, leaves).compute().to_json()
-
-    class Killed(SerialEngine):
-        left = 3
-
-        def submit(self, function: Any, *arguments: Any, key: str) -> Any:
-            self.left -= function.__name__ == "count"
-            if self.left < 0:
-                raise KeyboardInterrupt
-            return super().submit(function, *arguments, key=key)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(Killed(), own, leaves, held)
-    with pytest.raises(ValueError, match="holds parts of this run; resume it, or remove them"):
-        held.begin(resume=False)
-    held.begin(resume=True)
-    engine, shown = ShuffledEngine(), list[int]()
-    assert run(engine, own, leaves, held, shown.append).compute().to_json() == whole
-    counted = {leaf.key for leaf in leaves} & {*engine.ran}
-    assert len(counted) == len(leaves) - 3
-    assert shown[-1] == N_ROWS
-    again = ShuffledEngine()
-    assert run(again, own, leaves, held).compute().to_json() == whole
-    assert not {leaf.key for leaf in leaves} & {*again.ran}
-    held.remove()
-    assert not held.folder.exists()
-
-
-def test_a_damaged_part_is_refused_by_name(made: Made) -> None:
-    own = job(metrics="p@1")
-    leaves = leaves_of(tasks(made[1], own, "Y", "m"))
-    held = Exchange.of(made[1] / "parts", leaves)
-    held.begin(resume=False)
-    path = held.path(leaves[0].key)
-    path.write_bytes(b"PK")
-    with pytest.raises(ValueError, match=f"{path.name}: not a part of a run, or damaged"):
-        run(SerialEngine(), own, leaves, held)
 
 
 def test_the_lowest_bad_row_is_told_with_its_file(made: Made) -> None:

@@ -11,12 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 from tests.made_files import make_scores, make_truth
+from tests.storage import storing
 from xmleval.evaluator import Evaluator
 from xmleval.files import ranges
 from xmleval.files.ranges import Source
 
 s3fs = pytest.importorskip("s3fs")
-server = pytest.importorskip("moto.server")
+pytest.importorskip("moto.server")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
@@ -24,21 +25,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A file system with an empty bucket, and what was fetched from it."""
     monkeypatch.chdir(tmp_path)
-    moto = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    url = "http://{}:{}".format(*moto.get_host_and_port())
-    for name, value in {
-        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():  # fmt: skip
-        monkeypatch.setenv(name, value)
-    s3fs.S3FileSystem.clear_instance_cache()
-    system = s3fs.S3FileSystem()
-    system.mkdir("bucket")
-    yield system
-    system.rm("bucket", recursive=True)
-    s3fs.S3FileSystem.clear_instance_cache()
-    moto.stop()
+    with storing(monkeypatch) as storage:
+        yield storage.system
 
 
 @pytest.fixture

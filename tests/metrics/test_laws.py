@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
@@ -28,8 +29,16 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
-NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS], KS)]
-MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES
+WITH_PARAMETERS += [
+    name.replace(".(", f".{a}(")
+    for name in ("recall_at_precision.(p=0.5)", "precision_at_recall.(r=0.5)", "fpr_at_tpr.(tpr=0.75)",
+                 "auc.(max_fpr=0.3)")
+    for a in AVERAGES[1:]
+]  # fmt: skip
+CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under", "brier", "log_loss")
+               for k in ("", "@3")]  # fmt: skip
+NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
+MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_calibration.MEASURES
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -42,7 +51,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps."""
     refused = set()
     if problem.bare:
-        refused.add("curves")
+        refused |= {"curves", "calibration"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     return [name for name, spec in SPECS.items() if spec.metric.family not in refused]
@@ -58,6 +67,10 @@ def expected(spec: Spec, case: oracle.Case) -> float:
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "calibration":
+        return oracle_calibration.value(
+            spec.metric.name, case, spec.cutoff, link="sigmoid", **dict(spec.params)
+        )
     return oracle.value(spec.metric.name, case, spec.average, spec.cutoff, **dict(spec.params))
 
 
@@ -91,7 +104,7 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family == "curves":
+        if spec.metric.family in ("curves", "calibration"):
             assert name not in kept
             continue
         if spec.metric.family == "margins":
@@ -169,6 +182,7 @@ def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.D
     problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
     differ = same_bits(before, of_problem(problem))
     kept = [n for n in differ if SPECS[n].state != "key_counts" and SPECS[n].metric.name != "margin"]
+    kept = [n for n in kept if SPECS[n].metric.family != "calibration"]
     assert kept == []
 
 

@@ -165,7 +165,9 @@ def test_cutoffs_of_names_without_one(ks: Any) -> None:
 
 
 def test_groups_hold_what_their_names_say() -> None:
-    assert set(GROUPS) == {"xmc", "wu2017", "sets", "ranking", "curves", "ps", "statistics"}
+    assert set(GROUPS) == {
+        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "calibration", "statistics",
+    }  # fmt: skip
     everything = set(names("all"))
     for group in GROUPS:
         members = names(group)

@@ -12,6 +12,11 @@ from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_w
 MEASURES = frozenset(
     [(name, average, "") for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
     + [("peak_f1", average, "") for average in ("micro", "macro")]
+    + [
+        (name, average, "")
+        for name in ("recall_at_precision", "precision_at_recall", "fpr_at_tpr")
+        for average in ("micro", "macro", "weighted")
+    ]
 )
 Cell = tuple[float, bool, bool, Fraction]  # score, relevant, listed, weight of its row
 
@@ -72,6 +77,44 @@ def peak_f1(cells: list[Cell]) -> float:
     return float(max((2 * hits / (size + relevant) for hits, size in cuts(cells)), default=0))
 
 
+def at_point(name: str, cells: list[Cell], number: float) -> float:
+    """Best of one rate over thresholds that reach ``number`` of the other; quotients are those of float64."""
+    relevant = weight_of(c for c in cells if c[1])
+    irrelevant = weight_of(cells) - relevant
+    if not relevant or (name == "fpr_at_tpr" and not irrelevant):
+        return NAN
+    found = []
+    for hits, size in cuts(cells):
+        precision, recall = float(hits) / float(size), float(hits) / float(relevant)
+        if name == "recall_at_precision" and precision >= number:
+            found.append(recall)
+        if name == "precision_at_recall" and recall >= number:
+            found.append(precision)
+        if name == "fpr_at_tpr" and recall >= number:
+            found.append(-float(size - hits) / float(irrelevant))
+    best = max(found, default=0.0)
+    return -best if name == "fpr_at_tpr" else best
+
+
+def partial_auc(cells: list[Cell], most: float) -> float:
+    """Trapezoids under the ROC curve up to a false positive rate, with McClish's standardisation."""
+    relevant = weight_of(c for c in cells if c[1])
+    irrelevant = weight_of(cells) - relevant
+    if not relevant or not irrelevant:
+        return NAN
+    area, x, y, end = Fraction(0), Fraction(0), Fraction(0), Fraction(most)
+    for hits, size in cuts(cells):
+        u, v = (size - hits) / irrelevant, hits / relevant
+        if u > end:  # the point where the curve crosses the end
+            u, v = end, y + (v - y) * (end - x) / (u - x)
+        area += (u - x) * (y + v) / 2
+        x, y = u, v
+        if x == end:
+            break
+    least = end**2 / 2
+    return float((1 + (area - least) / (end - least)) / 2)
+
+
 def leading_bits(score: float, bits: int) -> int:
     """The first bits of what orders float32 numbers: positive ones with sign set, negative ones inverted."""
     pattern: int = struct.unpack(">I", struct.pack(">f", score + 0.0))[0]
@@ -96,13 +139,16 @@ def auc_bracket(cells: list[Cell], ties: str, bits: int, below: bool) -> float:
     return float(earned / total) if total else NAN
 
 
-def value(name: str, case: Case, average: str | None, bits: float = 0) -> float:
+def value(name: str, case: Case, average: str | None, bits: float = 0, **number: float) -> float:
     """One measure of a case; nan where it is undefined."""
 
     def of(cells: list[Cell]) -> float:
         if name == "auc" and bits:
             below = convention(case, "unlisted") == "below"
             return auc_bracket(cells, str(convention(case, "auc_ties")), int(bits), below)
+        if number:
+            (x,) = number.values()
+            return partial_auc(cells, x) if name == "auc" else at_point(name, cells, x)
         if name == "auc":
             return auc(cells, str(convention(case, "auc_ties")))
         return ap(cells) if name == "ap" else peak_f1(cells)

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from tests.oracles.sets import count, ratio, set_formula
+
 NAN = math.nan
 TIE_WEIGHT = {"full": 1.0, "half": 0.5, "none": 0.0}
 DEFAULTS: dict[str, object] = {
@@ -25,8 +27,8 @@ DEFAULTS: dict[str, object] = {
     "unlisted": "below",  # below, or a score: labels without a stored score
 }
 
-OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1")
-PER_LABEL = ("accuracy", "specificity", "balanced_accuracy", "mcc", "gmean")
+OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
+PER_LABEL = ("accuracy", "balanced_accuracy", "mcc", "gmean")
 LABEL_AVERAGES = ("micro", "macro", "weighted")
 RANKINGS = ("one_error", "coverage", "coverage_error", "ranking_loss", "lrap", "is_error", "error_set_size")
 CUTS = ("p", "r", "rcap", "ndcg", "dcg", "hit", "mrr", "map", "map_r")
@@ -38,7 +40,8 @@ Cutoff = int | str | None  # a number, "all" for the whole ranking, or none
 MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, what stands behind the @
     [(n, None, "") for n in ("subset_accuracy", "hamming_loss", *RANKINGS, "rprec", *STATISTICS)]
     + [(n, a, at) for n in OVERLAP for a in ("samples", *LABEL_AVERAGES) for at in ("", "k")]
-    + [(n, a, "") for n in PER_LABEL for a in LABEL_AVERAGES]
+    + [(n, a, at) for n in PER_LABEL for a in LABEL_AVERAGES for at in ("", "k")]
+    + [("rprec", "micro", "")]
     + [("fbeta", "of_means", ""), ("f1", "of_means", ""), ("f1", "of_macros", "")]
     + [("auc", "samples", ""), ("peak_f1", "samples", "")]
     + [(n, None, "k") for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
@@ -79,11 +82,6 @@ def zero_division(case: Case) -> float | None:
 def row_weights(case: Case) -> list[float]:
     """Sample weights, all one when none are given."""
     return [1.0] * len(case.truth) if case.weights is None else [float(w) for w in case.weights]
-
-
-def ratio(above: float, below: float, otherwise: float) -> float:
-    """above / below, or `otherwise` where below is 0 (above is 0 then, too)."""
-    return otherwise if below == 0 else above / below
 
 
 def mean(values: Iterable[float], weights: Iterable[float]) -> float:
@@ -276,49 +274,6 @@ def ps_raw_row(name: str, case: Case, i: int, k: int) -> float:
     return ps_terms(name.removesuffix("_raw"), case, i, k)[0] / (k if name == "psp_raw" else 1)
 
 
-Counts = tuple[float, float, float, float]  # (weighted) numbers tp, fp, fn, tn
-
-
-def count(cells: Iterable[tuple[bool, bool, float]]) -> Counts:
-    """Sums of the weights of cells (relevant, predicted, weight): tp, fp, fn, tn."""
-    listed = list(cells)
-    tp = math.fsum(w for relevant, predicted, w in listed if relevant and predicted)
-    fp = math.fsum(w for relevant, predicted, w in listed if predicted and not relevant)
-    fn = math.fsum(w for relevant, predicted, w in listed if relevant and not predicted)
-    tn = math.fsum(w for relevant, predicted, w in listed if not relevant and not predicted)
-    return tp, fp, fn, tn
-
-
-def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> float:
-    """A set measure from tp, fp, fn, tn; `zero` stands for 0/0, None for `zero_division`'s both_empty."""
-    tp, fp, fn, tn = counts
-    if zero is None:
-        empty, full = float(tp + fp + fn == 0), float(tn + fp + fn == 0)
-        tpr, tnr = ratio(tp, tp + fn, empty), ratio(tn, tn + fp, full)
-        zero = empty if name in ("precision", "jaccard", "f1", "fbeta") else max(empty, full)
-    else:
-        tpr, tnr = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero)
-    b2 = beta * beta
-    if name == "accuracy":  # (tp + tn) / (tp + fp + fn + tn)
-        return ratio(tp + tn, tp + fp + fn + tn, zero)
-    if name == "precision":  # tp / (tp + fp)
-        return ratio(tp, tp + fp, zero)
-    if name == "recall":  # tp / (tp + fn)
-        return tpr
-    if name == "specificity":  # tn / (tn + fp)
-        return tnr
-    if name == "jaccard":  # tp / (tp + fp + fn)
-        return ratio(tp, tp + fp + fn, zero)
-    if name in ("f1", "fbeta"):  # (1 + b2) tp / ((1 + b2) tp + b2 fn + fp)
-        return ratio((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp, zero)
-    if name == "balanced_accuracy":  # (TPR + TNR) / 2
-        return (tpr + tnr) / 2
-    if name == "gmean":  # sqrt(TPR TNR)
-        return math.sqrt(tpr * tnr)
-    assert name == "mcc"  # (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))
-    return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)), zero)
-
-
 def predictions(case: Case, k: int | None) -> list[set[int]]:
     """The predicted sets: those given, or with k the filled slots of each row's first k."""
     if k is not None:
@@ -359,6 +314,13 @@ def label_average(name: str, case: Case, average: str, k: int | None, beta: floa
     elif which == "seen":
         per_label = [(tp, fp, fn, tn) for tp, fp, fn, tn in per_label if tp + fp + fn > 0]
     return mean([set_formula(name, counts, zero, beta) for counts in per_label], [1.0] * len(per_label))
+
+
+def pooled_r_precision(case: Case) -> float:
+    """Sum over rows of the hits among the first R / sum of R."""
+    rows = list(zip(range(len(case.truth)), case.truth, row_weights(case), strict=True))
+    hits = math.fsum(w * len(set(top(case, i, len(y))) & y) for i, y, w in rows)
+    return ratio(hits, math.fsum(w * len(y) for _, y, w in rows), NAN)
 
 
 def f_of_averages(case: Case, average: str, beta: float) -> float:
@@ -405,6 +367,8 @@ def value(name: str, case: Case, average: str | None = None, cutoff: Cutoff = No
     k, beta = checked(name, average, cutoff, params)
     if average in ("of_means", "of_macros"):
         return f_of_averages(case, str(average), beta)
+    if name == "rprec" and average:
+        return pooled_r_precision(case)
     if average in LABEL_AVERAGES:
         return label_average(name, case, str(average), k, beta)
     if k is not None and name in ("label_coverage", *PS):

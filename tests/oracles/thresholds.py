@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -69,6 +70,39 @@ def rank(case: Case, measure: str, ranked: list[list[int]]) -> Sets:
     """The sets of the best number of labels of every row."""
     options = [[set(row[:r]) for row in ranked] for r in range(1, case.n_labels + 1)]
     return first_best(options, lambda sets: goodness(measure, case.truth, sets, case.n_labels))
+
+
+def by_weight(
+    case: Case, k: int, ranked: list[list[int]], weights: Sequence[float], offsets: Sequence[float]
+) -> Sets:
+    """The k labels of each row with the highest weight x score + offset, the first ranked among equals."""
+    rows = zip(ranked, scores_of(case), strict=True)
+    return [
+        set(sorted(row, key=lambda j: -(weights[j] * scores[j] + offsets[j]))[:k]) for row, scores in rows
+    ]
+
+
+def expected(name: str, rows: Sequence[dict[int, float]], sets: Sets, n_true: Sequence[int]) -> Fraction:
+    """The expected sum over labels of F1, precision or recall, where one row more than known is relevant."""
+    total = Fraction()
+    for j, q in enumerate(n_true):
+        tp = sum((Fraction(row[j]) for row, h in zip(rows, sets, strict=True) if j in h), Fraction())
+        n = sum(j in h for h in sets)
+        whole = {"f1": n + q + 1, "precision": n, "recall": q + 1}[name]
+        total += (2 if name == "f1" else 1) * tp / max(whole, 1)
+    return total
+
+
+def ascent(name: str, k: int, rows: Sequence[dict[int, float]], n_true: Sequence[int]) -> Sets:
+    """Rows in turn take the best of all sets of k labels, until none changes."""
+    sets: Sets = [set() for _ in rows]
+    while True:
+        before = list(sets)
+        for i, row in enumerate(rows):
+            options = [set(h) for h in itertools.combinations(row, min(k, len(row)))]
+            sets[i] = max(options, key=lambda h: expected(name, rows, [*sets[:i], h, *sets[i + 1 :]], n_true))
+        if sets == before:
+            return sets
 
 
 def one_group(case: Case, measure: str, y: set[int], scores: dict[int, float]) -> tuple[set[int], float]:

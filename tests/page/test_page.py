@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.figures.made_models import compared
+from tests.figures.made_models import compared, made_scores
 from tests.figures.test_figures import HOSTILE
-from xmleval import compare, evaluate, label_groups, rank
+from xmleval import compare, diff, evaluate, label_groups, rank
 from xmleval.report.comparison import Comparison
 
 pytest.importorskip("matplotlib")
@@ -141,6 +141,19 @@ def test_pages_without_figures_and_of_many_labels_stay_small() -> None:
 
 def test_labels_and_rows_that_changed_most_are_shown(page: Parsed) -> None:
     assert {"Labels that changed most", "Rows that changed most"} <= {*page.texts}
+
+
+def test_rows_that_changed_have_their_lists_where_rows_are_named() -> None:
+    truth, models = made_scores(2)
+    labels = [f"label {n}" for n in range(truth.shape[1])]
+    told = compare(models, truth, metrics=["p@3"], worst=4, labels=labels)
+    assert told.changes is not None
+    assert told.changes.rows is not None
+    assert told.changes.to_dict() == diff(models, truth, metric="p@3", worst=4, labels=labels).to_dict()
+    text = told.to_html()
+    assert "list of model_0" in text
+    assert "; ".join(labels[n] for n in np.flatnonzero(truth[told.changes.rows[0].number])) in text
+    assert "list of model_0" not in compared().to_html()
 
 
 def test_values_in_the_table_are_those_of_the_report(page: Parsed) -> None:

@@ -30,7 +30,7 @@ PRED = TRUTH[::-1].copy()
 Q = 1.0 + RNG.random(N) * 9
 WEIGHT = RNG.random(M)
 GROUPS = [*"abacbba"]
-RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all"]
+RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all", "rprec.micro"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "peak_f1.macro"]
 MARGINS = ["margin.samples", "margin.macro", "margin_share.macro", "coverage"]
 LABEL_RULE = partial(fit, TRUTH, DENSE, "f1.macro", rule="label")  # called by who needs it: it compiles
@@ -82,6 +82,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weighted groups": (
         {"metrics": ["p@1", "f1.macro@2", "auc.micro"], "label_groups": GROUPS, "memory": 1},
         {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
+    ),
+    "calibration": (
+        {"metrics": [f"{n}{k}" for n in ("ece(bins=3)", "ece", "brier", "log_loss") for k in ("", "@2")],
+         "link": "sigmoid"},
+        {"y_score": LISTS},
+    ),
+    "weighted calibration": (
+        {"metrics": ["ece@2", "brier"], "link": "sigmoid", "unlisted": 0.25},
+        {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import metrics as oracle
+from tests.oracles import sets as oracle_sets
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
 from xmleval.pooled import curves
@@ -50,7 +51,7 @@ def counts_from(cells: Cells, threshold: float) -> tuple[int, int]:
 
 def f1_from(cells: Cells, threshold: float) -> float:
     tp, fp = counts_from(cells, threshold)
-    return oracle.ratio(2 * tp, tp + fp + sum(y for _, y in cells), 0.0)
+    return oracle_sets.ratio(2 * tp, tp + fp + sum(y for _, y in cells), 0.0)
 
 
 def best_threshold(cells: Cells) -> tuple[float, float]:
@@ -144,14 +145,14 @@ def test_decisions_of_every_label(form: str, dtype: str, decision: str, data: st
     tops = [set(oracle.top(case, i, 2)) for i in range(problem.n_rows)]
     for end, predicted in (("", [set(h) for h in sets]), ("@2", tops)):
         each = [
-            oracle.count((j in y, j in h, 1.0) for y, h in zip(case.truth, predicted, strict=True))
+            oracle_sets.count((j in y, j in h, 1.0) for y, h in zip(case.truth, predicted, strict=True))
             for j in range(case.n_labels)
         ]
         for n, name in enumerate(("tp", "fp", "fn")):
             same(found[f"{name}{end}"], [counts[n] for counts in each], name + end)
         for name in ("precision", "recall", "f1"):
             zero = oracle.zero_division(case)
-            want = [oracle.set_formula(name, counts, zero, 1.0) for counts in each]
+            want = [oracle_sets.set_formula(name, counts, zero, 1.0) for counts in each]
             same(found[f"{name}{end}"], want, name + end)
     same(found["support"], [sum(j in y for y in case.truth) for j in range(case.n_labels)])
     assert ("auc" in found) == (not problem.bare)
@@ -258,7 +259,7 @@ def test_points_of_the_curve(form: str, dtype: str, data: st.DataObject) -> None
     np.testing.assert_array_equal(recall, tpr)
     for n in range(1, fpr.size):
         tp, fp = counts_from(cells, thresholds[n])
-        assert (fpr[n], tpr[n]) == (oracle.ratio(fp, n_bad, 0.0), oracle.ratio(tp, n_good, 0.0))
+        assert (fpr[n], tpr[n]) == (oracle_sets.ratio(fp, n_bad, 0.0), oracle_sets.ratio(tp, n_good, 0.0))
         assert precision[n] == tp / (tp + fp)
     if n_points == 200:
         assert fpr.size == 1 + len({s for s, _ in cells})

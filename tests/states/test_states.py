@@ -69,6 +69,8 @@ ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted"]
 BOUNDED = ["auc.micro", "auc.macro", "auc.weighted"]
 BRACKETS = ["auc.micro(bits=8)", "auc.micro(bits=12)"]
+SCORED = {"unlisted": 0.25}
+CALIBRATION, LOGITS = ["ece@2", "ece(bins=4)", "brier@1", "log_loss"], {"link": "sigmoid"}
 BOTH = [*CURVES, *BRACKETS]
 KINDS = {
     "hits": Kind("rank_profile", ["p@5"]),
@@ -114,12 +116,12 @@ KINDS = {
     "spilled scores": Kind("score_runs", ["auc.macro"], work=NO_MEMORY),
     "spilled bounds": Kind("score_runs", ["auc.micro", "auc.weighted"], {"bounds": True}, NO_MEMORY),
     "weighted scores": Kind("weighted_scores", BOTH, {"curve_points": 5, **WEIGHTED}),
-    "weighted scores of all": Kind(
-        "weighted_scores", BOTH, {"unlisted": 0.25, "keep_labels": True, **WEIGHTED}
-    ),
+    "weighted scores of all": Kind("weighted_scores", BOTH, SCORED | {"keep_labels": True, **WEIGHTED}),
     "spilled weighted scores": Kind("weighted_scores", BOTH, WEIGHTED, NO_MEMORY),
     "bounded weighted scores": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}),
     "spilled weighted bounds": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}, NO_MEMORY),
+    "calibration": Kind("calibration", CALIBRATION, LOGITS),
+    "weighted calibration": Kind("calibration", CALIBRATION, LOGITS | WEIGHTED | {"unlisted": 0.25}),
     "groups": Kind("label_groups", GROUPED, {"q": Q, **BY_LABEL}),
     "groups of sets": Kind("label_groups", ["f1.macro", "f1.samples"], {"pred": True, **BY_LABEL}),
     "weighted groups": Kind("label_groups", GROUPED, {"q": Q, **BY_LABEL, **WEIGHTED}),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from xmleval.api.evaluate import evaluate
+from xmleval.api.lists import lists_of
 from xmleval.comparing.differences import JACKKNIFE, check_test
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
@@ -19,7 +21,7 @@ from xmleval.input.tensors import as_plain
 from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats, Ints
-from xmleval.report.changes import refuse_no_labels
+from xmleval.report.changes import find_changes, refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K, expand_metrics
@@ -66,7 +68,8 @@ def compare(
         sampling of test rows alone.
     worst : int, default 0
         Also name so many labels that differ most between each pair: by the first measure that has values by
-        label, or else by the hits at its cutoff. This counts every label, which takes longer.
+        label, or else by the hits at its cutoff. This counts every label, which takes longer. The page then
+        shows so many rows of the first two models, too, with their lists.
     options : dict
         ``metrics``, ``k``, ``y_train``, ``sample_weight``, ``conventions`` and others of `evaluate`. With
         ``label_groups`` or ``row_groups``, models are also compared within each group: ``groups`` and
@@ -122,7 +125,7 @@ def compare(
     weight, row_groups = (
         of_rows(name, options.get(name), first.row_names) for name in ("sample_weight", "row_groups")
     )
-    return Compared(
+    found = Compared(
         reports,
         baseline=baseline,
         test=test,
@@ -132,6 +135,15 @@ def compare(
         worst=worst,
         label_names=first.label_names,
     )
+    if worst:
+        beside = ("exclude", "candidates")
+        whole = models is not None and not seeds and all(options.get(name) is None for name in beside)
+        pair = dict([*found.reports.items()][:2])
+        read = partial(lists_of, truth, models, pair, options) if models is not None and whole else None
+        of_labels = [one.label_names or [] for one in pair.values()]
+        shown = None if first.label_names is None else (of_labels[0], of_labels[1])
+        found.changes = find_changes(found.specs, pair, worst, read, first.row_names, shown)
+    return found
 
 
 def names_of(models: Any, y_pred: Any) -> list[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from xmleval.api.compare import checked_once, evaluated, names_of
-from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.api.lists import lists_of
 from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.objects.take import take
-from xmleval.records import Ints
-from xmleval.report.changes import Changes, Lists, find_changes, keeps_labels, shown_depth
+from xmleval.report.changes import Changes, find_changes
 from xmleval.spec import parse_spec
 
 
@@ -71,23 +70,9 @@ def diff(
         raise InputError(taken_out, "diff shows whole lists; take labels out of the input")
     worst, spec = positive_integer("worst", worst), parse_spec(metric)
     truth = checked_once(y_true, options)
-    more = {"metrics": [metric], "keep_rows": True, "keep_labels": keeps_labels(spec), **options}
+    more = {"metrics": [metric], "keep_rows": True, "keep_labels": spec.by_label, **options}
     reports = {name: evaluated(name, truth, models[name], None, more) for name in names}
     first, second = reports.values()
-
-    def lists_of(rows: Ints) -> list[Lists]:
-        unlisted, larger = first.conventions.unlisted_score, first.larger
-        score = unlisted if larger or unlisted is None else 0 - unlisted
-        found, lists = [], []
-        for name, report in reports.items():
-            held = take(truth, models[name], None, options.get("n_labels"), options.get("labels"))
-            lists.append(
-                first_labels(
-                    "y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger
-                )
-            )
-            found.append(relevant_labels(held.inputs[0], rows, report.n_labels))
-        return [Lists(*own) for own in zip(found[0], *lists, strict=True)]
-
     labels = None if first.label_names is None else (first.label_names, second.label_names or [])
-    return find_changes(spec, reports, worst, lists_of, first.row_names, labels)
+    read = partial(lists_of, truth, models, reports, options)
+    return find_changes([spec], reports, worst, read, first.row_names, labels)

@@ -41,6 +41,7 @@ def evaluate(
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
+    link: str | None = None,
     sample_weight: Any = None,
     label_groups: Any = None,
     row_groups: Any = None,
@@ -49,8 +50,8 @@ def evaluate(
     candidates: Any = None,
     larger: bool = True,
     bounds: bool = False,
-    keep_rows: bool = False,
-    keep_labels: bool = False,
+    keep_rows: bool | Iterable[str] = False,
+    keep_labels: bool | Iterable[str] = False,
     curve_points: int | None = None,
     confidence: float | None = None,
     groups: Any = None,
@@ -75,7 +76,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``statistics`` and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
+        and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
@@ -97,6 +99,8 @@ def evaluate(
         a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
+    link : {"none", "sigmoid"}, optional
+        For measures of calibration: "sigmoid" makes probabilities of logits. Rankings stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
         Weight of each instance: 0 or within 2^-30..2^20.
     label_groups : LabelGroups, or array of shape (l,), or dict from labels to names of groups, optional
@@ -117,10 +121,9 @@ def evaluate(
     bounds : bool, default False
         Give in ``report.intervals`` lower and upper bounds on measures of the whole ranking, over all scores
         of unlisted labels up to the last score of their row.
-    keep_rows : bool, default False
-        Keep row values for ``report.per_row()``.
-    keep_labels : bool, default False
-        Keep label values for ``report.per_label()``.
+    keep_rows, keep_labels : bool or list of str, default False
+        Keep row values for ``report.per_row()``, label values for ``report.per_label()``. A list names the
+        measures to keep them for, which saves memory.
     curve_points : int, optional
         Number of points to keep for ``report.roc_curve()`` and ``report.pr_curve()``.
     confidence : float, optional
@@ -178,6 +181,7 @@ def evaluate(
         decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
+        link=link,
         larger=larger,
         bounds=bounds,
         keep_rows=keep_rows,

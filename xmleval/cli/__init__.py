@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": "Evaluate two models on generated data.",
     "diff": "Show the rows and labels that changed most between models.",
     "evaluate": "Compute measures of predictions.",
+    "fuse": "Join the lists of several models into one.",
     "merge": "Combine saved states of shards.",
     "metrics": "List the measures, or explain one.",
     "plot": "Draw a figure of models as PNG, SVG or PDF.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import click
 import numpy as np
 
 from xmleval.budget import Budget, memory_bytes
+from xmleval.cli.changes import changes_of, label_names
 from xmleval.cli.evaluate import evaluate, refuse_conflicts
-from xmleval.cli.evaluation import Run, count, prepare
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
 from xmleval.cli.forms import written
 from xmleval.cli.help import Choice, Sectioned
@@ -22,7 +23,6 @@ from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_sha
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
 from xmleval.files.remote import as_path
 from xmleval.groups import check_row_groups
-from xmleval.input.names import load_names
 from xmleval.input.shards import find_input
 from xmleval.message import did_you_mean
 from xmleval.report.changes import refuse_no_labels
@@ -34,7 +34,7 @@ from xmleval.spec import expand_metrics
 SHARED = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
-    "Measures": "metrics k unlisted larger conventions decision inverse_propensity dataset a b",
+    "Measures": "metrics k unlisted link larger conventions decision inverse_propensity dataset a b",
 }
 SECTIONS = {
     "Comparison": "baseline test confidence clusters seeds worst",
@@ -126,7 +126,7 @@ def compare(
     asked = expand_metrics(options["metrics"], options["k"])
     if not any(spec.needs for spec, _ in asked):
         raise ValueError(f"--metrics: none of {', '.join(str(spec) for spec, _ in asked)} depends on SCORES")
-    more: dict[str, Any] = {"keep_rows": True, "html": html, "plot": plot}
+    more: dict[str, Any] = {"keep_rows": True, "html": html, "plot": plot, "labels_shown": html is not None}
     if worst:
         with naming_files({"worst": "--worst"}):
             refuse_no_labels("worst", [spec for spec, _ in asked])
@@ -159,25 +159,14 @@ def compare(
             label_names=known and known[0],
         )  # fmt: skip
         if html is not None:
-            write_result(compared.to_html(about=about(run)), html)
+            compared.changes = None if seeds else changes_of(run, compared, options["labels"])
+            write_result(compared.to_html(about=about(run.files)), html)
         if plot is not None:
             write_figure(compared.plot("differences"), plot)
         return compared
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])
-
-
-def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
-    """Return the names of the labels of each report, if they are known; --labels names columns, too."""
-    if run.rows.label_names is not None:
-        return [*run.rows.label_names, *run.rows.label_names[:1] * (len(reports) - len(run.rows.label_names))]
-    if path is None:
-        return None
-    names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
-    if len(names) < widest:
-        raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
-    return [names] * len(reports)
 
 
 def _files_of_seeds(path: Path, options: dict[str, Any]) -> list[Path]:

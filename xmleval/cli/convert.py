@@ -50,10 +50,10 @@ def convert(
 ) -> None:
     """Read IN, a file, a folder or a pattern, and write OUT in the format that its name tells.
 
-    The data are held in memory, but for a matrix that becomes text. Names of rows and labels become numbers,
-    in the order of TRUTH.
+    The data are held in memory, but for a matrix that becomes text or Parquet. Names of rows and labels
+    become numbers, in the order of TRUTH.
     """
-    writer = _writer(target)
+    writer = writer_of(target)
     allowance = machine_allowance()
     given = find_input(source, kind, input_format, allowance)
     other = None if like is None else find_input(like, "truth", input_format, allowance)
@@ -88,7 +88,8 @@ def convert(
         writer.write(target, data, given.kind, n_labels)
 
 
-def _writer(target: Path) -> Format:
+def writer_of(target: Path) -> Format:
+    """Return the format that the name of a file to be written tells, or refuse the name."""
     written = {known: known.written or known.extensions for known in FORMATS if known.write}
     for known, endings in written.items():
         if target.name.lower().endswith(endings):

@@ -22,12 +22,14 @@ from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
+from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
 
 REFRESH_SECONDS = 0.1
+FIRST_BYTES = 1 << 16  # read to tell whether there are scores
 Readers = dict[str, list[RowReader]]  # by argument: one for all reports, or one for each
 
 
@@ -228,6 +230,19 @@ def count_training(
         counts[:] += count_labels_of(rows)
 
     return counts, read_sets("y_train", name, pieces, n_labels, n_bytes, take)
+
+
+def have_scores(name: str, pieces: Pieces, n_labels: int) -> bool:
+    """Tell whether labels of predictions come with scores, from the first rows that list any."""
+    reader = RowReader(name, pieces, FIRST_BYTES, n_labels)
+    try:
+        while n := reader.ready():
+            found = has_scores(reader.take(n), n_labels)
+            if found is not None:
+                return found
+    finally:
+        reader.close()
+    return True
 
 
 @contextlib.contextmanager

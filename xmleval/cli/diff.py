@@ -8,27 +8,25 @@ from typing import Any
 
 import click
 
-from xmleval.cli.compare import label_names, options_of_evaluate
+from xmleval.cli.changes import label_names, lists_of
+from xmleval.cli.compare import options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
-from xmleval.cli.evaluation import Run, count, prepare
+from xmleval.cli.evaluation import count, prepare
 from xmleval.cli.forms import written
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
-from xmleval.engine.chosen import first_labels, relevant_labels
-from xmleval.input.reader import widened
-from xmleval.records import Ints
-from xmleval.report.changes import Changes, Lists, find_changes, keeps_labels, shown_depth
+from xmleval.report.changes import Changes, find_changes
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
-from xmleval.spec import Spec, parse_spec
+from xmleval.spec import parse_spec
 
 SECTIONS = {
     "Changes": "metric worst",
     "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
     " separator",
-    "Measures": "unlisted larger conventions decision inverse_propensity dataset a b",
+    "Measures": "unlisted link larger conventions decision inverse_propensity dataset a b",
     "Output": "output_format output",
     "Resources": "memory threads help",
 }
@@ -72,7 +70,7 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
     refuse_expanded(given)
     more = {
         "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "keep_rows": True,
-        "keep_labels": keeps_labels(spec), "labels_shown": True,
+        "keep_labels": spec.by_label, "labels_shown": True,
     }  # fmt: skip
     with hinting_shards(given):
         run = prepare(truth, scores, options | more)
@@ -83,32 +81,7 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
         own = dict(zip(short_names([*found]), found.values(), strict=True))
         known = label_names(run, options["labels"], own)
         names = None if known is None else (known[0], known[1])
-        read = partial(_lists, run, spec, own)
-        return find_changes(spec, own, worst, read, run.rows.row_names, names)
+        return find_changes([spec], own, worst, partial(lists_of, run, own), run.rows.row_names, names)
 
     text = written(reports, options["output_format"], options["output"], together)
     write_result(text, options["output"])
-
-
-def _lists(run: Run, spec: Spec, reports: dict[str, Report], rows: Ints) -> list[Lists]:
-    """Read the rows again, for the labels of some."""
-    first = next(iter(reports.values()))
-    unlisted, larger, depth = first.conventions.unlisted_score, first.larger, shown_depth(spec)
-    score = unlisted if larger or unlisted is None else 0 - unlisted
-    widths = [one.n_labels for one in reports.values()]
-    truth, scores, _ = run.rows.readers(run.budget, widths)
-    readers, found = [truth, *scores], list[Lists]()
-    try:
-        while n := min(reader.ready() for reader in readers):
-            start = truth.n_taken
-            chosen = rows[(rows >= start) & (rows < start + n)] - start
-            relevant = relevant_labels(widened(truth.take(n), widths[0]), chosen, widths[0])
-            lists = [
-                first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
-                for reader, width in zip(scores, widths, strict=True)
-            ]
-            found += [Lists(*own) for own in zip(relevant, *lists, strict=True)]
-    finally:
-        for reader in readers:
-            reader.close()
-    return found

@@ -30,7 +30,7 @@ from xmleval.cli.options import (
 )
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
-from xmleval.conventions import PRESETS
+from xmleval.conventions import CHOICES, PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
 from xmleval.metrics import GROUPS
@@ -70,7 +70,7 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k unlisted larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k unlisted link larger conventions bounds inverse_propensity dataset a b",
     "Confidence": "confidence clusters",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
@@ -140,6 +140,11 @@ EXAMPLES = """Examples:
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
+)
+@click.option(
+    "--link",
+    type=Choice(CHOICES["link"]),
+    help="For measures of calibration: sigmoid makes probabilities of logits.",
 )
 @click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
 @click.option(

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from xmleval.budget import Allowance, Budget, memory_bytes
 from xmleval.cli.checkpoint import Checkpoint
-from xmleval.cli.counting import Inputs, count_rows, progress
+from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
 from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
@@ -32,7 +32,7 @@ from xmleval.cli.output import check_outputs, state_files
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
-from xmleval.files.remote import as_path
+from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.inverse_propensity import load_inverse_propensity
@@ -151,9 +151,15 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
     arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
+    points: list[Any] = [options.get("curve_points")]
+    if points[0] and rows.scores:  # of lists without scores there is no curve
+        own_scores = zip(rows.scores, widths, strict=True)
+        points = [points[0] if have_scores(*one, n) else None for one, n in own_scores]
     evaluators = []
-    own_settings = zip(widths, cycle(decisions), cycle(propensities), cycle(groups), strict=False)
-    for n_labels, decision, propensity, label_groups in own_settings:
+    own_settings = zip(
+        widths, cycle(decisions), cycle(propensities), cycle(groups), cycle(points), strict=False
+    )
+    for n_labels, decision, propensity, label_groups, curve_points in own_settings:
         with naming_files(
             {
                 "inverse_propensity": options["inverse_propensity"],
@@ -169,7 +175,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
                 label_groups=label_groups,
-                **arguments | {"decision": decision, "inverse_propensity": propensity},
+                **arguments
+                | {"decision": decision, "inverse_propensity": propensity, "curve_points": curve_points},
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
@@ -208,7 +215,8 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     """Return the memory that counts of a label take."""
     asked = evaluators[0].asked
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    n_kept = len(asked) if evaluators[0].settings["keep_labels"] else 0
+    kept = evaluators[0].settings["keep_labels"]
+    n_kept = len(asked if kept is True else kept or ())
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
@@ -219,10 +227,10 @@ def widths_of(rows: Inputs, budget: Budget) -> list[int]:
     """
     if rows.label_names is not None:
         return [len(names) for names in rows.label_names]
-    shared = _told_by([rows.truth, *(given for _, given in rows.sets)])
+    shared = told_by([rows.truth, *(given for _, given in rows.sets)])
     if shared is not None:
         for own in rows.scores:
-            _told_by([shared, own])
+            told_by([shared, own])
         return [shared[1].n_labels or 0] * max(1, len(rows.scores))
     of_truth = cache(lambda: _width_of_truth(rows.truth, budget))
     return [_width_of(own, rows.truth[0], of_truth, budget) for own in rows.scores] or [of_truth()]
@@ -241,7 +249,7 @@ def _expect_few(name: str, n_labels: int) -> None:
         raise ValueError(f"{name}: {n_labels} labels; expected at most {MOST_LABELS}")
 
 
-def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
+def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
     known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
     for name, pieces in known:
@@ -260,7 +268,7 @@ def _told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None
 
 def _width_of(scores: tuple[str, Pieces], truth: str, of_truth: Callable[[], int], budget: Budget) -> int:
     """Return the number of labels of SCORES beside a truth that does not tell it."""
-    told = _told_by([scores])
+    told = told_by([scores])
     if told is not None:
         return told[1].n_labels or 0
     n_true, n_own = of_truth(), count_columns(scores[1], budget.lone_piece)
@@ -355,6 +363,8 @@ def _checkpoint(
 ) -> Checkpoint:
     """Return the folder for the state, and refuse one that is not for this run."""
     folder: Path = options["checkpoint"]
+    if isinstance(folder, RemotePath):
+        raise ValueError(f"{folder}: is not on this machine; expected a local folder, or --workers")
     files = {role: [path for given in several for path in given.files] for role, several in inputs.items()}
     files |= {
         option: [] if options[name] is None else [options[name]]

@@ -6,12 +6,12 @@ import os
 import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from xmleval.cli.evaluation import Run
 from xmleval.cli.messages import tell
 from xmleval.cli.options import FILE
 from xmleval.figures.drawing import FORMS, save
@@ -49,11 +49,11 @@ def write_figure(axes: Any, path: Path) -> None:
         tell(path, "its font lacks some characters of the names; a page, or an .svg file, shows them")
 
 
-def about(run: Run) -> dict[str, str]:
+def about(files: Sequence[Path]) -> dict[str, str]:
     """Return the command, and the digest of each file that was read."""
     found = {"Command": shlex.join(["xmleval", *sys.argv[1:]]), "Python": sys.version.split()[0]}
-    found |= {f"SHA-256 of {path}": digest_of(path) for path in run.files[:MOST_FILES]}
-    more = len(run.files) - MOST_FILES
+    found |= {f"SHA-256 of {path}": digest_of(path) for path in files[:MOST_FILES]}
+    more = len(files) - MOST_FILES
     return found | ({"More files": f"{more}, not listed"} if more > 0 else {})
 
 

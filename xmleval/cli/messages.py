@@ -23,6 +23,7 @@ OPTIONS = {
     "row_groups": "--row-groups",
     "groups": "--clusters",
     "unlisted": "--unlisted",
+    "link": "--link",
     "dataset": "--dataset",
     "conventions": "--conventions",
     "threads": "--threads",
@@ -35,6 +36,9 @@ OPTIONS = {
     "larger=False": "--smaller-is-better",
     "leave_out": "--leave-out",
     "margin": "--margin",
+    "rank_constant": "--rank-constant",
+    "rule": "--rule",
+    "weights": "--weights",
     "model": "--model",
 }
 LONGEST = 600  # a damaged header may be quoted whole

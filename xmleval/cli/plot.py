@@ -51,5 +51,8 @@ def plot(truth: Path, scores: tuple[Path, ...], kind: str, output: Path, **optio
     Several SCORES are compared as by `xmleval compare`. Inputs are those of `xmleval evaluate`.
     """
     check_figure(output)
+    if kind == "ranks":
+        options["metrics"] = ["p"]  # which alone it draws
     _, told = figures_of(truth, scores, options | {"output": output})
-    write_figure(told.plot(kind, metrics=options["metrics"] if is_given("metrics") else None), output)
+    shown = options["metrics"] if is_given("metrics") or kind == "ranks" else None
+    write_figure(told.plot(kind, metrics=shown), output)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.figures import HTML, PLOT, check_figure, check_page, write_figure
+from xmleval.cli.figures import HTML, PLOT, about, check_figure, check_page, write_figure
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, NUMBER, OUTPUT, format_option, split_names
@@ -96,7 +96,7 @@ def rank(
         told = "models are matched by the part of their names that differs within a data set"
         rankings = [replace(ranking, notes=[told, *ranking.notes]) for ranking in rankings]
     if html is not None:
-        write_result(page_of_ranks(rankings), html)
+        write_result(page_of_ranks(rankings, about=about(files)), html)
     if plot is not None:
         write_figure(plot_ranks(rankings), plot)
     if output_format == "table" and output is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from xmleval.cli.changes import changes_of, label_names
 from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import Run, count, prepare
@@ -17,11 +19,9 @@ from xmleval.cli.help import Sectioned
 from xmleval.cli.options import FILE
 from xmleval.cli.output import write_result
 from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
-from xmleval.engine.settings import NotKeptError
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
-from xmleval.report.report import Report
-from xmleval.spec import expand_metrics
+from xmleval.spec import Spec, expand_metrics
 
 DEEPEST, POINTS = 10, 200  # cutoff up to which each k is drawn, besides those asked for; points of curves
 SECTIONS = {
@@ -57,7 +57,8 @@ def report(truth: Path, scores: tuple[Path, ...], output: Path, title: str | Non
     """
     check_page(output)
     run, told = figures_of(truth, scores, options | {"output": output})
-    write_result(told.to_html(title, about=about(run)), output)
+    told.changes = changes_of(run, told, options["labels"])
+    write_result(told.to_html(title, about=about(run.files)), output)
 
 
 def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, Comparison]:
@@ -73,31 +74,32 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
         if spec.k and (weighed or "propensity" not in spec.needs)
     }
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
-    more = {
+    more: dict[str, Any] = {
         "metrics": [*options["metrics"], *against_k, "statistics"],
-        "keep_rows": len(scores) > 1,
+        "keep_rows": [spec.name for spec in asked] if len(scores) > 1 else False,
+        "keep_labels": _shown_by_label(asked, weighed) if len(scores) > 1 else False,
+        "curve_points": POINTS,
         "labels_shown": True,
-    }  # fmt: skip
+    }
     if options.get("groups") is None and options["train"] is not None:
         more["groups"] = "deciles"
     with hinting_shards(given):
-        run, found = _evaluated(truth, scores, options | more)
+        run = prepare(truth, scores, options | more)
+        found = count(run)
     reports = {name: in_options(one) for name, one in zip(run.names, found, strict=True)}
     tell_other_shards(given)
+    of_labels = label_names(run, options["labels"], reports)
+    if of_labels is not None:
+        own = zip(reports.items(), of_labels, strict=True)
+        reports = {name: replace(one, label_names=names) for (name, one), names in own}
     names = [spec.name for spec in asked if all(spec.name in one for one in reports.values())]
     if len(reports) == 1:
         return run, Comparison(reports, only=names)
     return run, Compared({name: [one] for name, one in reports.items()}, only=names, within=False)
 
 
-def _evaluated(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> tuple[Run, list[Report]]:
-    """Return reports that keep what figures show, as far as the inputs have it."""
-    kept = {"keep_labels": True, "curve_points": POINTS}
-    while True:
-        run = prepare(truth, scores, options | kept)
-        try:
-            return run, count(run)
-        except NotKeptError as error:  # lists without scores have no curves
-            if error.setting not in kept:
-                raise
-            del kept[error.setting]
+def _shown_by_label(asked: Sequence[Spec], weighed: bool) -> list[str]:
+    """Return the measures that are shown by label: the first, and the first that averages over labels."""
+    found = [spec.name for spec in asked if spec.by_label and (weighed or "propensity" not in spec.needs)]
+    averages = [spec.name for spec in asked if spec.name in found and spec.average in ("macro", "weighted")]
+    return [*found[:1], *averages[:1]]

@@ -54,14 +54,13 @@ def threshold() -> None:
 @threshold.command(short_help="Tune a rule.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
-@click.option("--measure", metavar="NAME", help=f"What to tune to: {', '.join(TUNABLE)}.")
+@click.option("--measure", metavar="NAME", help=f"What to tune to: {', '.join(TUNABLE)}, f1.macro@5.")
 @click.option(
     "--rule",
     type=click.Choice(list(MEASURES)),
-    default="constant",
-    show_default=True,
     help="One threshold; one that predicts as many labels as are relevant; one for each label; the best r "
-    "of every row; one for each row, linear in its best scores or in features; the best k of every row.",
+    "of every row; one for each row, linear in its best scores or in features; the best k of every row; "
+    "the best k by weighted scores. Default: weighted for measures at k, else constant.",
 )
 @click.option(
     "--k", "k", type=WHOLE, help="For top, how many labels; for row, how many scores it is linear in."

@@ -9,8 +9,9 @@ from xmleval.cli.counting import progress
 from xmleval.cli.evaluation import Run, reports_of
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cluster.cutting import cut
+from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Exchange, leaves_of, run
+from xmleval.cluster.run import leaves_of, run
 from xmleval.evaluator import Evaluator
 from xmleval.files.saved import Saved
 from xmleval.integrations.dask import connected
@@ -32,8 +33,8 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
             leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
             plans.append((job, leaves))
             if options["checkpoint"] is not None:
-                held.append(Exchange.of(options["checkpoint"].absolute(), leaves))
-                n_there = held[-1].begin(options["resume"])
+                held.append(Exchange.of(options["checkpoint"], [leaf.key for leaf in leaves]))
+                n_there = opened.enter_context(held[-1].taken(options["resume"]))
                 if n_there:
                     tell(options["checkpoint"], f"resumed with {n_there} parts of {given.names[place]}")
         engine = opened.enter_context(connected(options["scheduler"], options["workers"]))
@@ -41,10 +42,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
             with progress(n_rows, 0) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
             given.evaluators[place] = _of_files(found, given) if given.states else found
-        reports = reports_of(given)
-    for exchange in held:
-        exchange.remove()
-    return reports
+        return reports_of(given)
 
 
 def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:

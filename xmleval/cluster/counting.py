@@ -46,11 +46,13 @@ def count(job: Job, task: Task, path: str | None = None) -> Part:
 
     def counted() -> Evaluator:
         evaluator = opened(job)
-        for where, wanted in task.stamps.items():
-            _refuse_changed(where, wanted)
-        _count_files(evaluator, task, Budget(job.memory))
-        for where, wanted in task.stamps.items():
-            _refuse_changed(where, wanted)
+        _refuse_changed(task)
+        try:
+            _count_files(evaluator, task, Budget(job.memory))
+        except (ValueError, OSError):
+            _refuse_changed(task)  # which tells why
+            raise
+        _refuse_changed(task)
         return evaluator
 
     return put(counted, path)
@@ -90,7 +92,7 @@ def told_of(part: Part) -> dict[str, Any]:
 
 def restored_part(job: Job, part: Part) -> Evaluator:
     """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
-    saved = load_state(Path(part["file"]), FORM) if "file" in part else Saved(part["meta"], part["arrays"])
+    saved = load_state(as_path(part["file"]), FORM) if "file" in part else Saved(part["meta"], part["arrays"])
     return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
 
 
@@ -108,7 +110,7 @@ def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
         n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
-        save_state(Path(path), counts, FORM)
+        save_state(as_path(path), counts, FORM)
         return {"file": path, **told}
     arrays = {name: _whole(array) for name, array in counts.arrays.items()}
     return {"meta": counts.meta, "arrays": arrays, **told}
@@ -132,10 +134,11 @@ def compiling(what: str) -> Iterator[None]:
     _compiled.add(what)
 
 
-def _refuse_changed(path: str, wanted: str) -> None:
-    found = stamp(as_path(path))
-    if found != wanted:
-        raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
+def _refuse_changed(task: Task) -> None:
+    """Refuse files that are not those that were there when the tasks were cut."""
+    for path, wanted in task.stamps.items():
+        if (found := stamp(as_path(path))) != wanted:
+            raise ValueError(f"{path}: changed since the run began, from {wanted} to {found}")
 
 
 def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
@@ -158,6 +161,8 @@ def _count_files(evaluator: Evaluator, task: Task, budget: Budget) -> None:
             with _locating(readers, places, first), compiling("count"):
                 evaluator.update(**given, **vectors, first_row=first)
             first += n
+        for reader in readers.values():
+            reader.ready()  # or what is wrong at the end of a file would not be found
     finally:
         for reader in readers.values():
             reader.close()
@@ -174,7 +179,8 @@ def _reader(shards: Shards, task: Task, n_bytes: int, n_labels: int) -> RowReade
         pairs = Pairs(Path(), rows + shards.first, labels, rows)
         kept = shards.argument == "y_true" and task.exclude_from != "both"
         pieces = without_pairs(pieces, pairs, kept=kept)
-    return RowReader(names[0], pieces, n_bytes, n_labels, shards.first)
+    stop = shards.first + task.stop - task.start
+    return RowReader(names[0], pieces, n_bytes, n_labels, shards.first, stop)
 
 
 @contextlib.contextmanager

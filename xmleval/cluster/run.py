@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
+from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
@@ -56,36 +55,6 @@ class SerialEngine:
         """Do nothing: all have run."""
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A folder that all processes see, for the parts of one run: each is put whole under its key."""
-
-    folder: Path
-
-    @classmethod
-    def of(cls, folder: Path, leaves: Sequence[Leaf]) -> Exchange:
-        """Return the place of a run in a folder that several may share."""
-        return cls(folder / digest_of([leaf.key for leaf in leaves]))
-
-    def path(self, key: str) -> Path:
-        """Return where the part of a key is."""
-        return self.folder / f"{key}.npz"
-
-    def begin(self, resume: bool) -> int:
-        """Make the folder, or refuse one with parts unless they are to be used; return how many there are."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        n_there = len([*self.folder.glob("*.npz")])
-        if n_there and not resume:
-            raise ValueError(f"{self.folder}: holds parts of this run; resume it, or remove them")
-        return n_there
-
-    def remove(self) -> None:
-        """Remove the parts."""
-        for path in self.folder.glob("*.npz"):
-            path.unlink(missing_ok=True)
-        self.folder.rmdir()
-
-
 def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
     """Return what is counted of files."""
     return [Leaf(count, (task,), task.key, task.stop - task.start) for task in tasks]
@@ -121,10 +90,10 @@ def run(
     sent = engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
+    there = set() if exchange is None else exchange.keys()
 
     def stored(key: str) -> Part | None:
-        known = exchange is not None and exchange.path(key).exists()
-        return {"file": str(exchange.path(key))} if known and exchange else None
+        return {"file": str(exchange.path(key))} if exchange is not None and key in there else None
 
     def made(function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         path = None if exchange is None else str(exchange.path(key))

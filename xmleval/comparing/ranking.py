@@ -181,8 +181,19 @@ class Ranking:
 
         return plot_rank(self, kind, ax)
 
-    def to_html(self, title: str | None = None) -> str:
+    def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
         """Return a page with the tables and the diagram, as one HTML file that needs no network.
+
+        Parameters
+        ----------
+        title : str, optional
+            Title of the page.
+        about : dict of str to str, optional
+            Lines on how the results were computed.
+
+        Returns
+        -------
+        str
 
         Raises
         ------
@@ -191,7 +202,7 @@ class Ranking:
         """
         from xmleval.comparing.shown import page_of_ranks
 
-        return page_of_ranks([self], title)
+        return page_of_ranks([self], title, about)
 
     def size(self) -> str:
         """Tell the numbers of models and data sets."""

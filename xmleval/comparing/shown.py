@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xmleval.comparing.ranking import Ranking
@@ -35,7 +35,9 @@ def plot_ranks(rankings: Sequence[Ranking]) -> Any:
     return plot_rank(rankings[0]) if len(rankings) == 1 else draw([_dots(rankings)])
 
 
-def page_of_ranks(rankings: Sequence[Ranking], title: str | None = None) -> str:
+def page_of_ranks(
+    rankings: Sequence[Ranking], title: str | None = None, about: Mapping[str, str] | None = None
+) -> str:
     """Return a page of rankings by one or more measures."""
     library("matplotlib", "to_html()", "html")
     from matplotlib.figure import Figure as Drawn  # only here: few look at pictures
@@ -56,7 +58,8 @@ def page_of_ranks(rankings: Sequence[Ranking], title: str | None = None) -> str:
     tables = [Table(f"{_symbol(one)}: {one.size()}", one.grid()) for one in rankings]
     best = [_best(ranking) for ranking in rankings]
     results = Section("Results", tables, lines)
-    return as_page(Page(title or "Ranking of models", best, results, figures, about={"xmleval": __version__}))
+    told = {"xmleval": __version__} | dict(about or {})
+    return as_page(Page(title or "Ranking of models", best, results, figures, about=told))
 
 
 def _dots(rankings: Sequence[Ranking]) -> Panel:

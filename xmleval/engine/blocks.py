@@ -15,9 +15,10 @@ from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
-from xmleval.plan import NO_GAPS, Plan
+from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_infinite
+from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
 
@@ -76,9 +77,9 @@ def join_arguments(
         )
     pred = None if y_pred is None else set_rows("y_pred", y_pred, n_labels, plan.n_labels)
     listed: Source[Ranking] | None = None
-    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind == "listed":
+    if y_score is not None and unlisted is not None and plan.decision and plan.decision.kind in LISTED:
         # the ranking omits entries that score the same as unlisted labels
-        most = int(min(plan.decision.value, plan.n_labels))
+        most = int(min(plan.decision.value, plan.n_labels)) if plan.decision.kind == "listed" else None
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
@@ -104,10 +105,14 @@ def join_arguments(
                 )
         if ranking is not None:
             _refuse_gaps(plan, relevant, ranking, start)
+            _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
-        sets = None if given is None else given.block(start, stop)
+        sets: Any = None if given is None else given.block(start, stop)
+        if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
+            chosen = choose(plan.decision, sets, plan.n_labels, None)
+            sets = Truth(chosen.ptr, chosen.labels)
         return Block(
             truth=relevant,
             ranking=ranking,
@@ -175,3 +180,17 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
             row = int(gap.argmax())
             listed = f"scores of {n_listed[row]} of {plan.n_labels} labels"
             raise InputError("y_score", Message(listed, "; ", spec, " needs ", NO_GAPS), row=start + row)
+
+
+def _refuse_improbable(plan: Plan, ranking: Ranking, start: int) -> None:
+    """Refuse scores outside 0..1 among those that a measure reads as probabilities."""
+    if plan.probable is None or ranking.scores is None:
+        return
+    spec, depth = plan.probable
+    place = first_outside(ranking, depth)
+    if place >= 0:
+        row = start + int(np.searchsorted(ranking.ptr, place, "right")) - 1
+        score = float(ranking.scores[place])
+        said = f"score {score:g} of label {ranking.labels[place]} is outside 0..1; "
+        told = Message(said, spec, " needs probabilities; ", LINKED)
+        raise InputError("y_score", told, row=row, value=score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
@@ -19,7 +19,7 @@ from xmleval.input.objects.take import check_labels
 from xmleval.input.scores import has_scores
 from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
-from xmleval.plan import Plan
+from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
 from xmleval.records import Floats, Groups, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
@@ -30,12 +30,13 @@ INPUTS = ("y_score", "y_pred", "sample_weight", "groups", "row_groups")  # besid
 SCORED = "y_score's scores"  # optional in a top-k list
 FROM_PREDICTIONS = "exclude_from='predictions'"
 GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
-FLAGS = {"keep_rows": False, "keep_labels": False, "bounds": False, "larger": True}  # and their defaults
-KEPT = (*FLAGS, "curve_points", "confidence")  # settings copied to the plan
+FLAGS = {"bounds": False, "larger": True}  # and their defaults
+KEPT = ("keep_rows", "keep_labels", *FLAGS, "curve_points", "confidence")  # settings copied to the plan
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 GIVEN_AS = {
     "scores": Message(Keyword("y_score")),
     "entry scores": Message("scores in ", Keyword("y_score")),
+    "probabilities": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
 }
@@ -52,9 +53,10 @@ class Options(TypedDict, total=False):
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
+    link: str | None
     bounds: bool
-    keep_rows: bool
-    keep_labels: bool
+    keep_rows: bool | Iterable[str]
+    keep_labels: bool | Iterable[str]
     larger: bool
     curve_points: int | None
     label_groups: Any
@@ -72,12 +74,21 @@ def check_confidence(value: Any) -> float | None:
     return float(number)
 
 
-class NotKeptError(ValueError):
-    """The inputs do not have what a setting asks to keep."""
-
-    def __init__(self, setting: str, message: Message) -> None:
-        super().__init__(message)
-        self.setting = setting
+def _details(name: str, options: Any, asked: Collection[tuple[Spec, bool]]) -> bool | list[str]:
+    """Return whether values by row or by label are kept, or of which measures, or refuse it."""
+    value = options.get(name, False)
+    if value is True or value is False or isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise InputError(name, f"{value!r} is neither True nor False nor a list of measures")
+    known = [spec.name for spec, _ in asked]
+    specs = [spec for spec, _ in expand_metrics(value, options.get("k", DEFAULT_K))] if value else []
+    other = next((spec.name for spec in specs if spec.name not in known), None)
+    if other is not None:
+        raise InputError(name, f"{other!r} is none of the measures {', '.join(known)}")
+    if name == "keep_labels" and specs and not any(spec.by_label for spec in specs):
+        raise InputError(name, f"none of {', '.join(map(str, specs))} has values by label")
+    return [spec.name for spec in specs] or False
 
 
 def missing_input(spec: Spec, inputs: set[str]) -> Message | None:
@@ -143,8 +154,8 @@ class Settings:
     propensity: Propensity | None
     constants: dict[str, float | str] = field(default_factory=dict)
     decision: Decision | None
-    keep_rows: bool
-    keep_labels: bool
+    keep_rows: bool | list[str]
+    keep_labels: bool | list[str]
     bounds: bool
     larger: bool
     curve_points: int
@@ -163,7 +174,9 @@ class Settings:
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
-        resolved = resolve_conventions(options.get("conventions"), options.get("unlisted"))
+        resolved = resolve_conventions(
+            options.get("conventions"), options.get("unlisted"), options.get("link")
+        )
         inverse_propensity = given_or_estimated(
             options.get("inverse_propensity"),
             options.get("y_train"),
@@ -206,6 +219,8 @@ class Settings:
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
             label_groups=given_groups(options.get("label_groups"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
+            keep_rows=_details("keep_rows", options, asked),
+            keep_labels=_details("keep_labels", options, asked),
         )
 
     @classmethod
@@ -258,7 +273,7 @@ class Settings:
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return the needs of measures that the inputs meet."""
         met = {"scores"} if "y_score" in given else set()
-        met |= {"entry scores"} if SCORED in given else set()
+        met |= {"entry scores", "probabilities"} if SCORED in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
         return met if self.propensity is None else met | {"propensity"}
@@ -270,6 +285,11 @@ class Settings:
         if self.decision is None or self.larger or self.decision.kind != "threshold":
             return self.decision
         return Decision("threshold", 0 - self.decision.value)
+
+    def _keeps_curves(self, specs: Sequence[Spec]) -> bool:
+        """Tell whether curves of labels are kept: with all that labels have, or for one of some measures."""
+        kept = kept_of(self.keep_labels, specs)
+        return self.keep_labels is True or any("entry scores" in spec.needs for spec in kept)
 
     def _fewer_labels(self, given: frozenset[str]) -> Message | None:
         """Return what measures of all labels lack where some are taken out of rows, None where none are."""
@@ -284,6 +304,19 @@ class Settings:
         if "candidates" in given and "y_score" not in given:
             raise InputError("candidates", Message("ranked by ", Keyword("y_score"), ", which is not given"))
         return Message("all labels of a row (no ", Keyword(out), ")")
+
+    def _refuse_improbable(self, specs: Iterable[Spec]) -> None:
+        """Refuse settings under which no score is a probability, if a measure needs these."""
+        spec = next((spec for spec in specs if "probabilities" in spec.needs), None)
+        if spec is None:
+            return
+        if not self.larger:
+            distances = Keyword("larger", "False")
+            raise ValueError(Message(spec, " needs probabilities, not distances: ", distances))
+        level = self.conventions.unlisted_score
+        if self.conventions.link == "none" and level is not None and not 0 <= level <= 1:
+            outside = Message(f"{level:g} is outside 0..1; ", spec, " needs probabilities; ", LINKED)
+            raise InputError("unlisted", outside)
 
     def plan(self, given: frozenset[str]) -> Plan:
         """Return the plan: measures requested by name, and those of groups that the inputs allow."""
@@ -308,6 +341,7 @@ class Settings:
             needed = Message(*[part for needed in several for part in (" or ", needed)][1:])
             hint = ("; the group sets needs only ", Keyword("y_pred")) if "y_pred" in given else ()
             raise ValueError(Message("metrics: nothing can be computed without ", needed, *hint))
+        self._refuse_improbable(specs)
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
@@ -315,10 +349,9 @@ class Settings:
         by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
             either = GIVEN_AS["sets"], ", or ", GIVEN_AS["entry scores"]
-            raise NotKeptError("keep_labels", Message(Keyword("keep_labels"), " needs ", *either))
+            raise ValueError(Message(Keyword("keep_labels"), " needs ", *either))
         if self.curve_points and not curves:
-            scores = Keyword("curve_points"), " needs scores in ", Keyword("y_score")
-            raise NotKeptError("curve_points", Message(*scores))
+            raise ValueError(Message(Keyword("curve_points"), " needs scores in ", Keyword("y_score")))
         return Plan(
             specs=specs,
             n_labels=self.n_labels,
@@ -329,7 +362,7 @@ class Settings:
             candidates="candidates" in given,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,
-            keep_curves=self.keep_labels and curves,
+            keep_curves=curves and self._keeps_curves(specs),
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
             left_out=left_out,
             **{name: getattr(self, name) for name in KEPT},

@@ -54,7 +54,7 @@ def cutoffs(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]
     families: dict[str, list[Spec]] = {}
     for spec in specs:
         if _is_within(spec, models):
-            families.setdefault(spec.symbol.removesuffix(f"@{spec.cutoff}"), []).append(spec)
+            families.setdefault(spec.family, []).append(spec)
     panels = []
     for title, own in families.items():
         if len(own) > 1:
@@ -111,7 +111,7 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     ticks = [ranges.get(name, name) for name in names]
     at = np.arange(len(names), dtype=np.float64)
     panels = []
-    deepest = {spec.symbol.removesuffix(f"@{spec.cutoff}"): spec for spec in specs}
+    deepest = {spec.family: spec for spec in specs}
     for spec in deepest.values():
         if not all(spec.name in part for own in parts.values() for part in own):
             continue
@@ -156,7 +156,13 @@ def scores(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
 
 
 def calibration(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
-    """Return the share of relevant entries by score, where all scores are within [0, 1]."""
+    """Return the share of relevant entries by score: of bins of measures, or by points of a curve."""
+    tables: dict[tuple[Any, ...], Spec] = {}  # the first measure of each table, which others share
+    for spec in specs:
+        if any(spec.name in one.reliability for one in models.values()):
+            tables.setdefault((spec.state, spec.params, spec.k), spec)
+    if tables:
+        return [_of_bins(models, spec) for spec in tables.values()]
     series = []
     for name, one in models.items():
         points = one.results.points.get("micro")
@@ -167,6 +173,19 @@ def calibration(models: Models, specs: Sequence[Spec], compared: Any) -> list[Pa
             series.append(Series(name, *_reliability(points)))
     told = "score (bins of listed entries)", "share that is relevant"
     return [Panel("Calibration", *told, series, "curves", reference="diagonal")] if series else []
+
+
+def _of_bins(models: Models, spec: Spec) -> Panel:
+    """Return the share of hits against the mean score, in the bins of a measure."""
+    series = []
+    for name, one in models.items():
+        bins = one.reliability.get(spec.name)
+        if bins is not None:
+            held = bins["n"] > 0
+            series.append(Series(name, bins["mean_score"][held], bins["hit_rate"][held]))
+    entries = f"first {spec.k} entries" if spec.k else "listed entries"
+    told = f"mean score of each bin of {entries}", "share that is relevant"
+    return Panel(f"Calibration, {spec.symbol}", *told, series, "lines", reference="diagonal")
 
 
 def _reliability(points: Floats) -> tuple[Floats, Floats]:
@@ -247,6 +266,7 @@ def labels(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
 
 
 OF_CURVES = "scores, and curve_points="
+AGAINST_K = "cutoffs", "ranks"  # kinds that need a measure at several cutoffs
 OF_TABLES = "values", "differences", "groups"  # kinds that show what the table shows
 KINDS = {
     "values": Kind("values of measures with their intervals", "measures within 0 and 1", values),
@@ -258,7 +278,9 @@ KINDS = {
     "roc": Kind("ROC curves", OF_CURVES, roc),
     "scores": Kind("scores of relevant and irrelevant entries", OF_CURVES, scores),
     "calibration": Kind(
-        "share of relevant entries by score", "scores within 0 and 1, and curve_points=", calibration
+        "share of relevant entries by score",
+        "ece, or scores within 0 and 1 and curve_points=",
+        calibration,
     ),
     "labels": Kind(
         "values by label of two models",

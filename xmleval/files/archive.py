@@ -158,9 +158,11 @@ class NpyArray:
         return self.n_bytes if self._whole else 0
 
     @contextlib.contextmanager
-    def reading(self, first: int = 0) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Yield a function that returns the next n rows, from row ``first`` on."""
+    def reading(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Yield a function that returns the next n rows, from row ``first`` on, up to ``stop``."""
         with self.file.open() as held:
+            if stop is not None:
+                self.file.has_ends([self._start + stop * _row_bytes(self.shape, self.dtype)])
             held.seek(self._start + (0 if self._by_column else first * _row_bytes(self.shape, self.dtype)))
             take = (
                 self._columns_of(held, first) if self._by_column else _rows_of(held, self.shape, self.dtype)
@@ -228,13 +230,16 @@ class StoredArray:
         return self._info.compress_type == zipfile.ZIP_STORED and not self._by_column
 
     @contextlib.contextmanager
-    def reading(self, first: int = 0) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Yield a function that returns the next n rows, from row ``first`` on of what is `stored`."""
-        if first:
+    def reading(self, first: int = 0, stop: int | None = None) -> Iterator[Callable[[int], NDArray[Any]]]:
+        """Yield a function that returns the next n rows; of what is `stored`, from any row on, up to any."""
+        if first or stop is not None:
             with self.file.open() as raw:
                 _seek_data(raw, self._info)
                 read_header(raw)
-                raw.seek(first * _row_bytes(self.shape, self.dtype), io.SEEK_CUR)
+                start, row_bytes = raw.tell(), _row_bytes(self.shape, self.dtype)
+                if stop is not None:
+                    self.file.has_ends([start + stop * row_bytes])
+                raw.seek(start + first * row_bytes)
                 yield _rows_of(raw, self.shape, self.dtype)
             return
         with open_archive(self.file) as archive:

@@ -105,7 +105,8 @@ class InputFile:
     def has_ends(self, ends: list[int]) -> None:
         """Tell where those who read a remote file in order may stop, beside its own end."""
         if self._source is not None:
-            self._source.ends = [*sorted(end for end in {*ends} if 0 < end < self.size), self.size]
+            known = {*self._source.ends, *ends}
+            self._source.ends = sorted(end for end in known if 0 < end <= self.size)
 
 
 def digest(paths: Iterable[Path]) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+from xmleval.files.ranges import patiently
+from xmleval.files.remote import RemotePath
 
 PREFIX = 50  # characters of a name that a hidden name begins with; all of them may be too many
 
@@ -50,8 +54,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
     Until then it has no name, so that nothing is left of it however the process ends; what is replaced needs
     a hidden name for the last instant. Where the file system has no unnamed files, it has a hidden name all
-    along, and is deleted on failure.
+    along, and is deleted on failure. What takes the place of a remote file is one of this machine until it is
+    copied.
     """
+    if isinstance(path, RemotePath):
+        with _sending(path) as file:
+            yield file
+        return
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} exists and is not a regular file")
     target = os.path.realpath(path)
@@ -74,6 +83,24 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(hidden)
         raise
+
+
+@contextlib.contextmanager
+def _sending(path: RemotePath) -> Iterator[IO[bytes]]:
+    """Yield a temporary file that is copied to a remote one on success."""
+    folder = tempfile.gettempdir()
+    hidden = os.path.join(folder, f"xmleval-{os.urandom(8).hex()}")
+    unnamed = _open_unnamed(folder)
+    number = _create(hidden) if unnamed is None else unnamed
+    try:
+        with io.BufferedWriter(_Output(number, Path(folder))) as file:
+            yield file
+            file.flush()
+            source = hidden if unnamed is None else f"/proc/self/fd/{number}"
+            patiently(lambda: path.put(source))
+    finally:
+        if unnamed is None:
+            os.unlink(hidden)
 
 
 def _create(path: str) -> int:

@@ -11,6 +11,13 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "http", "https": "http"}
+AT_ONCE = (
+    "s3",
+    "s3a",
+    "gs",
+    "gcs",
+    "memory",
+)  # where there are no folders, and a file is there when it is whole
 GONE, REFUSED = (404, 410), (401, 403)  # statuses of HTTP
 LONGEST = 200  # characters of an error that are quoted
 
@@ -46,6 +53,10 @@ class RemotePath(PosixPath):
         """Whether it is of HTTP, which has no folders."""
         return self._url.startswith(("http://", "https://"))
 
+    @property
+    def _at_once(self) -> bool:
+        return self._url.startswith(tuple(f"{protocol}://" for protocol in AT_ONCE))
+
     def _split(self) -> tuple[str, str, str]:
         """Return what stands before the name, the name, and a query."""
         path, mark, query = self._url.partition("?") if self.is_web else (self._url, "", "")
@@ -67,8 +78,16 @@ class RemotePath(PosixPath):
         folder, _, query = self._split()
         return RemotePath(f"{folder}/{name}{query}")
 
+    def __truediv__(self, name: str | os.PathLike[str]) -> RemotePath:
+        """Return the address of what is in it."""
+        return RemotePath(f"{self._url.rstrip('/')}/{name}")
+
     def resolve(self, strict: bool = False) -> RemotePath:
         """Return itself: addresses are absolute."""
+        return self
+
+    def absolute(self) -> RemotePath:
+        """Return itself."""
         return self
 
     @property
@@ -118,6 +137,43 @@ class RemotePath(PosixPath):
             found = system.ls(path, detail=False)
         yield from map(self._like, found)
 
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make a folder, and those it is in, where its server has any."""
+        if self.is_web:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), self._url)
+        with reaching(self._url, "written"):
+            system, path = self.system()
+            if not self._at_once:
+                system.makedirs(path, exist_ok=True)
+
+    def put(self, source: str) -> None:
+        """Copy a file of this machine there, where it has its name when it is whole."""
+        with reaching(self._url, "written"):
+            system, path = self.system()
+            if self._at_once:
+                system.put_file(source, path)
+                return
+            folder, _, name = path.rpartition("/")
+            hidden = f"{folder}/.{name}.{os.urandom(8).hex()}"
+            system.put_file(source, hidden)
+            system.mv(hidden, path)
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove a file."""
+        with (
+            contextlib.suppress(*([FileNotFoundError] if missing_ok else [])),
+            reaching(self._url, "removed"),
+        ):
+            system, path = self.system()
+            system.rm_file(path)
+
+    def rmdir(self) -> None:
+        """Remove an empty folder, where its server has any."""
+        with reaching(self._url, "removed"):
+            system, path = self.system()
+            if not self._at_once:
+                system.rmdir(path)
+
     def matches(self) -> list[Path]:
         """Return the files whose addresses match it as a pattern."""
         with reaching(self._url):
@@ -144,8 +200,8 @@ def is_there(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def reaching(url: str) -> Iterator[None]:
-    """Raise what goes wrong on the way to a file as errors of the system that name it."""
+def reaching(url: str, what: str = "read") -> Iterator[None]:
+    """Raise what goes wrong on the way to a file that is to be read as errors of the system that name it."""
     try:
         yield
     except ImportError as error:
@@ -163,7 +219,7 @@ def reaching(url: str) -> Iterator[None]:
         if isinstance(found, PermissionError) or status in REFUSED:
             told = f"{os.strerror(errno.EACCES)} ({_line(found)})"
             raise PermissionError(errno.EACCES, told, url) from None
-        raise OSError(errno.EIO, f"cannot be read: {_line(found)}", url) from None
+        raise OSError(errno.EIO, f"cannot be {what}: {_line(found)}", url) from None
 
 
 def _line(error: BaseException) -> str:

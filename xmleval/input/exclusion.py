@@ -73,8 +73,8 @@ def without_pairs(pieces: Pieces, pairs: Pairs, all_rows: bool = False, kept: bo
     """
     rows, labels = pairs.rows, pairs.labels
 
-    def read(n_bytes: int, first: int = 0) -> Iterator[Any]:
-        for piece in rows_from(pieces, n_bytes, first):
+    def read(n_bytes: int, first: int = 0, stop: int | None = None) -> Iterator[Any]:
+        for piece in rows_from(pieces, n_bytes, first, stop):
             n = int((piece[0] if isinstance(piece, tuple) else piece).shape[0])
             lo, hi = np.searchsorted(rows, [first, first + n])
             own = rows[lo:hi] - first, labels[lo:hi]

@@ -24,8 +24,8 @@ class Pieces:
     locate : callable or None
         Of rows of several files, ``locate(row)`` tells the file of a row that was read, and its number in it.
     read_from : callable or None
-        ``read_from(n_bytes, first)`` yields the rows from ``first`` on without reading those before; None
-        where that is not possible.
+        ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if that is not
+        None, without reading others; None where that is not possible.
     """
 
     n_rows: int | None
@@ -34,4 +34,4 @@ class Pieces:
     label_names: list[str] | None = None
     row_names: list[str] | None = None
     locate: Callable[[int], tuple[str, int]] | None = None
-    read_from: Callable[[int, int], Iterator[Any]] | None = None
+    read_from: Callable[[int, int, int | None], Iterator[Any]] | None = None

@@ -38,15 +38,18 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
 
     starts: list[int] = []  # first row of each shard, as far as it is known
 
-    def read(n_bytes: int, skipped: int = 0) -> Iterator[Any]:
+    def read(n_bytes: int, skipped: int = 0, stop: int | None = None) -> Iterator[Any]:
         first = 0
         for place, (_, pieces) in enumerate(shards):
             starts[place:] = starts[place:] or [first]
             own = min(max(skipped - first, 0), pieces.n_rows or 0)
+            last = None if stop is None else stop - first
             first += own
             if own and own == pieces.n_rows:
                 continue
-            for piece in rows_from(pieces, n_bytes, own):
+            if last is not None and place and last <= 0:
+                return
+            for piece in rows_from(pieces, n_bytes, own, last):
                 yield piece
                 first += _n_rows(piece)
 
@@ -57,16 +60,22 @@ def joined(shards: Sequence[tuple[str, Pieces]]) -> Pieces:
     return Pieces(n_rows, n_labels, read, locate=locate, read_from=None if n_rows is None else read)
 
 
-def rows_from(pieces: Pieces, n_bytes: int, first: int) -> Iterator[Any]:
-    """Yield the rows from ``first`` on; those before are read where there is no other way."""
-    if not first or pieces.read_from is not None:
-        yield from pieces.read(n_bytes) if pieces.read_from is None else pieces.read_from(n_bytes, first)
+def rows_from(pieces: Pieces, n_bytes: int, first: int, stop: int | None = None) -> Iterator[Any]:
+    """Yield the rows from ``first`` on, up to ``stop``; others are read where there is no other way."""
+    if stop is None or (pieces.n_rows is not None and stop >= pieces.n_rows):
+        stop = None  # then all is read, and what is wrong at its end is found
+    if pieces.read_from is not None:
+        yield from pieces.read_from(n_bytes, first, stop)
         return
+    start = 0
     for piece in pieces.read(n_bytes):
         n = _n_rows(piece)
-        if first < n:
-            yield _cut(piece, first, n) if first else piece
-        first = max(first - n, 0)
+        lo, hi = max(first - start, 0), n if stop is None else min(stop - start, n)
+        if lo < hi or not n:
+            yield piece if hi - lo == n else _cut(piece, lo, hi)
+        start += n
+        if stop is not None and start >= stop:
+            return
 
 
 def count_columns(pieces: Pieces, n_bytes: int) -> int:
@@ -92,16 +101,24 @@ class RowReader:
     """Rows of one input, about ``n_bytes`` at a time; one more piece is read ahead.
 
     ``name`` is what messages call it, ``n_labels`` the number of columns of sparse pieces that do not know
-    it; the first row taken is row ``first``.
+    it; the first row taken is row ``first``, the last one that before ``stop``.
     """
 
-    def __init__(self, name: str, pieces: Pieces, n_bytes: int, n_labels: int | None, first: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        pieces: Pieces,
+        n_bytes: int,
+        n_labels: int | None,
+        first: int = 0,
+        stop: int | None = None,
+    ) -> None:
         self.name = name
         self.n_rows = pieces.n_rows
         self.n_taken = first
         self._locate = pieces.locate
         self._n_labels = n_labels if pieces.n_labels is None else None
-        self._iterator = rows_from(pieces, n_bytes, first)
+        self._iterator = rows_from(pieces, n_bytes, first, stop)
         self._pool = Pool(1)
         self._piece: Any = None
         self._place, self._size = 0, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
+from xmleval.records import Ints, Labels, Scores
 
 PIECE_BYTES = 8 << 20
 
@@ -94,16 +95,20 @@ def as_lists(data: Any, kind: str, n_labels: int | None) -> tuple[Any, Any]:
     """Return data as lists, best first: labels with -1 behind a row's last one, and scores or None."""
     if isinstance(data, tuple):
         return data
-    blocks = [block for _, block in canonical(data, kind, n_labels)]
-    depth = max((int(np.diff(block.ptr).max(initial=0)) for block in blocks), default=0)
-    rows = sum(block.ptr.size - 1 for block in blocks)
-    labels = np.full((rows, depth), -1, blocks[0].labels.dtype if blocks else np.int32)
-    scores = np.full((rows, depth), np.nan, blocks[0].scores.dtype if blocks else np.float32)
+    return filled([(block.ptr, block.labels, block.scores) for _, block in canonical(data, kind, n_labels)])
+
+
+def filled(blocks: Sequence[tuple[Ints, Labels, Scores]]) -> tuple[Labels, Scores]:
+    """Return lists of one length: labels with -1 behind a row's last one, and scores with NaN there."""
+    depth = max((int(np.diff(ptr).max(initial=0)) for ptr, _, _ in blocks), default=0)
+    rows = sum(ptr.size - 1 for ptr, _, _ in blocks)
+    labels = np.full((rows, depth), -1, blocks[0][1].dtype if blocks else np.int32)
+    scores = np.full((rows, depth), np.nan, blocks[0][2].dtype if blocks else np.float32)
     first = 0
-    for block in blocks:
-        sizes = np.diff(block.ptr)
-        filled = np.arange(depth) < sizes[:, None]
-        labels[first : first + sizes.size][filled] = block.labels
-        scores[first : first + sizes.size][filled] = block.scores
+    for ptr, own_labels, own_scores in blocks:
+        sizes = np.diff(ptr)
+        there = np.arange(depth) < sizes[:, None]
+        labels[first : first + sizes.size][there] = own_labels
+        scores[first : first + sizes.size][there] = own_scores
         first += sizes.size
     return labels, scores

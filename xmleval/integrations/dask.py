@@ -8,12 +8,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
+from weakref import WeakSet
 
 from xmleval.budget import MEMORY, memory_bytes
 from xmleval.cluster.counting import count_block, size_of
 from xmleval.cluster.cutting import cut
+from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Exchange, Leaf, as_it_is, leaves_of, run
+from xmleval.cluster.run import Leaf, as_it_is, leaves_of, run
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
@@ -39,10 +41,14 @@ class DaskEngine:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._run = os.urandom(8).hex()  # or what a run that failed still holds would be taken for new
+        self._made: WeakSet[Any] = WeakSet()
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a future."""
-        return self.client.submit(function, *arguments, key=f"xmleval-{key}", retries=RETRIES)
+        future = self.client.submit(function, *arguments, key=f"xmleval-{key}-{self._run}", retries=RETRIES)
+        self._made.add(future)
+        return future
 
     def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Yield the place and the result of each future that was not given up."""
@@ -55,6 +61,10 @@ class DaskEngine:
             except distributed.KilledWorker:
                 told = "each worker that began a task died of it, perhaps for lack of memory"
                 raise ChildProcessError(f"{told}; their logs tell more") from None
+            except BaseException:
+                for one in [*self._made]:
+                    one.release()
+                raise
             yield places[future.key], result
 
     def cancel(self, handles: Sequence[Any]) -> None:
@@ -100,8 +110,8 @@ def evaluate(
     client : distributed.Client, optional
         By default the one that was made last.
     exchange : path, optional
-        Folder that all workers see. The counts of each task are kept there until the run ends, so that a
-        run that was killed can go on.
+        Folder that all workers see, or the address of one, ``"s3://bucket/run"``. The counts of each task are
+        kept there until the run ends, so that a run that was killed can go on.
     resume : bool, default False
         Whether to use what an earlier run has left in ``exchange``.
     memory : int or str, default "1GiB"
@@ -134,13 +144,12 @@ def evaluate(
     vectors = {name: values for name, values in vectors.items() if values is not None}
     job = make_job(evaluator, memory_bytes("memory", memory), positive_integer("threads", threads))
     leaves = leaves_of(cut(job, inputs, vectors))
-    held = None if exchange is None else Exchange.of(Path(exchange).absolute(), leaves)
-    if held is not None:
-        held.begin(resume)
-    report = run(DaskEngine(_known(client)), job, leaves, held).compute()
-    if held is not None:
-        held.remove()
-    return report
+    engine = DaskEngine(_known(client))
+    if exchange is None:
+        return run(engine, job, leaves).compute()
+    held = Exchange.of(as_path(exchange), [leaf.key for leaf in leaves])
+    with held.taken(resume):
+        return run(engine, job, leaves, held).compute()
 
 
 def _paths(value: Paths) -> list[Path]:

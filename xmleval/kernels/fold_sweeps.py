@@ -162,7 +162,7 @@ def sweep_fold_labels(
     good, bad : (s,), (t,), scores of relevant and of irrelevant entries, in any order within a label
     n_unlisted : int64 (2, folds, labels), relevant and irrelevant entries that are not listed, all tied
     unlisted : their score, or NaN if they rank below everything
-    pairs : float64 (folds, labels, 2); precision : float64 (folds, labels); written
+    pairs : float64 (folds, labels, 2); precision : float64 (folds, labels, 1); written
     """
     n_folds, n_labels = good_ptr.shape[0], good_ptr.shape[1] - 1
     tables = np.empty((2, 2 * PIECE + 1, n_folds), np.int64)
@@ -193,4 +193,4 @@ def sweep_fold_labels(
                 pairs_alone, limbs, total,
             )  # fmt: skip
         for fold in range(n_folds):
-            finish(label, limbs[fold], total[fold], pairs[fold], precision[fold])
+            finish(label, limbs[fold], total[fold : fold + 1], pairs[fold], precision[fold])

@@ -11,6 +11,7 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.products import add_product, product_sum
 from xmleval.records import Bools, Floats, Ints, Scores
 
+RECALL, PRECISION, FALLOUT, AREA = range(4)  # what is asked of a curve beside its largest F1, see `reach`
 STRIDE = 32  # scores skipped at a time; within them a binary search has no branches to mispredict
 
 
@@ -59,8 +60,51 @@ def weigh_group(group: int, seen: int, wrong: int, n_relevant: int) -> tuple[flo
 
 
 @kernel
+def share_ranked(others: float, wrong: float, most: float) -> float:
+    """Return the area that a relevant entry adds left of ``most`` irrelevant ones, as a share of ``most``.
+
+    others, wrong : irrelevant entries of its tie group, and down to its end
+    """
+    before = wrong - others
+    if wrong <= most:
+        return ((most - wrong) + others / 2.0) / most
+    return (most - before) ** 2 / (2.0 * others * most) if before < most else 0.0
+
+
+@kernel
+def reach(
+    asked: Floats, group: float, others: float, score: float, seen: float, wrong: float, size: float,
+    n_relevant: float, n_irrelevant: float, areas: Ints, best: Floats,
+) -> None:  # fmt: skip
+    """Take the cut at the end of a tie group for what is asked; of equal values, later cuts are better.
+
+    asked : float64 (n, 2), what, and a number x above 0 and at most 1: largest recall with precision >= x,
+        largest precision with recall >= x, smallest false positive rate with recall >= x, or the area under
+        the ROC curve up to the false positive rate x
+    group, others : weight of the group's relevant and irrelevant entries; seen, wrong, size : weight of the
+        relevant, the irrelevant and all entries down to its end; n_relevant, n_irrelevant : of all
+    areas : int64 (n, 4), fixed point, added to: share of the area, times ``n_relevant``
+    best : float64 (n, 2), value (negated, if small ones are better) and score, replaced by better ones
+    """
+    recall = seen / n_relevant
+    for i in range(asked.shape[0]):
+        what, number = asked[i, 0], asked[i, 1]
+        if what == AREA:
+            if n_irrelevant > 0:
+                add_term(areas[i], group * share_ranked(others, wrong, number * n_irrelevant))
+            continue
+        value, limit = seen / size, recall
+        if what == RECALL:
+            value, limit = recall, value
+        elif what == FALLOUT:
+            value = -(wrong / n_irrelevant) if n_irrelevant > 0 else 0.0
+        if limit >= number and (value >= best[i, 0] or np.isnan(best[i, 1])):
+            best[i, 0], best[i, 1] = value, score
+
+
+@kernel
 def count_group(
-    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
+    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, asked: Floats, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count a tie group of ``group`` relevant and ``others`` irrelevant entries; arrays as in `sweep`."""
@@ -69,24 +113,32 @@ def count_group(
     term, f1 = weigh_group(group, seen, wrong, totals[0])
     add_product(pairs[0], group, totals[1] - wrong)
     add_product(pairs[1], group, others)
-    add_term(precision, term)
-    if f1 > peak[0]:
-        peak[0], peak[1] = f1, score
+    add_term(precision[0], term)
+    if f1 > peak[0, 0]:
+        peak[0, 0], peak[0, 1] = f1, score
+    if asked.shape[0]:
+        reach(
+            asked, float(group), float(others), score, float(seen), float(wrong), float(seen + wrong),
+            float(totals[0]), float(totals[1]), precision[1:], peak[1:],
+        )  # fmt: skip
 
 
 @kernel
 def sweep(
-    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, pairs: Ints, precision: Ints,
-    peak: Floats,
+    relevant: Scores, irrelevant: Scores, above: Ints, totals: Ints, asked: Floats, pairs: Ints,
+    precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count pairs, precision and the best F1 of entries that are ranked together, in a range of scores.
 
     relevant, irrelevant : (n,), (m,), increasing, the scores in the range
     above, totals : int64 (2,), relevant and irrelevant entries above the range, and in total
+    asked : float64 (n, 2), what else is asked of the curve, see `reach`
     pairs : int64 (2, 2), added to: pairs of these relevant entries with any irrelevant one that are in the
         right order, and tied, as limbs of `add_product`
-    precision : int64 (4,), fixed point, added to: for every relevant entry, the precision at its group's end
-    peak : float64 (2,), largest F1 of a cut so far and its score, replaced by larger ones
+    precision : int64 (1 + n, 4), fixed point, added to: for every relevant entry, the precision at the end of
+        its group, then the areas of `reach`
+    peak : float64 (1 + n, 2), replaced by better ones: largest F1 of a cut so far and its score, then the
+        cuts of `reach`
     """
     i, top = relevant.size - 1, irrelevant.size
     seen = above[0]
@@ -97,7 +149,7 @@ def sweep(
         seen += start - i
         top, low, high = find_from_high(irrelevant, top, score)
         wrong = above[1] + (irrelevant.size - low)
-        count_group(start - i, high - low, float(score), seen, wrong, totals, pairs, precision, peak)
+        count_group(start - i, high - low, float(score), seen, wrong, totals, asked, pairs, precision, peak)
 
 
 @kernel
@@ -139,25 +191,26 @@ def trace(
 def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
     """Write the sums of one label as floats.
 
-    limbs : int64 (2, 2), see `add_product`; total : int64 (4,), fixed point
-    pairs : float64 (n_labels, 2); precision : float64 (n_labels,); written at ``label``
+    limbs : int64 (2, 2), see `add_product`; total : int64 (n, 4), fixed point
+    pairs : float64 (n_labels, 2); precision : float64 (n_labels, n); written at ``label``
     """
     pairs[label, 0], pairs[label, 1] = product_sum(limbs[0]), product_sum(limbs[1])
-    fraction = total[1] / ONE + total[2] / (float(ONE) * ONE)
-    precision[label] = total[0] + fraction
+    for i in range(total.shape[0]):
+        fraction = total[i, 1] / ONE + total[i, 2] / (float(ONE) * ONE)
+        precision[label, i] = total[i, 0] + fraction
 
 
 @kernel
 def count_down(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
-    precision: Ints, peak: Floats,
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, asked: Floats,
+    pairs: Ints, precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count the tie groups of one label, whose irrelevant scores are in any order.
 
     Each group passes over all irrelevant scores: faster than sorting them, for few relevant ones.
 
     relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
-    totals, pairs, precision, peak : as in `sweep`
+    totals, asked, pairs, precision, peak : as in `sweep`
     """
     i = relevant.size - 1
     waiting = n_unlisted[0] + n_unlisted[1] > 0
@@ -183,18 +236,18 @@ def count_down(
         seen += group
         wrong = greater + passed + others
         passed += n_unlisted[1] if at_unlisted else 0
-        count_group(group, others, score, seen, wrong, totals, pairs, precision, peak)
+        count_group(group, others, score, seen, wrong, totals, asked, pairs, precision, peak)
 
 
 @kernel
 def sweep_around(
-    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, pairs: Ints,
-    precision: Ints, peak: Floats,
+    relevant: Scores, irrelevant: Scores, n_unlisted: Ints, unlisted: float, totals: Ints, asked: Floats,
+    pairs: Ints, precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count the tie groups of one label: those above the unlisted entries, theirs, and those below.
 
     relevant, irrelevant : (n,), (m,), increasing; n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
-    totals, pairs, precision, peak : as in `sweep`
+    totals, asked, pairs, precision, peak : as in `sweep`
     """
     i0, i1, j0, j1 = 0, 0, 0, 0  # where scores tied with the unlisted entries start and stop
     score = -np.inf
@@ -206,17 +259,17 @@ def sweep_around(
             int(np.searchsorted(irrelevant, unlisted, "right")),
         )
     above = np.zeros(2, np.int64)
-    sweep(relevant[i1:], irrelevant[j1:], above, totals, pairs, precision, peak)
+    sweep(relevant[i1:], irrelevant[j1:], above, totals, asked, pairs, precision, peak)
     group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
     above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + others
-    count_group(group, others, score, above[0], above[1], totals, pairs, precision, peak)
-    sweep(relevant[:i0], irrelevant[:j0], above, totals, pairs, precision, peak)
+    count_group(group, others, score, above[0], above[1], totals, asked, pairs, precision, peak)
+    sweep(relevant[:i0], irrelevant[:j0], above, totals, asked, pairs, precision, peak)
 
 
 @kernel
 def sweep_labels(
     relevant_ptr: Ints, relevant: Scores, irrelevant_ptr: Ints, irrelevant: Scores, in_order: Bools,
-    n_unlisted: Ints, unlisted: float, pairs: Floats, precision: Floats, peak: Floats,
+    n_unlisted: Ints, unlisted: float, asked: Floats, pairs: Floats, precision: Floats, peak: Floats,
 ) -> None:  # fmt: skip
     """Count pairs, precision and the best F1 of every label, tie groups whole.
 
@@ -225,20 +278,23 @@ def sweep_labels(
     in_order : bool (n_labels,), False where the irrelevant scores of a label are in any order
     n_unlisted : int64 (n_labels, 2), relevant and irrelevant entries that are not listed, all tied
     unlisted : their score, or NaN if they rank below everything
-    pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written, see `sweep`
+    asked : float64 (n, 2), see `reach`
+    pairs : float64 (n_labels, 2); precision : float64 (n_labels, 1 + n); peak : float64 (n_labels, 1 + n, 2);
+        written, see `sweep`
     """
-    limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros(4, np.int64), np.zeros(2, np.int64)
+    n = 1 + asked.shape[0]
+    limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros((n, 4), np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
         right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
         wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
         missing = n_unlisted[label]
         limbs[:], total[:] = 0, 0
         totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
-        peak[label, 0], peak[label, 1] = 0.0, np.nan
+        peak[label, :, 0], peak[label, :, 1] = 0.0, np.nan
         if totals[0] and in_order[label]:
-            sweep_around(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
+            sweep_around(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
         elif totals[0]:
-            count_down(right, wrong, missing, unlisted, totals, limbs, total, peak[label])
+            count_down(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
         finish(label, limbs, total, pairs, precision)
 
 

@@ -250,8 +250,8 @@ def pack_buckets(
 @kernel
 def sweep_buckets(
     relevant: Ints, irrelevant: Ints, n_relevant: Ints, n_irrelevant: Ints, first: int, stop: int,
-    level: int, unlisted: Ints, above: Ints, totals: Ints, pairs_alone: bool, tables: Ints, pairs: Ints,
-    precision: Ints, peak: Floats,
+    level: int, unlisted: Ints, above: Ints, totals: Ints, pairs_alone: bool, tables: Ints, asked: Floats,
+    pairs: Ints, precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count pairs, precision and the best F1 of entries ranked together, in a range of buckets.
 
@@ -260,7 +260,7 @@ def sweep_buckets(
     unlisted : int64 (2,), relevant and irrelevant unlisted entries
     pairs_alone : whether precision and peak are not needed
     tables : (2, N_PLACES), zeros, and again at the end; wide enough for the counts
-    above, totals, pairs, precision, peak : as in `sweeps.sweep`
+    above, totals, asked, pairs, precision, peak : as in `sweeps.sweep`
     """
     listed, others = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
@@ -304,7 +304,8 @@ def sweep_buckets(
                 continue
             seen += group
             bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
-            count_group(group, tied, np.float64(score[0]), seen, wrong, totals, pairs, precision, peak)
+            found = np.float64(score[0])
+            count_group(group, tied, found, seen, wrong, totals, asked, pairs, precision, peak)
         if simple:
             add_product(pairs[0], 1, right)
             add_product(pairs[0], n_relevant[bucket], totals[1] - before - most)

@@ -7,6 +7,7 @@ import numpy as np
 from xmleval.kernels.fixed import ONE, add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import copy_to
+from xmleval.kernels.sweeps import reach
 from xmleval.kernels.weight_sums import (
     HIGHEST,
     LOWEST,
@@ -28,8 +29,8 @@ from xmleval.records import Floats, Ints
 
 @kernel
 def count_group(
-    group: Ints, others: Ints, key: int, totals: Ints, seen: Ints, scale: float, room: Ints, pairs: Ints,
-    precision: Ints, peak: Floats,
+    group: Ints, others: Ints, key: int, totals: Ints, seen: Ints, scale: float, room: Ints,
+    asked: Floats, pairs: Ints, precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
     """Count a tie group; arguments as in `sweep_sums`.
 
@@ -51,11 +52,17 @@ def count_group(
     copy_to(all_seen, seen[0])
     add_sum(all_seen, seen[1, 0], seen[1, 1], seen[1, 2], 1)
     hits = round_sum(seen[0])
-    add_term(precision, round_sum(group) * scale * (hits / round_sum(all_seen)))
+    size, weight = round_sum(all_seen), round_sum(group) * scale
+    add_term(precision[0], weight * (hits / size))
+    if asked.shape[0]:
+        reach(
+            asked, weight, round_sum(others), score_of(key), hits, round_sum(seen[1]), size,
+            round_sum(totals[0]), round_sum(totals[1]), precision[1:], peak[1:],
+        )  # fmt: skip
     add_sum(all_seen, totals[0, 0], totals[0, 1], totals[0, 2], 1)
     f1 = 2.0 * hits / round_sum(all_seen)
-    if f1 > peak[0]:
-        peak[0], peak[1] = f1, score_of(key)
+    if f1 > peak[0, 0]:
+        peak[0, 0], peak[0, 1] = f1, score_of(key)
 
 
 @kernel
@@ -70,7 +77,7 @@ def score_of(key: int) -> float:
 @kernel
 def sweep_sums(
     relevant: Ints, irrelevant: Ints, extra_key: int, extra: Ints, totals: Ints, seen: Ints, scale: float,
-    pairs: Ints, precision: Ints, peak: Floats, strides: Floats, points: Floats,
+    asked: Floats, pairs: Ints, precision: Ints, peak: Floats, strides: Floats, points: Floats,
 ) -> int:  # fmt: skip
     """Count pairs, precision and the best F1 of weighted entries that are ranked together, from above.
 
@@ -79,10 +86,12 @@ def sweep_sums(
     totals : int64 (2, 3), sums of all relevant and of all irrelevant entries
     seen : int64 (2, 3), those above, to which these are added
     scale : power of two by which the weights are multiplied in ``precision``
+    asked : float64 (n, 2), what else is asked of the curve, see `sweeps.reach`
     pairs : int64 (2, 16), added to: sums of products of the weights of pairs in the right order, and tied
-    precision : int64 (4,), fixed point, added to: sum over relevant entries of their weight times the
-        precision at their group's end
-    peak : float64 (2,), largest F1 of a cut so far and its score, replaced by larger ones
+    precision : int64 (1 + n, 4), fixed point, added to: sum over relevant entries of their weight times the
+        precision at their group's end, then the areas of `reach`
+    peak : float64 (1 + n, 2), replaced by better ones: largest F1 of a cut so far and its score, then the
+        cuts of `reach`
     strides : float64 (2,), relevant and irrelevant weight from one point of the curve to the next
     points : float64 (p, 3), written: score, relevant and irrelevant weight at or above it; or (0, 3) for none
     Returns the number of points.
@@ -115,7 +124,7 @@ def sweep_sums(
             j -= 1
         if points.shape[0]:
             before[0], before[1] = round_sum(seen[0]), round_sum(seen[1])
-        count_group(group[0], group[1], key, totals, seen, scale, room, pairs, precision, peak)
+        count_group(group[0], group[1], key, totals, seen, scale, room, asked, pairs, precision, peak)
         n_groups += 1
         if n_groups % UNCARRIED == 0:
             carry_products(pairs[0])
@@ -140,7 +149,7 @@ def sweep_sums(
 @kernel
 def sweep_labels(
     relevant: Ints, irrelevant: Ints, truth: Ints, rows: Ints, first: int, unlisted: int, unit: float,
-    sums: Floats, pairs: Floats, precision: Floats, peak: Floats,
+    asked: Floats, sums: Floats, pairs: Floats, precision: Floats, peak: Floats,
 ) -> None:  # fmt: skip
     """Do the same as `sweep_sums` for every label of a range.
 
@@ -148,14 +157,16 @@ def sweep_labels(
     rows : int64 (3,), sum of the weights of all rows
     first, unlisted : the first label; key of all entries that are not in the tables
     unit : the weight that is held as 1
-    sums, pairs, peak : float64 (n_labels, 2); precision : float64 (n_labels,); written: sums of relevant and
-        of irrelevant entries, pairs in the right order and tied, the rest as in `sweep_sums`
+    sums, pairs : float64 (n_labels, 2); precision : float64 (n_labels, 1 + n); peak : float64
+        (n_labels, 1 + n, 2); written: sums of relevant and of irrelevant entries, pairs in the right order
+        and tied, the rest as in `sweep_sums`
     """
+    n = 1 + asked.shape[0]
     i, j, t = 0, 0, 0
     totals, seen = np.zeros((2, SUM), np.int64), np.zeros((2, SUM), np.int64)
     extra, products = np.zeros((2, SUM), np.int64), np.zeros((2, PRODUCTS), np.int64)
-    total, strides, points = np.zeros(4, np.int64), np.zeros(2), np.zeros((0, 3))
-    for place in range(precision.size):
+    total, strides, points = np.zeros((n, 4), np.int64), np.zeros(2), np.zeros((0, 3))
+    for place in range(precision.shape[0]):
         label = first + place
         i0, j0 = i, j
         while i < relevant.shape[0] and relevant[i, 0] == label:
@@ -168,7 +179,7 @@ def sweep_labels(
             add_sum(totals[1], truth[t, 1], truth[t, 2], truth[t, 3], -1)
             t += 1
         sums[place, 0], sums[place, 1] = unit * round_sum(totals[0]), unit * round_sum(totals[1])
-        pairs[place], precision[place], peak[place, 0], peak[place, 1] = 0.0, 0.0, 0.0, np.nan
+        pairs[place], precision[place], peak[place, :, 0], peak[place, :, 1] = 0.0, 0.0, 0.0, np.nan
         if not totals[0].any():
             continue
         seen[:], products[:], total[:] = 0, 0, 0
@@ -180,13 +191,14 @@ def sweep_labels(
         seen[:] = 0
         scale = scale_of(sums[place, 0], unit)
         sweep_sums(
-            relevant[i0:i], irrelevant[j0:j], unlisted, extra, totals, seen, scale, products, total,
+            relevant[i0:i], irrelevant[j0:j], unlisted, extra, totals, seen, scale, asked, products, total,
             peak[place], strides, points,
         )  # fmt: skip
         for kind in range(2):
             pairs[place, kind] = unit * unit * round_products(products[kind])
-        fraction = total[1] / ONE + total[2] / (float(ONE) * ONE)
-        precision[place] = (total[0] + fraction) * (unit / scale)
+        for at in range(n):
+            fraction = total[at, 1] / ONE + total[at, 2] / (float(ONE) * ONE)
+            precision[place, at] = (total[at, 0] + fraction) * (unit / scale)
 
 
 @kernel

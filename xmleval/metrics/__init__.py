@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
@@ -11,6 +11,7 @@ TABLE: tuple[Metric, ...] = (
     *rankings.TABLE,
     *curves.TABLE,
     *margins.TABLE,
+    *calibration.TABLE,
     *sets.TABLE,
     *statistics.TABLE,
 )
@@ -30,6 +31,7 @@ ALIASES: dict[str, str] = {
     "r_precision": "rprec",
     "r-precision": "rprec",
     "r-prec": "rprec",
+    "micro_recall_at_r": "rprec.micro",
     "label_ranking_average_precision": "lrap",
     "label_ranking_loss": "ranking_loss",
 }
@@ -51,10 +53,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "peak_f1.samples", "is_error", "error_set_size", "rprec",
     ),
     "curves": (
-        *(f"{m.name}.{average}" for m in TABLE if m.state == "score_runs" for average in m.averages),
+        *(
+            f"{m.name}.{average}"
+            for m in TABLE
+            if m.state == "score_runs" and not m.params
+            for average in m.averages
+        ),
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 

@@ -124,6 +124,12 @@ def r_precision(view: View, setting: Setting) -> Floats:
     return ratio(n_within.astype(np.float64), view.n_relevant.astype(np.float64))
 
 
+def pooled_r_precision(view: View, setting: Setting) -> tuple[Floats, Floats]:
+    """Hits in the first R, and R."""
+    _, n_within = view.best_ranks
+    return n_within.astype(np.float64), view.n_relevant.astype(np.float64)
+
+
 def label_coverage(counts: Counts, setting: Setting) -> Floats:
     """Whether a label has a hit in any row; NaN without relevant rows."""
     return np.where(counts.tp + counts.fn > 0, counts.tp > 0, np.nan)
@@ -312,6 +318,20 @@ RPREC = AT_K(
     whole=True,
     best=has_relevant,
 )
+RPREC_MICRO = AT_K(
+    name="rprec",
+    title="R-precision of all rows: recall at R, which is precision and F1 at R",
+    symbol="R-Prec {average}",
+    formula="sum over rows of hits in first R / sum of R",
+    reference=MANNING,
+    state="row_ratios",
+    value=pooled_r_precision,
+    averages=("micro",),
+    cutoff="none",
+    whole=True,
+    best=one,
+    conventions=("unlisted",),
+)
 NDCG_ALL = of_whole_ranking(NDCG_AT_K, full_ndcg, has_relevant, "DCG / ideal DCG")
 DCG_ALL = of_whole_ranking(DCG, full_dcg, full_ideal_dcg, "sum over relevant labels of 1 / log2(1 + rank)")
 MRR_ALL = of_whole_ranking(MRR, full_reciprocal_rank, has_relevant, "1 / rank of the first relevant label")
@@ -342,6 +362,7 @@ TABLE = (
     MAP,
     MAP_R,
     RPREC,
+    RPREC_MICRO,
     NDCG_ALL,
     DCG_ALL,
     MRR_ALL,

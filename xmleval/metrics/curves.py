@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 
 from xmleval.conventions import TIE_CREDIT
-from xmleval.metrics.metric import Metric, Param, Setting, one
+from xmleval.metrics.metric import Metric, Param, Setting, one, zero
 from xmleval.metrics.sets import WZ17, ZZ14
 from xmleval.records import Bracket, Curve, Floats
 
+PRECISION_RECALL = "Manning, Raghavan & Schutze 2008, ch. 8"
 MAX_BITS = 24  # two tables of 128 MiB
 
 
@@ -43,6 +44,24 @@ def average_precision(curve: Curve, setting: Setting) -> Floats:
 def peak_f1(curve: Curve, setting: Setting) -> Floats:
     """Maximum F1 over thresholds; 0 without relevant entries."""
     return curve.peak
+
+
+def at_point(curve: Curve, setting: Setting) -> Floats:
+    """Largest value among the cuts that the measure allows; NaN without relevant entries."""
+    return np.where(curve.n_relevant > 0, curve.peak, np.nan)
+
+
+def fallout_at_recall(curve: Curve, setting: Setting) -> Floats:
+    """Smallest false positive rate among the cuts that the measure allows; NaN without both classes."""
+    return np.where((curve.n_relevant > 0) & (curve.n_irrelevant > 0), 0.0 - curve.peak, np.nan)
+
+
+def partial_auc(curve: Curve, setting: Setting) -> Floats:
+    """Area up to a false positive rate, from 0.5 for chance to 1; NaN without both classes."""
+    most = setting.params["max_fpr"]
+    area = most * average_precision(curve, setting)  # what is asked for takes the place of precision
+    least = 0.5 * most**2
+    return 0.5 * (1.0 + (area - least) / (most - least))
 
 
 POOLED = partial(
@@ -80,6 +99,21 @@ AUC_BRACKET = POOLED(
     params={"bits": Param(16.0, range(1, MAX_BITS + 1))},
     conventions=("auc_ties", "unlisted"),
 )
+AUC_PARTIAL = POOLED(
+    name="auc",
+    title="area under the ROC curve up to a false positive rate, standardised so that chance gives 0.5",
+    symbol="AUC {average} (FPR <= {max_fpr})",
+    formula="(1 + (area up to max_fpr - max_fpr^2 / 2) / (max_fpr - max_fpr^2 / 2)) / 2",
+    reference="McClish 1989 (Medical Decision Making 9(3))",
+    state="score_runs",
+    value=partial_auc,
+    averages=("micro", "macro", "weighted"),
+    params={"max_fpr": Param(0.1, share=True)},
+    whole=True,
+    asks="area",
+    best=one,
+    conventions=("unlisted",),
+)
 AP = POOLED(
     name="ap",
     title="step-wise area under the precision-recall curve of scores pooled over rows",
@@ -108,9 +142,55 @@ PEAK_F1 = POOLED(
     conventions=("labels", "unlisted"),
 )
 
+AT_POINT = partial(
+    POOLED,
+    state="score_runs",
+    value=at_point,
+    averages=("micro", "macro", "weighted"),
+    unsmooth=("micro", "macro", "weighted"),
+    whole=True,
+    threshold=True,
+    best=one,
+    conventions=("unlisted",),
+)
+RECALL_AT_PRECISION = AT_POINT(
+    name="recall_at_precision",
+    title="largest recall over thresholds with at least a precision",
+    symbol="Recall {average} (precision >= {p})",
+    formula="max over thresholds with tp / (tp + fp) >= p of tp / (tp + fn); 0 if there is none",
+    reference=PRECISION_RECALL,
+    params={"p": Param(0.9, share=True)},
+    asks="recall",
+)
+PRECISION_AT_RECALL = AT_POINT(
+    name="precision_at_recall",
+    title="largest precision over thresholds with at least a recall",
+    symbol="Precision {average} (recall >= {r})",
+    formula="max over thresholds with tp / (tp + fn) >= r of tp / (tp + fp)",
+    reference=PRECISION_RECALL,
+    params={"r": Param(0.9, share=True)},
+    asks="precision",
+)
+FPR_AT_TPR = AT_POINT(
+    name="fpr_at_tpr",
+    title="smallest false positive rate over thresholds with at least a true positive rate",
+    symbol="FPR {average} (TPR >= {tpr})",
+    formula="min over thresholds with tp / (tp + fn) >= tpr of fp / (fp + tn)",
+    reference="Fawcett 2006 (Pattern Recognition Letters 27(8))",
+    params={"tpr": Param(0.95, share=True)},
+    asks="fallout",
+    value=fallout_at_recall,
+    direction="down",
+    best=zero,
+)
+
 TABLE = (
     AUC,
     AUC_BRACKET,
+    AUC_PARTIAL,
     AP,
     PEAK_F1,
+    RECALL_AT_PRECISION,
+    PRECISION_AT_RECALL,
+    FPR_AT_TPR,
 )

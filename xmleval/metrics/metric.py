@@ -22,10 +22,15 @@ class Setting(NamedTuple):
 
 
 class Param(NamedTuple):
-    """A parameter: an example value, and the integers allowed (None: any number >= 0)."""
+    """A parameter: an example value, and what is allowed: integers, shares above 0, or any number >= 0.
+
+    With ``default``, the example is the value where none is given.
+    """
 
     example: float
     allowed: range | None = None
+    default: bool = False
+    share: bool = False
 
 
 Best = Callable[[Ints, Setting], Floats]
@@ -71,7 +76,7 @@ class Metric:
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -91,6 +96,11 @@ class Metric:
         Whether bounds over all scores of unlisted labels can be computed.
     pairs_alone : bool
         Whether the formula needs only the pair counts of a curve, which are cheaper.
+    asks : {"", "recall", "precision", "fallout", "area"}
+        What it asks of a curve of pooled scores beside what every sweep gives: the largest recall with a
+        precision, the largest precision with a recall, the smallest false positive rate with a recall, or the
+        area up to a false positive rate, which its parameter names. ``peak``, ``threshold`` and ``precision``
+        of the curve that the formula gets are about that.
     threshold : bool
         Whether the report gives the threshold at which the micro average is reached.
     unsmooth : tuple of str
@@ -130,6 +140,7 @@ class Metric:
     gapless: bool = False
     bounded: bool = False
     pairs_alone: bool = False
+    asks: str = ""
     threshold: bool = False
     unsmooth: tuple[str, ...] = ()
     direction: str = "up"

@@ -73,6 +73,13 @@ def gmean(c: Counts, setting: Setting) -> Floats:
     return found
 
 
+def hmean(c: Counts, setting: Setting) -> Floats:
+    """Harmonic mean of recall and specificity; 0 where both are 0."""
+    r, s = recall(c, setting), specificity(c, setting)
+    found: Floats = 2.0 * r * s / np.maximum(r + s, TINY)
+    return found
+
+
 def mcc(c: Counts, setting: Setting) -> Floats:
     """Matthews correlation coefficient."""
     product = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
@@ -237,6 +244,7 @@ ACCURACY = OF_SETS(
     state="label_totals",
     value=accuracy,
     averages=BY_LABEL,
+    cutoff="optional",
     every_label=True,
     conventions=CONVENTIONS,
 )
@@ -246,9 +254,10 @@ SPECIFICITY = OF_SETS(
     symbol="Specificity {average}",
     formula="tn / (tn + fp)",
     reference="Sokolova & Lapalme 2009 (IPM 45(4))",
-    state="label_totals",
+    state=BY_ROW_OR_LABEL,
     value=specificity,
-    averages=BY_LABEL,
+    averages=(*BY_ROW_OR_LABEL,),
+    cutoff="optional",
     every_label=True,
     conventions=CONVENTIONS,
 )
@@ -261,6 +270,7 @@ BALANCED_ACCURACY = OF_SETS(
     state="label_totals",
     value=balanced_accuracy,
     averages=BY_LABEL,
+    cutoff="optional",
     every_label=True,
     conventions=CONVENTIONS,
 )
@@ -273,6 +283,7 @@ MCC = OF_SETS(
     state="label_totals",
     value=mcc,
     averages=BY_LABEL,
+    cutoff="optional",
     every_label=True,
     range=(-1.0, 1.0),
     conventions=CONVENTIONS,
@@ -286,6 +297,20 @@ GMEAN = OF_SETS(
     state="label_totals",
     value=gmean,
     averages=BY_LABEL,
+    cutoff="optional",
+    every_label=True,
+    conventions=CONVENTIONS,
+)
+HMEAN = OF_SETS(
+    name="hmean",
+    title="harmonic mean of recall and specificity",
+    symbol="H-mean {average}",
+    formula="2 recall specificity / (recall + specificity)",
+    reference="Schultheis et al. 2024 (ICLR)",
+    state=BY_ROW_OR_LABEL,
+    value=hmean,
+    averages=(*BY_ROW_OR_LABEL,),
+    cutoff="optional",
     every_label=True,
     conventions=CONVENTIONS,
 )
@@ -306,4 +331,5 @@ TABLE = (
     BALANCED_ACCURACY,
     MCC,
     GMEAN,
+    HMEAN,
 )

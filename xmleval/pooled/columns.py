@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.kernels.columns import append_columns, sort_columns
 from xmleval.kernels.keys import group_keys, group_pairs
 from xmleval.kernels.sweeps import sum_labels_below, sweep_labels
-from xmleval.pooled.curves import n_ranges
+from xmleval.pooled.curves import NOTHING, n_ranges
 from xmleval.pooled.piles import (
     Grouped,
     Pile,
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 
 class LabelCurves(NamedTuple):
-    """Curve statistics of every label, float64 (n,) or (n, 2); see `kernels.sweeps.sweep_labels`."""
+    """Curve statistics of every label, see `kernels.sweeps.sweep_labels`."""
 
     pairs: Floats
     precision: Floats
@@ -51,6 +51,7 @@ def sweep_columns(
     n_cells: Ints | None,
     level: float | None,
     work: Work,
+    asked: Floats = NOTHING,
 ) -> LabelCurves:
     """Sweep the scores of every label, best first.
 
@@ -68,8 +69,11 @@ def sweep_columns(
         Score of unlisted entries; None if they rank below all.
     work : Work
         Memory and threads to use.
+    asked : float64 (n, 2), optional
+        What else is asked of each curve, see `kernels.sweeps.reach`.
     """
-    found = LabelCurves(np.empty((n_labels, 2)), np.empty(n_labels), np.empty((n_labels, 2)))
+    n = 1 + len(asked)
+    found = LabelCurves(np.empty((n_labels, 2)), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
     place = np.nan if level is None else level
 
     def count(start: int, stop: int, good: Columns, bad: Columns) -> None:
@@ -77,7 +81,7 @@ def sweep_columns(
         in_order = _sort_where_that_pays(n_listed, bad)
         own = LabelCurves(*(array[start:stop] for array in found))
         n_unlisted = np.zeros_like(n_listed) if n_cells is None else n_cells[start:stop] - n_listed
-        sweep_labels(*good, *bad, in_order, n_unlisted, place, *own)
+        sweep_labels(*good, *bad, in_order, n_unlisted, place, asked, *own)
 
     over_labels(relevant, [irrelevant], n_labels, count, work, sort_other=False)
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from xmleval.kernels.fixed import LIMBS, add_term, carry
 from xmleval.kernels.products import LIMB_BITS, sum_products
-from xmleval.kernels.sweeps import sweep, trace, weigh_group
+from xmleval.kernels.sweeps import reach, sweep, trace, weigh_group
 from xmleval.pooled.piles import Pile, Ranges, common_dtype, sampled_quantiles
 from xmleval.pooled.spill import Keys
 from xmleval.records import Curve, Floats, Ints, Scores
@@ -17,6 +17,7 @@ from xmleval.threads import Work
 
 LARGE = 1 << 20  # keys from which sorting ranges in parallel pays
 LEAST_RANGE = 1 << 12  # bytes
+NOTHING: Floats = np.empty((0, 2))  # asked of a curve beside what every sweep gives
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -47,7 +48,7 @@ class Found(NamedTuple):
     """Contribution of some entries to the curve of all; see `kernels.sweeps.sweep`.
 
     pairs : (relevant, irrelevant) pairs in the right order, and tied
-    precision : fixed point, int64 (4,); peak : float64 (2,); points : float64 (p, 3)
+    precision : fixed point, int64 (1 + n, 4); peak : float64 (1 + n, 2); points : float64 (p, 3)
     open_pairs : pairs of a relevant entry with an unlisted irrelevant label of a row whose lowest score is
         lower, or tied
     """
@@ -81,6 +82,7 @@ def sweep_piles(
     *,
     strides: Ints | None = None,
     last: Last | None = None,
+    asked: Floats = NOTHING,
 ) -> Found:
     """Sweep the scores of all entries, best first.
 
@@ -98,6 +100,8 @@ def sweep_piles(
         Relevant and irrelevant entries between points of the curve.
     last : Last, optional
         Lowest scores of rows, to count open pairs with the first relevant pile.
+    asked : float64 (n, 2), optional
+        What else is asked of the curve, see `kernels.sweeps.reach`.
     """
     piles = [*relevant, irrelevant]
     splitters, level_at = splitters_of(piles, unlisted.level, work)
@@ -115,13 +119,13 @@ def sweep_piles(
         if number % 2:
             group, others = cells[:, number].tolist()
             score = np.full(1, splitters[number // 2])
-            found = tie_group(group, others, float(score[0]), start, totals, strides)
+            found = tie_group(group, others, float(score[0]), start, totals, strides, asked)
             return found._replace(open_pairs=pairs_left(score, ranges.sizes[:1, number], last))
         first, bad = ranges.load(0, number), ranges.load(len(relevant), number)
         good = first if len(relevant) == 1 else ranges.load_all(range(len(relevant)), number)
-        pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
-        peak, points = np.array([0.0, np.nan]), np.empty((0, 3))
-        sweep(good, bad, start, totals, pairs, precision, peak)
+        pairs, points = np.zeros((2, 2), np.int64), np.empty((0, 3))
+        precision, peak = none_yet(asked)
+        sweep(good, bad, start, totals, asked, pairs, precision, peak)
         if strides is not None:
             passed = (listed[:, number] // strides).sum() + 3
             points = np.empty((min(int(passed), good.size + bad.size), 3))
@@ -135,8 +139,8 @@ def sweep_piles(
     if level_at is None and without.any():
         seen = cells.sum(axis=1)
         group, others = without.tolist()
-        found.append(tie_group(group, others, -np.inf, seen, totals, strides))
-    return added_up(found)
+        found.append(tie_group(group, others, -np.inf, seen, totals, strides, asked))
+    return added_up(found, asked)
 
 
 def splitters_of(piles: Sequence[Pile], level: float | None, work: Work) -> tuple[Keys, int | None]:
@@ -151,16 +155,27 @@ def splitters_of(piles: Sequence[Pile], level: float | None, work: Work) -> tupl
     return splitters, 2 * int(np.searchsorted(splitters, dtype.type(level))) + 1
 
 
+def none_yet(asked: Floats) -> tuple[Ints, Floats]:
+    """Return ``precision`` and ``peak`` of no entries, see `kernels.sweeps.sweep`."""
+    n = 1 + len(asked)
+    return np.zeros((n, LIMBS), np.int64), np.tile([0.0, np.nan], (n, 1))
+
+
 def tie_group(
-    group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None
+    group: int, others: int, score: float, above: Ints, totals: Ints, strides: Ints | None, asked: Floats
 ) -> Found:
     """Count entries of one score in Python integers, which cannot overflow."""
     seen, wrong = int(above[0]) + group, int(above[1]) + others
-    precision, peak, points = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan]), np.empty((0, 3))
+    (precision, peak), points = none_yet(asked), np.empty((0, 3))
     if group:
         term, f1 = weigh_group(group, seen, wrong, int(totals[0]))
-        add_term(precision, term)
-        peak[:] = f1, score
+        add_term(precision[0], term)
+        peak[0] = f1, score
+        n_relevant, n_irrelevant = map(float, totals)
+        reach(
+            asked, float(group), float(others), score, float(seen), float(wrong), float(seen + wrong),
+            n_relevant, n_irrelevant, precision[1:], peak[1:],
+        )  # fmt: skip
     reached: Ints = np.array([seen, wrong])
     if strides is not None and ((reached // strides > above // strides).any() or (reached == totals).all()):
         points = np.array([[score, seen, wrong]])
@@ -186,14 +201,16 @@ def pairs_left(scores: Scores, counts: Ints, last: Last | None) -> tuple[int, in
     return as_integers(pairs)
 
 
-def added_up(found: Sequence[Found]) -> Found:
+def added_up(found: Sequence[Found], asked: Floats) -> Found:
     """Add up contributions, best scores first."""
-    precision, peak = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan])
+    precision, peak = none_yet(asked)
     for part in found:
         precision += part.precision
-        carry(precision[None])
-        if part.peak[0] > peak[0]:
-            peak = part.peak
+        carry(precision)
+        better = part.peak[:, 0] >= peak[:, 0]  # of equal ones the later, but for F1
+        better[0] = part.peak[0, 0] > peak[0, 0]
+        better[1:] = (better[1:] | np.isnan(peak[1:, 1])) & ~np.isnan(part.peak[1:, 1])
+        peak[better] = part.peak[better]
     return Found(
         added(part.pairs for part in found),
         precision,

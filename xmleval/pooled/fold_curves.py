@@ -202,7 +202,7 @@ def sweep_label_folds(
         n_cells = np.stack([own_true, n_rows[:, None] - own_true])
         for at in range(0, stop - start, LABELS_AT_A_TIME):
             end = min(at + LABELS_AT_A_TIME, stop - start)
-            pairs, precision = np.empty((n_folds, end - at, 2)), np.empty((n_folds, end - at))
+            pairs, precision = np.empty((n_folds, end - at, 2)), np.empty((n_folds, end - at, 1))
             (good_ptr, good), (bad_ptr, bad) = (
                 (np.ascontiguousarray(ptr[:, at : end + 1]), scores) for ptr, scores in sides
             )
@@ -210,6 +210,6 @@ def sweep_label_folds(
                 good_ptr, good, bad_ptr, bad, n_cells[:, :, at:end] - listed[:, :, at:end], place,
                 pairs_alone, pairs, precision,
             )  # fmt: skip
-            use(n_cells[:, :, at:end], pairs, precision)
+            use(n_cells[:, :, at:end], pairs, precision[..., 0])
 
     work.map(task, range(len(bounds) - 1))

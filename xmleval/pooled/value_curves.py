@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xmleval.kernels.fixed import LIMBS
 from xmleval.kernels.packing import HALF, N_PLACES
 from xmleval.kernels.sweeps import trace
 from xmleval.kernels.values import rank_of_bits, sweep_buckets
 from xmleval.pooled.curves import (
     LARGE,
+    NOTHING,
     Found,
     Last,
     Unlisted,
     added,
     added_up,
     as_integers,
+    none_yet,
     pairs_left,
     tie_group,
 )
@@ -34,6 +35,7 @@ def sweep_values(
     *,
     strides: Ints | None = None,
     last: Last | None = None,
+    asked: Floats = NOTHING,
     pairs_alone: bool = False,
 ) -> Found:
     """Sweep the scores of all entries, best first; see `curves.sweep_piles`.
@@ -68,11 +70,11 @@ def sweep_values(
 
     def count(number: int) -> Found:
         start, stop = bounds[number], bounds[number + 1]
-        pairs, precision = np.zeros((2, 2), np.int64), np.zeros(LIMBS, np.int64)
-        peak, open_pairs = np.array([0.0, np.nan]), (0, 0)
+        pairs, open_pairs = np.zeros((2, 2), np.int64), (0, 0)
+        precision, peak = none_yet(asked)
         sweep_buckets(
             good.parts, bad.parts, good.sizes, bad.sizes, start, stop, level, without, before(stop),
-            totals, pairs_alone, np.zeros((2, N_PLACES), dtype), pairs, precision, peak,
+            totals, pairs_alone, np.zeros((2, N_PLACES), dtype), asked, pairs, precision, peak,
         )  # fmt: skip
         points = np.empty((0, 3)) if strides is None else points_of(start, stop, strides)
         if last is not None:
@@ -82,8 +84,8 @@ def sweep_values(
     found = work.map(count, range(len(bounds) - 2, -1, -1))
     if unlisted.level is None and without.any():
         group, others = without.tolist()
-        found.append(tie_group(group, others, -np.inf, totals - without, totals, strides))
-    return added_up(found)
+        found.append(tie_group(group, others, -np.inf, totals - without, totals, strides, asked))
+    return added_up(found, asked)
 
 
 def joined(

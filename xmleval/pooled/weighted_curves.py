@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.kernels.fixed import LIMBS, as_float
+from xmleval.kernels.fixed import as_float
 from xmleval.kernels.weight_sums import DIGIT, PRODUCTS, SUM, labels_fit, sums_before
 from xmleval.kernels.weighted_sweeps import scale_of, sweep_labels, sweep_open, sweep_sums
+from xmleval.pooled.curves import NOTHING, none_yet
 from xmleval.pooled.weight_sums import ONE, KeySums, Ranges, as_units, by_word, from_units, merged
 from xmleval.records import Floats, Ints
 from xmleval.threads import Work
@@ -20,13 +21,13 @@ LEAST_RANGE = 1 << 14  # bytes
 class Swept(NamedTuple):
     """Curve statistics of all weighted entries, the unit of weights being 1 / `ONE`.
 
-    right, level : pairs in the right order, and tied; precision : weights times precision at their tie group;
-    peak : float64 (2,), largest F1 and its score; points : float64 (p, 3), see `sweep_sums`
+    right, level : pairs in the right order, and tied; precision : weights times precision at their tie group,
+    and areas; peak : largest F1 and its score, and best cuts; points : float64 (p, 3), see `sweep_sums`
     """
 
     right: int
     level: int
-    precision: float
+    precision: Floats
     peak: Floats
     points: Floats
 
@@ -48,6 +49,7 @@ def sweep_entries(
     unit: float,
     work: Work,
     n_points: int = 0,
+    asked: Floats = NOTHING,
 ) -> Swept:
     """Sweep the scores of all entries, best first.
 
@@ -65,6 +67,8 @@ def sweep_entries(
         Memory and threads to use.
     n_points : int
         Number of points of the curve; 0 for none.
+    asked : float64 (n, 2), optional
+        What else is asked of the curve, see `kernels.sweeps.reach`.
     """
     groups = relevant, irrelevant
     listed = [sum(as_units(sums.total) for sums in group) for group in groups]
@@ -73,7 +77,7 @@ def sweep_entries(
     ranges = Ranges([*relevant, *irrelevant], wanted_ranges([*relevant, *irrelevant], work))
     numbers = range(len(relevant)), range(len(relevant), len(relevant) + len(irrelevant))
     seen, pairs = np.zeros((2, SUM), np.int64), np.zeros((2, PRODUCTS), np.int64)
-    precision, peak = np.zeros(LIMBS, np.int64), np.array([0.0, np.nan])
+    precision, peak = none_yet(asked)
     points: list[Floats] = []
     strides = np.array([2 * own / ONE * unit / max(n_points, 1) for own in listed])
     strides = np.where(strides > 0, np.where(strides < 1, strides, np.ceil(strides)), np.inf) / unit
@@ -83,13 +87,13 @@ def sweep_entries(
         extra = without if ranges.holds(number, unlisted) else np.zeros_like(without)
         own = np.empty((min(len(good) + len(bad) + 1, n_points + 8) if n_points else 0, 3))
         n = sweep_sums(
-            good, bad, unlisted, extra, whole, seen, scale, pairs, precision, peak, strides, own
+            good, bad, unlisted, extra, whole, seen, scale, asked, pairs, precision, peak, strides, own
         )  # fmt: skip
         points.append(own[:n])
     right, level = (sum(digit << DIGIT * place for place, digit in enumerate(own.tolist())) for own in pairs)
     found = np.concatenate(points)
     found[:, 1:] *= unit
-    return Swept(right, level, as_float(precision) / scale * ONE, peak, found)
+    return Swept(right, level, np.array([as_float(own) for own in precision]) / scale * ONE, peak, found)
 
 
 class LabelCurves(NamedTuple):
@@ -110,6 +114,7 @@ def sweep_columns(
     unlisted: int,
     unit: float,
     work: Work,
+    asked: Floats = NOTHING,
 ) -> LabelCurves:
     """Sweep the scores of every label, best first.
 
@@ -129,9 +134,11 @@ def sweep_columns(
         The weight that is held as 1.
     work : Work
         Memory and threads to use.
+    asked : float64 (n, 2), optional
+        What else is asked of each curve, see `kernels.sweeps.reach`.
     """
-    pairs = (n_labels, 2)
-    found = LabelCurves(np.empty(pairs), np.empty(pairs), np.empty(n_labels), np.empty(pairs))
+    n, pairs = 1 + len(asked), (n_labels, 2)
+    found = LabelCurves(np.empty(pairs), np.empty(pairs), np.empty((n_labels, n)), np.empty((n_labels, n, 2)))
     collections = [*relevant, *irrelevant, truth]
     ranges = Ranges(collections, max(wanted_ranges(collections, work), work.threads))
     bounds = [0, *ranges.cuts.tolist(), n_labels]
@@ -142,7 +149,7 @@ def sweep_columns(
         good, bad = merged(tables[:split], 2), merged(tables[split:-1], 2)
         start, stop = bounds[number], bounds[number + 1]
         own = (array[start:stop] for array in found)
-        sweep_labels(good, bad, tables[-1], rows, start, unlisted, unit, *own)
+        sweep_labels(good, bad, tables[-1], rows, start, unlisted, unit, asked, *own)
 
     work.map(task, range(ranges.n))
     return found

@@ -18,6 +18,7 @@ from xmleval.report.tables import ARROWS, Cell, as_csv, as_html, as_json_value, 
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
+MOST_CHANGED = 20  # rows, and labels, unless their number is given
 LISTED = 5  # labels of a row that are shown where the measure has no cutoff
 RECORD = [
     "kind", "number", "name", "value_a", "value_b", "change", "support", "truth", "list_a", "list_b",
@@ -61,7 +62,8 @@ class Changes(Printed):
     values : tuple of float
         Their values.
     rows : list of Change
-        Rows that changed most, with their ``lists``; None where the measure is no mean over rows.
+        Rows that changed most, with their ``lists`` where these could be read; None where the measure is no
+        mean over rows.
     labels : list of Change
         Labels that changed most, with their ``support``; None where there are no values by label.
     label_column : str
@@ -96,7 +98,7 @@ class Changes(Printed):
 
     def footnotes(self) -> list[str]:
         """Return the lines below the tables."""
-        lines = ["* relevant"] if self.rows else []
+        lines = ["* relevant"] if any(one.lists for one in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
         if self.labels is None:
@@ -106,8 +108,10 @@ class Changes(Printed):
     def _name(self, label: int, model: int = 0) -> str:
         return str(label) if self.label_names is None else str(self.label_names[model][label])
 
-    def _marked(self, lists: Lists) -> tuple[str, str, str]:
+    def _marked(self, lists: Lists | None) -> tuple[str, ...]:
         """Return the labels of a row and those of its lists, relevant ones with a star."""
+        if lists is None:
+            return ()
         relevant = {*lists.truth}
         shown = [
             [f"{self._name(n, i)}{'*' * (n in relevant)}" for n in own] for i, own in enumerate(lists[1:])
@@ -123,8 +127,7 @@ class Changes(Printed):
         for one in self.rows or []:
             name = "" if one.name is None else f" {one.name}"
             lines = [f"row {one.number}{name}: {short(one.a)} -> {short(one.b)}, {signed(one.change)}"]
-            assert one.lists is not None
-            for title, text in zip(("truth", self.a, self.b), self._marked(one.lists), strict=True):
+            for title, text in zip(("truth", self.a, self.b), self._marked(one.lists), strict=False):
                 lines.append(f"  {title.ljust(widest)}  {text}")
             blocks.append("\n".join(folded(printable(line), width) for line in lines))
         if self.labels:
@@ -142,14 +145,16 @@ class Changes(Printed):
 
     def grid(self) -> list[list[Cell]]:
         """Return the table of rows."""
-        found = [["row", self.a, self.b, "change", "truth", f"list of {self.a}", f"list of {self.b}"]]
+        found = [["row", self.a, self.b, "change"]]
+        if any(one.lists for one in self.rows or []):
+            found[0] += ["truth", f"list of {self.a}", f"list of {self.b}"]
         for one in self.rows or []:
-            assert one.lists is not None
             numbers = [short(one.a), short(one.b), signed(one.change)]
             found.append([self._called(one), *numbers, *self._marked(one.lists)])
         return [[*map(Cell, row)] for row in found]
 
-    def _label_grid(self) -> list[list[Cell]]:
+    def label_grid(self) -> list[list[Cell]]:
+        """Return the table of labels."""
         by = self.label_column
         found = [["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]]
         for one in self.labels or []:
@@ -164,12 +169,12 @@ class Changes(Printed):
         str
         """
         tables = [as_markdown(self.grid(), [])] if self.rows is not None else []
-        tables += [as_markdown(self._label_grid(), [])] if self.labels is not None else []
+        tables += [as_markdown(self.label_grid(), [])] if self.labels is not None else []
         return "\n".join([f"{self._title()}\n", *tables, *self.footnotes()]) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the tables for a notebook."""
-        labels = [] if self.labels is None else [as_html("", self._label_grid(), [])]
+        labels = [] if self.labels is None else [as_html("", self.label_grid(), [])]
         return "\n".join([as_html(self._title(), self.grid(), self.footnotes()), *labels])
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,10 +254,10 @@ def signed(value: float) -> str:
 
 
 def find_changes(
-    spec: Spec,
-    reports: dict[str, Report],
+    specs: Sequence[Spec],
+    reports: Mapping[str, Report],
     worst: int,
-    lists_of: Callable[[Ints], list[Lists]],
+    lists_of: Callable[[Spec, Ints], list[Lists]] | None = None,
     row_names: Sequence[Any] | None = None,
     label_names: tuple[Sequence[Any], Sequence[Any]] | None = None,
 ) -> Changes:
@@ -262,30 +267,35 @@ def find_changes(
 
     Parameters
     ----------
-    spec : Spec
-        The measure.
+    specs : sequence of Spec
+        Measures; the first that has values by row, and the first that has values by label or hits, are taken.
     reports : dict of str to Report
         Two reports of the same rows, with kept rows, and labels if there are any.
     worst : int
         Largest number of rows and of labels.
-    lists_of : callable
-        Returns what to show of rows, by their numbers in rising order.
+    lists_of : callable, optional
+        Takes the measure and numbers of rows in rising order, and returns what to show of each.
     row_names, label_names : sequence, optional
         Names of rows, and of the labels of each model; those of the first begin as those of the second.
     """
     (a, first), (b, second) = reports.items()
     rows, labels, counts = None, None, None
-    if spec.name in first.results.rows:
+    by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
+    spec = by_row[0] if by_row else specs[0]
+    if by_row:
         own, other = first.results.rows[spec.name], second.results.rows[spec.name]
         gains = (other - own) * (-1 if spec.metric.direction == "down" else 1)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         numbers = most_changed(gains, worst)
-        lists = dict(zip(np.sort(numbers).tolist(), lists_of(np.sort(numbers)), strict=True))
+        lists = dict[int, Lists]()
+        if lists_of is not None and numbers.size:
+            lists = dict(zip(np.sort(numbers).tolist(), lists_of(spec, np.sort(numbers)), strict=True))
         rows = [
-            Change(n, _named(row_names, n), float(own[n]), float(other[n]), lists[n])
+            Change(n, _named(row_names, n), float(own[n]), float(other[n]), lists.get(n))
             for n in numbers.tolist()
         ]
-    column = label_column(spec, first.results.labels)
+    held = first.results.labels.keys() & second.results.labels.keys()
+    column = next(filter(None, (label_column(spec, held) for spec in specs)), "")
     if column:
         known = None if label_names is None else label_names[0]
         labels = changed_labels(column, first.results.labels, second.results.labels, worst, known)
@@ -325,14 +335,9 @@ def _named(names: Sequence[Any] | None, number: int) -> str | None:
     return None if names is None else str(names[number])
 
 
-def keeps_labels(spec: Spec) -> bool:
-    """Tell whether values by label are to be kept, those of the measure or hits."""
-    return bool(spec.k) or spec.average in ("macro", "micro", "weighted") or "sets" in spec.needs
-
-
 def refuse_no_labels(argument: str, specs: Sequence[Spec]) -> None:
     """Refuse measures none of which has values by label, or hits."""
-    if not any(keeps_labels(spec) for spec in specs):
+    if not any(spec.by_label for spec in specs):
         names = ", ".join(map(str, specs))
         raise InputError(argument, f"none of {names} has values by label, or a cutoff to count hits at")
 

@@ -9,7 +9,7 @@ from typing import Any
 from xmleval.figures.kinds import KINDS
 from xmleval.message import counted
 from xmleval.page.page import Figure, Page, Section, rows_of
-from xmleval.report.changes import label_column, most_changed
+from xmleval.report.changes import MOST_CHANGED, find_changes
 from xmleval.report.tables import Table, short
 from xmleval.spec import Spec
 from xmleval.version import __version__
@@ -39,7 +39,6 @@ HEADINGS = {
     ),
     "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
 }
-MOST_CHANGED = 20  # of the tables of labels and of rows that changed most
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
@@ -62,8 +61,7 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
         results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
         figures=figures,
         sections=[
-            *_labels_changed(models, told.specs),
-            *_rows_changed(models, told.specs),
+            *_changed(told, models),
             *_of_truth(models, told.specs),
         ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
@@ -127,59 +125,24 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _labels_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Section]:
-    """Return a table of the labels that differ most between the first two models."""
+def _changed(told: Any, models: Mapping[str, Any]) -> list[Section]:
+    """Return the labels and the rows that changed most from the first model to the second."""
     if len(models) < 2:
         return []
-    (a, first), (b, second) = [*models.items()][:2]
-    held = first.results.labels.keys() & second.results.labels.keys()
-    column = next(filter(None, (label_column(spec, held) for spec in specs)), "")
-    if not column:
-        return []
-    own, other = (one.results.labels[column].astype(float) for one in (first, second))
-    n = min(own.size, other.size)
-    support = first.results.labels["support"][:n]
-    found = most_changed(other[:n] - own[:n], MOST_CHANGED, support).tolist()
-    names = first.label_names
-    rows = [
-        [
-            label if names is None else names[label],
-            short(own[label]), short(other[label]), f"{other[label] - own[label]:+.4f}", support[label],
-        ]
-        for label in found
-    ]  # fmt: skip
-    if not rows:
-        return []
-    header = ["label", f"{column} {a}", f"{column} {b}", "change", "rows with it"]
-    return [Section("Labels that changed most", [Table(f"from {a} to {b}", rows_of(header, rows))])]
-
-
-def _rows_changed(models: Mapping[str, Any], specs: Sequence[Spec]) -> list[Section]:
-    """Return a table of the rows that differ most between the first two models."""
-    if len(models) < 2:
-        return []
-    (a, first), (b, second) = [*models.items()][:2]
-    held = first.results.rows.keys() & second.results.rows.keys()
-    spec = next((spec for spec in specs if spec.name in held), None)
-    if spec is None:
-        return []
-    own, other = first.results.rows[spec.name], second.results.rows[spec.name]
-    names = first.row_names
-    rows = [
-        [
-            row if names is None else names[row],
-            short(own[row]),
-            short(other[row]),
-            f"{other[row] - own[row]:+.4f}",
-        ]
-        for row in most_changed(other - own, MOST_CHANGED).tolist()
-    ]
-    if not rows:
-        return []
-    header = ["row", f"{spec.symbol} {a}", f"{spec.symbol} {b}", "change"]
-    told = "`xmleval diff` shows rows with their truth and both lists."
-    tables = [Table(f"from {a} to {b}; of equal changes, the first", rows_of(header, rows))]
-    return [Section("Rows that changed most", tables, [told])]
+    pair = dict([*models.items()][:2])
+    first, second = pair.values()
+    names = None if first.label_names is None else (first.label_names, second.label_names or [])
+    found = told.changes or find_changes(told.specs, pair, MOST_CHANGED, None, first.row_names, names)
+    a, b = pair
+    sections = []
+    if found.labels:
+        table = Table(f"from {a} to {b} by {found.label_column}", found.label_grid())
+        sections.append(Section("Labels that changed most", [table]))
+    if found.rows:
+        table = Table(f"from {a} to {b} by {found.spec.symbol}; of equal changes, losses first", found.grid())
+        marks = ["* relevant"] if found.rows[0].lists else []
+        sections.append(Section("Rows that changed most", [table], [found._title(), *marks]))
+    return sections
 
 
 def _of_truth(models: Mapping[str, Any], shown: Sequence[Spec]) -> list[Section]:

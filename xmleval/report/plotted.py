@@ -10,12 +10,14 @@ from xmleval.spellings import not_there
 
 if TYPE_CHECKING:
     from xmleval.figures.panels import Panel
+    from xmleval.report.changes import Changes
 
 
 class Plotted:
     """Reports of models that have figures."""
 
     specs: Any
+    changes: Changes | None = None  # rows, with their lists, and labels that changed most
 
     def _models(self) -> Mapping[str, Any]:
         """Return the reports by name."""
@@ -40,9 +42,11 @@ class Plotted:
             ``values``: measures with their intervals; ``differences`` of compared models; ``cutoffs``:
             measures against k; ``ranks``: precision at each rank; ``groups``: measures within groups of
             labels; ``precision_recall`` and ``roc`` curves, ``scores`` of relevant and irrelevant entries and
-            ``calibration``, which need ``curve_points=``; ``labels``: values by label of two models.
+            ``calibration``, which need ``curve_points=``, calibration ``ece@5`` or its kind instead;
+            ``labels``: values by label of two models.
         metrics : str or iterable of str, optional
-            The measures to show; default all that the kind can show.
+            The measures to show; default all that the kind can show. Against k, a measure named at one cutoff
+            alone is drawn at all that were computed.
         ax : matplotlib Axes, or array of them, optional
             Axes to draw into, as many as the figure has panels; default a new figure.
 
@@ -75,10 +79,12 @@ class Plotted:
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
         """Return the numbers of a figure, see `plot`."""
-        from xmleval.figures.kinds import OF_TABLES, panels_of
+        from xmleval.figures.kinds import AGAINST_K, OF_TABLES, panels_of
 
         specs = list(self.specs) if kind in OF_TABLES else self._plotted()
         chosen = specs if metrics is None else _chosen(specs, metrics)
+        if kind in AGAINST_K:
+            chosen = _at_all_cutoffs(chosen, specs)
         return panels_of(kind, self._models(), chosen, self._compared())
 
     def to_html(self, title: str | None = None, *, about: Mapping[str, str] | None = None) -> str:
@@ -129,3 +135,15 @@ def _chosen(every: Sequence[Spec], metrics: str | Iterable[str]) -> list[Spec]:
             raise KeyError(not_there(item, [*known]))
         chosen |= found
     return [*chosen.values()]
+
+
+def _at_all_cutoffs(chosen: Sequence[Spec], every: Sequence[Spec]) -> list[Spec]:
+    """Return measures at the cutoffs that were chosen, or at all where one alone was."""
+    families: dict[str, list[Spec]] = {}
+    for spec in chosen:
+        families.setdefault(spec.family, []).append(spec)
+    return [
+        one
+        for family, own in families.items()
+        for one in (own if len(own) > 1 else [spec for spec in every if spec.family == family])
+    ]

@@ -20,6 +20,7 @@ from xmleval.report.frames import as_frame, flat_name, name_column
 from xmleval.report.parts import WithParts
 from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
+from xmleval.report.reliability import WithReliability
 from xmleval.report.signature import signature_of
 from xmleval.report.tables import Cell, as_csv, as_json_value, short
 from xmleval.results import Results
@@ -32,7 +33,7 @@ RECORD = ["name", "symbol", "direction", "value", "lower", "upper"]
 
 
 @dataclass(frozen=True, eq=False)
-class Report(WithParts, Printed, Plotted, Mapping[str, float]):
+class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     """Values of measures by name, with the settings that affect them.
 
     A report maps names such as ``"p@5"``, in any accepted spelling, to floats. Undefined values are NaN.
@@ -295,7 +296,7 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
         header += ["lower", "upper"] if self.intervals else []
         rows: dict[Cell, list[str]] = {}
         for spec in self.specs:
-            name = Cell(spec.symbol.removesuffix(f"@{spec.cutoff}"), spec.metric.direction)
+            name = Cell(spec.family, spec.metric.direction)
             row = rows.setdefault(name, [""] * (len(header) - 1))
             row[columns.index(spec.cutoff)] = self.shown(spec)
             if spec.name in self.intervals:
@@ -332,6 +333,7 @@ class Report(WithParts, Printed, Plotted, Mapping[str, float]):
             "labels_left_out": self.labels_left_out,
             "not_computed": self.left_out,
             **self.parts_as_dict(),
+            **self.reliability_as_dict(),
             "notes": [*self.notes],
             "version": __version__,
         }

@@ -6,28 +6,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
 from xmleval.message import Keyword, Message
 from xmleval.metrics import Setting
 from xmleval.metrics.curves import AP, AUC
 from xmleval.plan import Plan
-from xmleval.pooled.curves import Curves
+from xmleval.pooled.curves import NOTHING, Curves
 from xmleval.records import Curve, Floats
 from xmleval.results import Results
-from xmleval.spec import Spec
+from xmleval.spec import Spec, parse_spec
 from xmleval.states.label_totals import mean_over_labels
 from xmleval.threads import Work
+
+ASKED = {"recall": RECALL, "precision": PRECISION, "fallout": FALLOUT, "area": AREA}  # by `Metric.asks`
 
 
 class Needs(NamedTuple):
     """Required curves: of all entries (``cells``), of each label (``columns``), and their bounds.
 
-    With ``pairs_alone``, all entries need only pair counts: no precision, peak, points or bounds.
+    With ``pairs_alone``, all entries need only pair counts: no precision, peak, points or bounds. ``asked``
+    is what measures ask of curves, see `kernels.sweeps.reach`.
     """
 
     cells: bool
     columns: bool
     bounds: bool
     pairs_alone: bool = False
+    asked: Floats = NOTHING
 
     @classmethod
     def of(cls, plan: Plan, specs: tuple[Spec, ...]) -> Needs:
@@ -39,7 +44,19 @@ class Needs(NamedTuple):
             bounds=bounds,
             pairs_alone=not (plan.curve_points or bounds)
             and all(spec.metric.pairs_alone for spec in specs if spec.average == "micro"),
+            asked=np.array([*dict.fromkeys(map(_asked, filter(_asked, specs)))]).reshape(-1, 2),
         )
+
+    def of_spec(self, curve: Curve, spec: Spec) -> Curve:
+        """Return a curve with what a spec asks of it, instead of all that was asked."""
+        at = 1 + self.asked.tolist().index([*_asked(spec)]) if spec.metric.asks else 0
+        arrays = (curve.precision[:, at], curve.peak[:, at], curve.threshold[:, at])
+        return curve._replace(**dict(zip(("precision", "peak", "threshold"), arrays, strict=True)))
+
+
+def _asked(spec: Spec) -> tuple[float, ...]:
+    """Return what a spec asks of curves and its number, or nothing."""
+    return (ASKED[spec.metric.asks], *dict(spec.params).values()) if spec.metric.asks else ()
 
 
 def add_points(plan: Plan, work: Work, points: Floats, results: Results) -> None:
@@ -52,20 +69,21 @@ def add_points(plan: Plan, work: Work, points: Floats, results: Results) -> None
 
 
 def curve_values(
-    plan: Plan, specs: tuple[Spec, ...], entries: Curves | None, columns: Curves | None
+    plan: Plan, specs: tuple[Spec, ...], needs: Needs, entries: Curves | None, columns: Curves | None
 ) -> Results:
     """Return the values of specs from the curves of all entries and of each label."""
     results = Results()
     for spec in specs:
         name, curves = spec.name, entries if spec.average == "micro" else columns
         assert curves
-        values = spec.metric.value(curves.value, plan.setting(spec))
-        results.values[name] = _averaged(spec, values, curves.value, plan)
+        own = needs.of_spec(curves.value, spec)
+        values = spec.metric.value(own, plan.setting(spec))
+        results.values[name] = _averaged(spec, values, own, plan)
         n_left_out = int(np.count_nonzero(np.isnan(values)))
         if spec.average != "micro" and n_left_out:
             results.labels_left_out[name] = n_left_out
         if spec.average == "micro" and spec.metric.threshold:
-            results.thresholds[name] = float(curves.value.threshold[0])
+            results.thresholds[name] = float(own.threshold[0])
         if plan.bounded(spec) and curves.worst and curves.best:
             worst, best = (
                 _averaged(spec, spec.metric.value(curve, plan.setting(spec)), curve, plan)
@@ -73,7 +91,7 @@ def curve_values(
             )
             results.intervals[name] = worst, best
     if plan.keep_curves and columns:
-        results.labels = _columns_of(columns.value, plan)
+        results.labels = _columns_of(columns.value, plan, specs, needs)
     return results
 
 
@@ -90,13 +108,22 @@ def terms_of(spec: Spec, values: Floats, n_relevant: Floats, plan: Plan) -> tupl
     return values, n_relevant if spec.average == "weighted" else None
 
 
-def _columns_of(curve: Curve, plan: Plan) -> dict[str, Floats]:
+def _columns_of(curves: Curve, plan: Plan, specs: tuple[Spec, ...], needs: Needs) -> dict[str, Floats]:
     """Return the per-label results."""
     setting = Setting(None, {}, plan.conventions, plan.n_labels)
+    asking = {}
+    for spec in specs:
+        if spec.metric.asks and spec.average != "micro":
+            own, name = needs.of_spec(curves, spec), spec.label_column
+            asking[name] = spec.metric.value(own, plan.setting(spec))
+            if spec.metric.threshold:
+                asking[f"threshold_of_{name}"] = own.threshold
+    curve = needs.of_spec(curves, parse_spec("ap.micro"))
     return {
         "support": curve.n_relevant,
         "auc": AUC.value(curve, setting),
         "ap": AP.value(curve, setting),
         "peak_f1": curve.peak,
         "threshold": curve.threshold,
+        **asking,
     }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.message import printable
-from xmleval.plan import SETS_OF_LABELS, Plan
+from xmleval.plan import Plan, is_of_sets
 from xmleval.records import Floats, Ints, Propensity
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
@@ -57,7 +57,7 @@ class LabelGroups(Parts):
         kinds: dict[str, list[Spec]] = {ROWS: [], LABELS: []}
         for spec in plan.specs:
             kinds[LABELS if _is_of_labels(plan, spec) else ROWS].append(spec)
-        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if _is_of_sets(spec))
+        self.decisions = dict.fromkeys(plan.decide(spec) for spec in plan.every if is_of_sets(spec))
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == "rank_profile")
         work = work._replace(memory=max(1, work.memory // len(groups.names)))
         for name, labels in zip(groups.names, self.own.labels, strict=True):
@@ -126,7 +126,7 @@ class LabelGroups(Parts):
             found.groups[name] = Part(values, n_rows, labels.size)
             if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
                 few.append(f"{printable(name)} {n_listed / n_rows:.3g}")
-                ranked = [spec for spec in self.plan.specs if not _is_of_sets(spec)]
+                ranked = [spec for spec in self.plan.specs if not is_of_sets(spec)]
                 at_k = [spec.name for spec in ranked if n_rows * (spec.k or 0) > n_listed]
                 values.short |= dict.fromkeys(at_k, n_listed / n_rows)
             if f"{SHARE}/{name}" in self.parts:
@@ -149,11 +149,6 @@ class LabelGroups(Parts):
         self.n_rows |= {f"{ROWS}/{name}": n for name, n in zip(names, n_rows.tolist(), strict=True)}
         self.n_listed = contents.take("n_listed", len(names))
         self.restore(contents)
-
-
-def _is_of_sets(spec: Spec) -> bool:
-    """Tell whether a measure reads sets, which are decided over all labels."""
-    return "sets" in spec.metric.needs or spec.state == SETS_OF_LABELS
 
 
 def _is_of_labels(plan: Plan, spec: Spec) -> bool:

@@ -85,7 +85,7 @@ class LabelTotals(State):
         for decision, table in self.tables.items():
             specs = self.decided.get(decision, [])
             results.add(label_values(specs, table, plan, self.work, self.folds.get(decision)))
-            if plan.keep_labels:
+            if decision in plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.work))
         return results
 

@@ -26,7 +26,7 @@ from xmleval.kernels.hit_tables import (
 from xmleval.kernels.sorting import longest_row
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan
+from xmleval.plan import Plan, kept_of
 from xmleval.records import Floats, Ints, Profile
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -58,7 +58,7 @@ class RankProfile(State):
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None
         self.weighted = plan.weighted  # hits and rows are then fixed-point sums too
-        self.keep = plan.keep_rows
+        self.keep = bool(plan.keep_rows)
         self.folds = plan.confidence is not None
         self.n_relevant: Ints = np.empty(0, np.int64)
         entry = (LIMBS,) if self.weighted else ()
@@ -205,11 +205,11 @@ class RankProfile(State):
             sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
             tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
         results, profile = Results(), _profile_of(sizes, tables)
-        rows = self.rows() if self.keep else None
+        rows, kept = self.rows() if self.keep else None, kept_of(self.plan.keep_rows, self.specs)
         for spec in self.specs:
             name, setting = spec.name, self.plan.setting(spec)
             (results.values[name],) = _values(spec, profile, setting)
-            if rows and spec.metric.table != RATIO:
+            if rows and spec in kept and spec.metric.table != RATIO:
                 results.rows[name] = _terms(spec, rows, setting)
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.rows_left_out[name] = self.n_empty

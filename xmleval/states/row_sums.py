@@ -13,7 +13,7 @@ from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan
+from xmleval.plan import Plan, kept_of
 from xmleval.records import Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -38,7 +38,7 @@ class RowSums(State):
         super().__init__(plan, specs, work)
         of = self.names()
         self.keys = list(of)
-        self.keep = plan.keep_rows and self.keeps
+        self.keep = bool(plan.keep_rows) and self.keeps
         self.n_folds = N_FOLDS if self.by_fold and plan.confidence is not None else 1
         self.unbounded = [key for key, spec in of.items() if spec.metric.range[1] == np.inf]
         shape = self.n_folds, len(self.keys)
@@ -87,7 +87,7 @@ class RowSums(State):
 
     def merge(self, other: RowSums) -> None:
         """Merge a state of other rows."""
-        self.totals, self.exact = _carried(self.totals + other.totals, self.exact + other.exact)
+        self.totals, self.exact = carried(self.totals + other.totals, self.exact + other.exact)
         self.n_defined, self.n_rows = self.n_defined + other.n_defined, self.n_rows + other.n_rows
         self.n_weighing = self.n_weighing + other.n_weighing
         self.kept = [*self.kept, *other.kept]
@@ -101,13 +101,14 @@ class RowSums(State):
                 results.rows_left_out[key] = n_rows - n_defined
         if self.keep:
             chunks = in_row_order(self.kept)
-            for i, key in enumerate(self.keys):
-                results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
+            for spec in kept_of(self.plan.keep_rows, self.specs):
+                i = self.keys.index(spec.name)
+                results.rows[spec.name] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
         if self.n_folds > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
             folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]
             others = [self._means(*(a - b for a, b in zip(sums, part, strict=True))) for part in folds]
-            results.replicates = {key: np.array([means[key] for means in others]) for key in self.keys}
+            results.replicates = {key: np.array([means[key] for means in others]) for key in results.values}
         return results
 
     def means(self) -> dict[str, float]:
@@ -116,7 +117,7 @@ class RowSums(State):
 
     def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the means of sums, which are carried first."""
-        totals, exact = _carried(totals, exact)
+        totals, exact = carried(totals, exact)
         means, one = {}, 1 << (LIMBS - 1) * BITS
         for i, key in enumerate(self.keys):
             value = as_integer(totals[i, 0])
@@ -167,7 +168,7 @@ class RowSums(State):
             expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
 
 
-def _carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
+def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
     """Carry sums of sums, or differences of sums, in place until they are canonical."""
     carry(totals.reshape(-1, LIMBS))
     for one in exact.reshape(-1, SIZE):

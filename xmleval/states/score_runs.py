@@ -180,7 +180,7 @@ class ScoreRuns(State):
             self.store.file.trim()  # after scores counted by value that were swept with others
         if self.needs.columns:
             columns = self.columns(self.work)
-        results = curve_values(self.plan, self.specs, entries, columns)
+        results = curve_values(self.plan, self.specs, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
             add_points(self.plan, self.work, points, results)
         return results
@@ -196,18 +196,18 @@ class ScoreRuns(State):
         if n_points:
             strides = np.array([max(1, -(-2 * size // n_points)) for size in (n_good, n_bad)])
         last = self._last() if self.needs.bounds else None
+        asked = self.needs.asked
         sweep: Any = partial(sweep_values, pairs_alone=self.needs.pairs_alone)
         side: Any = self.store.values.get
         if not self.store.by_value([*self.store.values]):
             sweep, side = sweep_piles, {name: self.store.as_pile(name) for name in self.store.values}.get
-        found = sweep([side(good)], side(bad), unlisted, work, strides=strides, last=last)
+        found = sweep([side(good)], side(bad), unlisted, work, strides=strides, last=last, asked=asked)
 
-        def curve(right: int, level: int, *rest: float) -> Curve:
+        def curve(right: int, level: int, *rest: Floats) -> Curve:
             counts = [np.array([n], object) for n in (n_relevant, n_irrelevant, right, level)]
             return Curve._make([*counts, *(np.array([value]) for value in rest or (np.nan,) * 3)])
 
-        peak, threshold = found.peak
-        value = curve(*found.pairs, as_floats(found.precision[None])[0], peak, threshold)
+        value = curve(*found.pairs, as_floats(found.precision), *found.peak.T)
         points = thinned(found.points, n_points)
         if not self.needs.bounds:
             return Curves(value, None, None), points
@@ -226,9 +226,11 @@ class ScoreRuns(State):
         good, bad = piles[f"{COLUMNS}.{GOOD}"], piles[f"{COLUMNS}.{BAD}"]
         n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
         n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
-        found = sweep_columns([good], bad, self.n_labels, n_cells, self.level(), work)
-        (right, level), (peak, threshold) = found.pairs.T, found.peak.T
-        value = Curve(n_relevant, n_irrelevant, right, level, found.precision, peak, threshold)
+        found = sweep_columns([good], bad, self.n_labels, n_cells, self.level(), work, self.needs.asked)
+        right, level = found.pairs.T
+        value = Curve(
+            n_relevant, n_irrelevant, right, level, found.precision, found.peak[..., 0], found.peak[..., 1]
+        )
         if not self.needs.bounds:
             return Curves(value, None, None)
         missing, taken = piles[f"{COLUMNS}.{MISSING}"], piles[f"{COLUMNS}.{TAKEN}"]
@@ -243,16 +245,19 @@ class ScoreRuns(State):
         )
 
     def replicates(self, folds: Sequence[ScoreRuns]) -> dict[str, Floats]:
-        """Return the values without each of the folds, from one sweep over all."""
-        micro = [spec for spec in self.specs if spec.average == "micro" and spec.smooth]
-        others = [spec for spec in self.specs if spec.average != "micro" and spec.smooth]
+        """Return the values without each of the folds, from one sweep over all if nothing is asked."""
+        swept = [spec for spec in self.specs if spec.smooth and not spec.metric.asks]
+        micro = [spec for spec in swept if spec.average == "micro"]
+        others = [spec for spec in swept if spec.average != "micro"]
         n_rows = np.array([own.n_rows for own in folds])
         found: dict[str, Floats] = {}
+        if any(spec.smooth and spec.metric.asks for spec in self.specs):
+            found |= super().replicates(folds)
         if micro:
             n_true = np.array([int(own.n_true.sum()) for own in folds])
             n_cells = np.stack([n_true, n_rows * self.n_labels - n_true])
             stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
-            found = entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
+            found |= entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
         if others:
             piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
             found |= labels_without(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.message import Keyword, Message, counted
+from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import MOST, Labels
 from xmleval.results import Results
@@ -87,8 +87,7 @@ class Seen(State):
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
         if self.rises and not self.falls:
-            told = "scores rise along every row, and the highest ranks first; give distances with "
-            found.notes["rises"] = Message(told, Keyword("larger", "False"))
+            found.notes["rises"] = RISING
         if self.plan.unlisted is not None:
             return
         mean = self.n_listed / self.n_rows

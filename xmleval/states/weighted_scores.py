@@ -23,6 +23,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
+BRACKETS = "key_counts"  # the state whose measures read leading bits
 GOOD, BAD, TRUTH, MISSING, LEFT, TAKEN, LAST = (
     "relevant", "irrelevant", "truth", "missing", "left", "taken", "last"
 )  # fmt: skip
@@ -38,9 +39,9 @@ class WeightedScores(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self.curves = tuple(spec for spec in specs if not spec.params)
+        self.curves = tuple(spec for spec in specs if spec.state != BRACKETS)
         self.needs = Needs.of(plan, self.curves)
-        self.bits = {f"counts{bits}": bits for bits in {_bits_of(spec) for spec in specs if spec.params}}
+        self.bits = {f"counts{bits}": bits for bits in {_bits_of(s) for s in specs if s.state == BRACKETS}}
         self._share = work.budget.summed()  # bytes that updates may hold
         self.dtype = np.dtype(np.float32)  # of scores
         self.totals: Ints = np.zeros((2, SUM), np.int64)  # weights of rows, and of relevant entries
@@ -153,11 +154,11 @@ class WeightedScores(State):
             entries, points = self.cells()
         if self.needs.columns:
             columns = self.columns()
-        results = curve_values(self.plan, self.curves, entries, columns)
+        results = curve_values(self.plan, self.curves, self.needs, entries, columns)
         if self.plan.curve_points and points is not None:
             add_points(self.plan, self.work, points, results)
         for spec in self.specs:
-            if spec.params:
+            if spec.state == BRACKETS:
                 ends = spec.metric.value(self.bracket(_bits_of(spec)), self.plan.setting(spec))
                 results.values[spec.name], results.intervals[spec.name] = sum(ends) / 2, ends
         return results
@@ -171,13 +172,15 @@ class WeightedScores(State):
         """Return the curves of all entries, arrays of size 1, and points of the first curve."""
         totals, n_points = self._entries(), min(self.plan.curve_points, self.work.budget.points)
         good, bad = self.sums[f"{CELLS}.{GOOD}"], self.sums[f"{CELLS}.{BAD}"]
-        found = sweep_entries([good], [bad], totals, self._level(), HEAVIEST, self.work, n_points)
+        found = sweep_entries(
+            [good], [bad], totals, self._level(), HEAVIEST, self.work, n_points, self.needs.asked
+        )
 
-        def curve(right: int, level: int, *rest: float) -> Curve:
+        def curve(right: int, level: int, *rest: Floats) -> Curve:
             sums = [np.array([n], object) for n in (*totals, right, level)]
             return Curve._make([*sums, *(np.array([value]) for value in rest or (np.nan,) * 3)])
 
-        value = curve(found.right, found.level, found.precision, *found.peak)
+        value = curve(found.right, found.level, found.precision, *found.peak.T)
         points = thinned(found.points, n_points)
         if not self.needs.bounds:
             return Curves(value, None, None), points
@@ -193,10 +196,18 @@ class WeightedScores(State):
 
         def swept(relevant: list[KeySums], unlisted: int) -> Curve:
             found = sweep_columns(
-                relevant, [bad], truth, self.totals[0], n_labels, unlisted, HEAVIEST, work
+                relevant, [bad], truth, self.totals[0], n_labels, unlisted, HEAVIEST, work, self.needs.asked
             )  # fmt: skip
             (n_relevant, n_irrelevant), (right, level) = found.sums.T, found.pairs.T
-            return Curve(n_relevant, n_irrelevant, right, level, found.precision, *found.peak.T)
+            return Curve(
+                n_relevant,
+                n_irrelevant,
+                right,
+                level,
+                found.precision,
+                found.peak[..., 0],
+                found.peak[..., 1],
+            )
 
         value = swept([good], self._level())
         if not self.needs.bounds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ MEASURES = {  # that each rule can be tuned to
     "rank": TUNABLE,
     "row": ("f1.samples", "hamming_loss"),
     "top": (),
+    "weighted": ("f1.macro@k", "precision.macro@k", "recall.macro@k"),
 }
 KINDS = {  # of decisions that each rule can have
     "constant": ("threshold",),
@@ -42,6 +44,7 @@ KINDS = {  # of decisions that each rule can have
     "rank": ("listed",),
     "row": ("rows", "features"),
     "top": ("listed",),
+    "weighted": ("weighted",),
 }
 ABOUT = {
     "constant": "one threshold, {value:.6g}",
@@ -50,7 +53,10 @@ ABOUT = {
     "rank": "the best {value:.0f} of each row",
     "top": "the best {value:.0f} of each row",
     "row": "a threshold for each row, linear in {inputs}",
+    "weighted": "the best {value:.0f} of each row, by weighted scores",
 }
+LAST = -1e300  # offset of labels that come after all others
+PER_LABEL = {"labels": 1, "weighted": 2}  # numbers of each label, by kind of decision
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,7 @@ class Rule:
 
     Parameters
     ----------
-    rule : {"constant", "cardinality", "label", "rank", "row", "top"}
+    rule : {"constant", "cardinality", "label", "rank", "row", "top", "weighted"}
         Kind of rule, see `fit`.
     measure : str or None
         Measure it was tuned to.
@@ -70,7 +76,8 @@ class Rule:
         Number of labels.
     decision : Decision
         ``decision.value`` is the threshold or the number of labels per row; ``decision.numbers`` holds the
-        thresholds of labels, or the weights of a linear model, the intercept first.
+        thresholds of labels, their weights and then their offsets, or the weights of a linear model, the
+        intercept first.
     label_names : tuple of str or int, optional
         Names of the labels, if it was fitted to labels with names; see `for_labels`.
 
@@ -104,9 +111,9 @@ class Rule:
 
     @property
     def by_name(self) -> bool:
-        """Whether each label has a threshold, and a name that is more than its number."""
+        """Whether each label has a number of its own, and a name that is more than its column."""
         named = self.label_names is not None and self.label_names != (*range(self.n_labels),)
-        return named and self.decision.kind == "labels"
+        return named and self.decision.kind in PER_LABEL
 
     @property
     def unlisted(self) -> float | None:
@@ -120,8 +127,8 @@ class Rule:
         Parameters
         ----------
         names : sequence of str or int
-            Names of the labels to predict. If labels have their own thresholds, labels that the rule was not
-            fitted to are never predicted.
+            Names of the labels to predict. Labels that the rule was not fitted to are never predicted,
+            or last where labels have weights.
 
         Returns
         -------
@@ -130,20 +137,23 @@ class Rule:
         Raises
         ------
         ValueError
-            If labels have their own thresholds and the rule does not know their names, or any of these.
+            If labels have their own thresholds or weights and the rule does not know their names, or any of
+            these.
         """
         decision = self.decision
-        if decision.kind == "labels":
+        if decision.kind in PER_LABEL:
             if self.label_names is None:
                 raise ValueError(
                     f"rule {decision} was fitted without label names, so it cannot match names; expected "
                     "inputs without names"
                 )
-            known = dict(zip(self.label_names, decision.numbers.tolist(), strict=True))
+            of_labels = decision.numbers.reshape(PER_LABEL[decision.kind], -1).T.tolist()
+            known = dict(zip(self.label_names, of_labels, strict=True))
+            unknown = [math.inf] if decision.kind == "labels" else [0.0, LAST]
             if known.keys().isdisjoint(names):
                 one, other = self.label_names[0], next(iter(names), None)
                 raise ValueError(f"rule {decision} knows none of these labels: {one!r} is unlike {other!r}")
-            own = np.array([known.get(name, math.inf) for name in names], np.float64)
+            own = np.array([known.get(name, unknown) for name in names], np.float64).T.reshape(-1)
             decision = replace(decision, numbers=own)
         return replace(self, n_labels=len(names), decision=decision, label_names=tuple(names))
 
@@ -288,19 +298,31 @@ class Rule:
         names, size = self.label_names, self.decision.numbers.size
         if not isinstance(rule, str) or rule not in KINDS:
             return "unknown rule"
-        if measure not in (MEASURES[rule] or (None,)):
+        if not is_tuned_to(rule, measure):
             return f"rule {rule} with another measure"
         if type(n_labels) is not int or not 1 <= n_labels <= MOST_LABELS:
             return "invalid n_labels"
         if kind not in KINDS[rule]:
             return f"rule {rule} with a decision by {kind}"
-        if (kind == "labels" and size != n_labels) or (kind == "rows" and size - 1 > n_labels):
+        if (kind in PER_LABEL and size != PER_LABEL[kind] * n_labels) or (
+            kind == "rows" and size - 1 > n_labels
+        ):
             return f"{size} numbers for {n_labels} labels"
         if names is not None:
             named = all(type(name) in (str, int) for name in names)
             if not named or len(names) != n_labels or len(set(names)) != n_labels:
                 return f"label_names are not {n_labels} distinct names"
         return None
+
+
+def is_tuned_to(rule: str, measure: Any) -> bool:
+    """Tell whether a rule can be tuned to a measure, by its canonical name; None for none."""
+    return without_cutoff(measure) in (MEASURES[rule] or (None,))
+
+
+def without_cutoff(measure: Any) -> Any:
+    """Return the name of a measure with ``@k`` for any cutoff."""
+    return re.sub(r"@[1-9][0-9]*$", "@k", measure) if isinstance(measure, str) else measure
 
 
 def rule_for(decision: Any, names: list[Any] | None, in_order: bool) -> Any:
@@ -331,14 +353,14 @@ def from_parts(parts: list[Any], numbers: Any) -> Decision:
         fits &= number >= 1 and number.is_integer() if kind == "listed" else not math.isnan(number)
     else:
         fits &= (
-            kind in ("labels", "rows", "features")
+            kind in ("rows", "features", *PER_LABEL)
             and isinstance(text, str)
             and text.isprintable()
             and text != ""
         )
-        fits &= (
-            numbers.size > 0 if kind == "labels" else numbers.size > 1 and bool(np.isfinite(numbers).all())
-        )
+        fits &= numbers.size > (0 if kind in PER_LABEL else 1)
+        fits &= kind == "labels" or bool(np.isfinite(numbers).all())
+        fits &= kind != "weighted" or (number >= 1 and number.is_integer())
     if not fits:
         raise ValueError("invalid decision")
     return Decision(kind, number, numbers, text)

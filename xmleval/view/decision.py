@@ -16,11 +16,13 @@ from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
+from xmleval.kernels.weighted import mark_best
 from xmleval.message import Keyword, Message, counted
 from xmleval.numerals import decimal_number
 from xmleval.records import MOST, Floats, Ints, Labels, Ranking, as_score, as_scores, row_sizes
 
 NONE: Floats = np.empty(0)
+LISTED = ("listed", "weighted")  # kinds for which labels without a score do not compete
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +31,16 @@ class Decision:
 
     Parameters
     ----------
-    kind : {"pred", "top", "threshold", "listed", "labels", "rows", "features"}
+    kind : {"pred", "top", "threshold", "listed", "weighted", "labels", "rows", "features"}
         "pred": given sets; "top": the k best labels; "threshold": labels strictly above ``value``. Fitted
-        rules: "listed": the k best listed labels; "labels": a threshold per label; "rows", "features": a
-        threshold per row from a linear model of its scores or of its features.
+        rules: "listed": the k best listed labels; "weighted": those by weight x score + offset, two numbers
+        per label; "labels": a threshold per label; "rows", "features": a threshold per row from a linear
+        model of its scores or of its features.
     value : float
         k, or the threshold; for linear models the score of unlisted labels, NaN if they have none.
-    numbers : float64 (n_labels,) or (k + 1,)
-        Thresholds of labels, or weights of the model, intercept first; stored as a read-only copy.
+    numbers : float64 (n_labels,), (2 n_labels,) or (k + 1,)
+        Thresholds of labels, weights and then offsets of labels, or weights of the model, intercept first;
+        stored as a read-only copy.
     text : str
         Name of a rule with numbers.
     """
@@ -107,6 +111,12 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
         return Chosen(row_sizes(head_ptr), head_ptr, heads)
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")
+    if decision.kind == "weighted":
+        inside, best = np.empty(labels.size, np.bool_), np.empty(min(int(decision.value), n_labels), np.int64)
+        weights, offsets = decision.numbers.reshape(2, -1)
+        mark_best(ptr, labels, scores, weights, offsets, best, inside)
+        cut = np.minimum(n_listed, best.size)
+        return Chosen(cut, np.concatenate(([0], np.cumsum(cut))), labels[inside])
     if decision.kind == "labels":
         thresholds, chosen_ptr = as_scores(decision.numbers, scores), np.empty_like(ptr)
         select_above(ptr, labels, scores, thresholds, chosen_ptr, np.empty(0, labels.dtype))
@@ -221,8 +231,8 @@ def check_decision(
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
     if not larger and (fitted or decision.fitted) and decision.kind != "listed":
         raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
-    if decision.kind == "labels":
-        check_width(decision, decision.numbers.size, n_labels)
+    if decision.kind in ("labels", "weighted"):
+        check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))
         raise ValueError(Message(given, " was not fitted with ", own))

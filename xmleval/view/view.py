@@ -45,7 +45,7 @@ from xmleval.records import (
     as_score,
     row_sizes,
 )
-from xmleval.view.decision import Chosen, Decision, choose
+from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
@@ -297,7 +297,7 @@ class View:
         """Return the predicted sets under a decision."""
         if decision not in self._predicted:
             pred = self.block.pred
-            if decision.kind == "pred" or (decision.kind == "listed" and pred is not None):
+            if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
                 assert pred is not None
                 chosen = Chosen(row_sizes(pred.ptr), *pred)
             else:

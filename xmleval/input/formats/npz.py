@@ -211,24 +211,28 @@ def npz_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
         if ptr.dtype.kind not in "iu":
             raise ValueError(f"indptr is {ptr.dtype} of shape {ptr.shape}, not a vector of integers")
 
-    def read(n_bytes: int, skipped: int = 0) -> Iterator[Any]:
-        n_before = 0
-        if skipped:
-            with naming(path, EXPECTED), ptr.reading(skipped) as take_ptr:
-                n_before = int(take_ptr(1)[0])
-                if not 0 <= n_before <= labels.shape[0]:
-                    raise ValueError(f"row {skipped}: indptr is {n_before} there")
+    def place_of(row: int) -> int:
+        with naming(path, EXPECTED), ptr.reading(row, row + 1) as take:
+            found = int(take(1)[0])
+            if not 0 <= found <= labels.shape[0]:
+                raise ValueError(f"row {row}: indptr is {found} there")
+        return found
+
+    def read(n_bytes: int, skipped: int = 0, stop_row: int | None = None) -> Iterator[Any]:
+        n_before = place_of(skipped) if skipped else 0
+        n_until = None if stop_row is None else place_of(stop_row)
+        n_all = shape[0] if stop_row is None else stop_row
         per_entry, n_bytes = labels.dtype.itemsize + data.dtype.itemsize, min(n_bytes, MOST_BYTES)
         step = max(1, n_bytes // POINTER_BYTES)
         with (
             naming(path, EXPECTED),
-            ptr.reading(skipped) as take_ptr,
-            labels.reading(n_before) as take_labels,
-            data.reading(n_before) as take_data,
+            ptr.reading(skipped, None if stop_row is None else stop_row + 1) as take_ptr,
+            labels.reading(n_before, n_until) as take_labels,
+            data.reading(n_before, n_until) as take_data,
         ):
             held = take_ptr(1).astype(np.int64)
-            for first in range(skipped, max(shape[0], skipped + 1), step):
-                n_rows = min(step, shape[0] - first)
+            for first in range(skipped, max(n_all, skipped + 1), step):
+                n_rows = min(step, n_all - first)
                 held = np.concatenate((held[-1:], take_ptr(n_rows).astype(np.int64)))
                 _refuse_pointer(held, first, labels.shape[0])
                 start = 0

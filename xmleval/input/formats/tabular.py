@@ -292,4 +292,5 @@ ARROW = Format(
     named=NamedReaders(_by_number, truth_within, scores_within),
     written=(".parquet",),
     write=_write,
+    by_pieces=True,
 )

@@ -320,4 +320,5 @@ RUN = Format(
     sibling="qrels",
     named=NamedReaders(lambda path, kind, allowance: None, None, _run_within),
     write=lambda path, data, kind, n_labels: write_run(path, data),
+    by_pieces=True,
 )

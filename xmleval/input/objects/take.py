@@ -35,7 +35,9 @@ def take(
         y_score = tuple(y_score)  # a pair of arrays, and no list of rows
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
-    held = {argument: found for argument, value in given.items() if (found := _read(argument, value, names))}
+    held = {
+        argument: found for argument, value in given.items() if (found := read_named(argument, value, names))
+    }
     if held:  # lists without a single label have names as much as numbers
         given_rows = {
             argument: held.get(argument) or without_labels(value) for argument, value in given.items()
@@ -62,7 +64,7 @@ def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = No
 
 def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     """Return the number of labels that the columns of a truth tell, and their names if they have any."""
-    held = None if isinstance(truth, list | tuple | dict) else _read("y_true", truth, None)
+    held = None if isinstance(truth, list | tuple | dict) else read_named("y_true", truth, None)
     if isinstance(held, Wide):
         columns = held.columns
         named = as_numbers(columns) is None and not name_nothing(columns)
@@ -76,7 +78,7 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
 
 def has_label_names(argument: str, value: Any) -> bool:
     """Tell whether a truth names its labels."""
-    held = _read(argument, value, None)
+    held = read_named(argument, value, None)
     return isinstance(held, Wide) or (held is not None and held.named)
 
 
@@ -98,7 +100,7 @@ def check_labels(labels: Any, n_labels: int | None) -> list[Any]:
     return [name if isinstance(name, str) else int(name) for name in found]
 
 
-def _read(argument: str, value: Any, names: list[Any] | None) -> Held | None:
+def read_named(argument: str, value: Any, names: list[Any] | None) -> Held | None:
     """Return rows or columns that have names, None for numbers alone."""
     if value is None or is_sparse(value):
         return None

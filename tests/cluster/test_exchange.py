@@ -1,0 +1,163 @@
+"""Parts are put whole into a folder of any kind; a run goes on with those there, and removes its own."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cluster.engines import ShuffledEngine
+from tests.files.test_output import little_space
+from xmleval import Evaluator
+from xmleval.cluster.counting import count_block
+from xmleval.cluster.exchange import OWNER, Exchange
+from xmleval.cluster.job import Job, make_job
+from xmleval.cluster.run import Leaf, SerialEngine, run
+from xmleval.files import ranges
+from xmleval.files.output import replacing
+from xmleval.files.remote import RemotePath, as_path
+
+N_LEAVES, ROWS = 11, 3
+RNG = np.random.default_rng(0)
+TRUTH, SCORES = RNG.random((N_LEAVES, ROWS, 6)) < 0.3, RNG.random((N_LEAVES, ROWS, 6))
+
+
+@pytest.fixture(params=["", "memory://", "file://"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder of this machine, one of object storage, and one of a server that has folders."""
+    if request.param:
+        fsspec = pytest.importorskip("fsspec")
+    yield as_path(f"{request.param}{tmp_path}/run 1")
+    if request.param == "memory://":
+        fsspec.filesystem("memory").store.clear()
+
+
+def job() -> Job:
+    return make_job(Evaluator(["p@1", "auc.micro", "f1.macro@3"], n_labels=6), 1 << 26, 1)
+
+
+def leaves(own: Job) -> list[Leaf]:
+    blocks = [(n * ROWS, (TRUTH[n].astype(int), SCORES[n])) for n in range(N_LEAVES)]
+    return [Leaf(count_block, block, f"{n:032x}", ROWS) for n, block in enumerate(blocks)]
+
+
+def exchange(folder: Path) -> Exchange:
+    return Exchange.of(folder, [leaf.key for leaf in leaves(job())])
+
+
+def names_in(held: Exchange) -> list[str]:
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(path.name for path in held.folder.iterdir())
+    return []
+
+
+class Killed(SerialEngine):
+    """Ends the process that runs it after some tasks."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def submit(self, function: Any, *arguments: Any, key: str) -> Any:
+        self.left -= function.__name__ == "count_block"
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().submit(function, *arguments, key=key)
+
+
+def test_a_run_goes_on_with_the_parts_that_are_there(folder: Path) -> None:
+    own, held = job(), exchange(folder)
+    whole = run(SerialEngine(), own, leaves(own)).compute().to_json()
+    with pytest.raises(KeyboardInterrupt), held.taken(resume=False):
+        run(Killed(9), own, leaves(own), held)
+    told = "holds parts of this run; resume it, or remove them"
+    with pytest.raises(ValueError, match=told), held.taken(resume=False):
+        pass
+    engine, shown = ShuffledEngine(), list[int]()
+    with held.taken(resume=True) as n_there:
+        assert n_there == 10  # and the sum of eight of them
+        assert run(engine, own, leaves(own), held, shown.append).compute().to_json() == whole
+        counted = {leaf.key for leaf in leaves(own)} & {*engine.ran}
+        assert len(counted) == N_LEAVES - 9
+        assert shown[-1] == N_LEAVES * ROWS
+        again = ShuffledEngine()
+        assert run(again, own, leaves(own), held).compute().to_json() == whole
+        assert not {leaf.key for leaf in leaves(own)} & {*again.ran}
+    assert names_in(held) == []
+
+
+def test_files_of_others_are_left_alone(folder: Path) -> None:
+    own, held, others = job(), exchange(folder), [f"{'0' * 32}.npy", "notes.npz"]
+    with held.taken(resume=False):
+        for name in others:
+            with replacing(held.folder / name) as file:
+                file.write(b"x")
+        run(SerialEngine(), own, leaves(own), held)
+    assert names_in(held) == others
+    with replacing(held.folder / OWNER) as file:
+        file.write(b"{}")
+    with pytest.raises(ValueError, match=r"run\.json: not of a run, or damaged"), held.taken(resume=True):
+        pass
+
+
+def test_the_one_that_began_last_removes_the_parts(folder: Path) -> None:
+    """Of two processes with the same run, of which the first was thought to be dead."""
+    own, held = job(), exchange(folder)
+    with held.taken(resume=False):
+        run(SerialEngine(), own, leaves(own), held)
+        told = rf"holds parts of this run begun by process {os.getpid()} on .+; resume it, or remove them"
+        with pytest.raises(ValueError, match=told), held.taken(resume=False):
+            pass
+        with pytest.raises(KeyboardInterrupt), held.taken(resume=True):
+            raise KeyboardInterrupt
+    assert len(held.keys()) == N_LEAVES + 3  # the other may need them
+    told = "another process has taken over this run"
+    with pytest.raises(ValueError, match=told), held.taken(resume=True):
+        _lose_parts(held)
+    assert names_in(held) == []
+
+
+def _lose_parts(held: Exchange) -> None:
+    with held.taken(resume=True):
+        pass
+    raise FileNotFoundError(errno.ENOENT, "the other has removed its parts", "")
+
+
+def test_a_part_that_cannot_be_put_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, held = job(), exchange(folder)
+    with held.taken(resume=False):
+        with pytest.raises(OSError, match="File too large"), little_space():
+            run(SerialEngine(), own, leaves(own), held)
+        assert not held.keys()
+        if isinstance(folder, RemotePath):
+            monkeypatch.setattr(ranges, "PAUSE_SECONDS", 0)
+            monkeypatch.setattr(type(folder.system()[0]), "put_file", _refuse)
+            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}\.npz'"):
+                run(SerialEngine(), own, leaves(own), held)
+            assert not held.keys()
+
+
+def _refuse(*_: Any) -> None:
+    raise OSError("no room")
+
+
+def test_a_damaged_part_is_refused_by_name(folder: Path) -> None:
+    own, held = job(), exchange(folder)
+    held.folder.mkdir(parents=True)
+    with replacing(held.path("0" * 32)) as file:
+        file.write(b"PK")
+    with pytest.raises(ValueError, match=r"0\.npz: not a part of a run, or damaged"), held.taken(True):
+        run(SerialEngine(), own, leaves(own), held)
+
+
+def test_what_cannot_be_written_to_is_refused() -> None:
+    with (
+        pytest.raises(OSError, match="Read-only file system"),
+        exchange(as_path("https://host/run")).taken(False),
+    ):
+        pass

@@ -1,0 +1,168 @@
+"""What goes wrong with a worker: the run ends with the bytes of one machine, or tells why not."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.cluster.data import make_files
+from xmleval import evaluate as on_one_machine
+
+distributed = pytest.importorskip("distributed")
+
+from tests.cluster.workers import changed, die, first_time, two_workers  # noqa: E402
+from xmleval.cluster import counting, cutting  # noqa: E402
+from xmleval.dask import evaluate  # noqa: E402
+from xmleval.files.output import replacing  # noqa: E402
+from xmleval.integrations.dask import DaskEngine  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+def other_processor() -> str:
+    """Return what of this processor NumPy would use, if it is there."""
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
+
+    return " ".join(name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of two processes, of which the second is as on an older processor."""
+    from dask import config
+
+    with two_workers(n_workers=1) as client:
+        disabled = {"distributed.nanny.pre-spawn-environ.NPY_DISABLE_CPU_FEATURES": other_processor()}
+        with config.set(disabled):
+            client.cluster.scale(2)
+            client.wait_for_workers(2)
+        yield client
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 6000)
+    return make_files(tmp_path), tmp_path
+
+
+def _features() -> dict[str, bool]:
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
+
+    return dict(umath.__cpu_features__)
+
+
+def test_workers_of_other_processors(client: Any, files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays, folder = files
+    features = [[*one.values()] for one in client.run(_features).values()]
+    if features[0] == features[1]:
+        pytest.skip("NumPy uses nothing of this processor that others lack")
+    places, submit = itertools.cycle(client.scheduler_info()["workers"]), DaskEngine.submit
+
+    def in_turn(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        if function is not counting.count:
+            return submit(self, function, *arguments, key=key)
+        return self.client.submit(function, *arguments, key=f"xmleval-{key}", workers=[next(places)])
+
+    monkeypatch.setattr(DaskEngine, "submit", in_turn)
+    more: dict[str, Any] = {
+        "metrics": ["all"],
+        "inverse_propensity": 1 + np.arange(30) / 7,
+        "confidence": 0.95,
+    }
+    found = evaluate(folder / "Y_*", folder / "m_*", y_pred=folder / "pred_0.npz", client=client, **more)
+    whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **more)
+    assert found.to_json() == whole.to_json()
+
+
+def _die_while_putting(path: str, function: Any, *arguments: Any) -> Any:
+    here: Any = counting
+    save = here.save_state
+
+    def put(where: Path, *contents: Any) -> None:
+        if first_time(path):
+            with replacing(where) as file:
+                file.write(b"PK")
+                file.flush()
+                die()
+        save(where, *contents)
+
+    here.save_state = put
+    try:
+        return function(*arguments)
+    finally:
+        here.save_state = save
+
+
+def test_a_worker_that_is_killed_while_it_puts_a_part(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, folder = files
+    before = {*client.run(os.getpid).values()}
+    changed(monkeypatch, _die_while_putting, str(folder / "died"))
+    more: dict[str, Any] = {"metrics": ["p@1", "curves"]}
+    found = evaluate(folder / "Y_*", folder / "m_*", client=client, exchange=folder / "parts", **more)
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+    assert (folder / "died").exists()
+    assert not [*(folder / "parts").iterdir()]
+    client.wait_for_workers(2)
+    assert len(before & {*client.run(os.getpid).values()}) == 1
+
+
+def _fill_disk() -> None:
+    system: Any = os
+
+    def write(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    system.real_pwrite, system.pwrite = os.pwrite, write
+
+
+def _empty_disk() -> None:
+    system: Any = os
+    system.pwrite = system.real_pwrite
+
+
+def test_a_full_disk_fails_the_task_and_not_the_worker(client: Any, files: Any) -> None:
+    arrays, folder = files
+    before = {*client.run(os.getpid).values()}
+    more: dict[str, Any] = {"metrics": ["auc.micro"]}
+    client.run(_fill_disk)
+    told = r"No space left on device.* were spilled"
+    with pytest.raises(OSError, match=told) as caught:
+        evaluate(folder / "Y_*", folder / "m_*", client=client, memory=1, **more)
+    assert caught.value.errno == errno.ENOSPC
+    client.run(_empty_disk)
+    found = evaluate(folder / "Y_*", folder / "m_*", client=client, memory=1, **more)
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+    assert {*client.run(os.getpid).values()} == before
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def test_memory_below_the_whole_state(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of 16 million scores are 64 MB, and as much again while they are sorted."""
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 12 << 20)
+    rng = np.random.default_rng(0)
+    scores = rng.random((16_000, 1000), dtype=np.float32)
+    truth = sp.csr_array(rng.random(scores.shape, dtype=np.float32) < 0.002)
+    for name, n in (("few", 100), ("all", len(scores))):
+        np.save(tmp_path / f"m_{name}.npy", scores[:n])
+        sp.save_npz(tmp_path / f"Y_{name}.npz", truth[:n], compressed=False)
+    more: dict[str, Any] = {"metrics": ["auc.micro", "p@1"], "client": client, "exchange": tmp_path / "parts"}
+    evaluate(tmp_path / "Y_few.npz", tmp_path / "m_few.npy", memory="4MiB", **more)
+    before = client.run(_peak_bytes)
+    found = evaluate(tmp_path / "Y_all.npz", tmp_path / "m_all.npy", memory="4MiB", **more)
+    growth = [peak - before[worker] for worker, peak in client.run(_peak_bytes).items()]
+    assert found.to_json() == on_one_machine(truth, scores, metrics=more["metrics"]).to_json()
+    assert max(growth) < 32 << 20

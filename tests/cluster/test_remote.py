@@ -1,0 +1,179 @@
+"""Shards and parts on object storage, counted by two processes, from a server on loopback."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.made_files import make_scores, make_truth
+from tests.storage import Storage, storing
+from xmleval.cli import main
+from xmleval.cluster import cutting
+from xmleval.cluster.cutting import Task
+from xmleval.cluster.job import Job
+from xmleval.evaluator import Evaluator
+from xmleval.files.remote import RemotePath
+
+pytest.importorskip("distributed")
+pytest.importorskip("s3fs")
+pytest.importorskip("moto.server")
+
+from tests.cluster.workers import changed, die, first_time, two_workers
+from xmleval.dask import evaluate
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+SHARDS = ("s3://bucket/Y.npz", "s3://bucket/m_*")
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[Storage]:
+    with pytest.MonkeyPatch.context() as patch, storing(patch) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(storage: Storage) -> Iterator[Any]:
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def folder(storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def put(storage: Storage, n_rows: int, depth: int) -> int:
+    """Put a truth and scores in three shards, and return their size."""
+    scores = make_scores(n_rows, 300, depth=depth)
+    sp.save_npz("Y.npz", make_truth(n_rows, 300), compressed=False)
+    for number, rows in enumerate(np.array_split(np.arange(n_rows), 3)):
+        sp.save_npz(f"m_{number}.npz", scores[rows[0] : rows[-1] + 1], compressed=False)
+    paths = [*Path().glob("*.npz")]
+    for path in paths:
+        storage.system.put_file(str(path), f"bucket/{path}")
+    return sum(path.stat().st_size for path in paths)
+
+
+def test_tasks_fetch_their_own_rows(
+    client: Any, storage: Storage, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed, before = put(storage, 30_000, 80), storage.sent
+    monkeypatch.setattr(cutting, "LEAST_BYTES", needed // 2)
+    options = f"--metrics p@1,ndcg@3 --format json --scheduler {client.scheduler.address}"
+    found = run(f"evaluate {SHARDS[0]} '{SHARDS[1]}' {options}")
+    assert needed <= storage.sent - before <= 1.05 * needed
+    assert found == run(f"evaluate Y.npz 'm_*' {options.partition(' --scheduler')[0]}")
+
+
+def _lost(marker: str, function: Any, job: Job, task: Task, path: str) -> Any:
+    """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
+    while task.start >= 1000:
+        if Path(marker).exists():
+            raise OSError("the cluster is gone")
+        time.sleep(0.05)
+    result = function(job, task, path)
+    Path(marker).touch()
+    return result
+
+
+def _die_while_sending(folder: str, function: Any, job: Job, task: Task, path: str) -> Any:
+    """End the process after the first of several pieces of a part was sent."""
+    Path(folder, f"{task.key}.counted").touch()
+    send = RemotePath.put
+
+    def sending(self: RemotePath, source: str) -> None:
+        if first_time(f"{folder}/died"):
+            system, name = self.system()
+            with system.open(name, "wb", block_size=5 << 20) as file:
+                file.write(bytes(6 << 20))
+                die()
+        send(self, source)
+
+    RemotePath.put = sending  # type: ignore[method-assign]
+    try:
+        return function(job, task, path)
+    finally:
+        RemotePath.put = send  # type: ignore[method-assign]
+
+
+def test_a_run_goes_on_from_object_storage(
+    client: Any,
+    storage: Storage,
+    run: Callable[..., str],
+    refused: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    put(storage, 2000, 5)
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 120_000)
+    options = "--metrics p@1,auc.micro --format json"
+    line = f"evaluate {SHARDS[0]} '{SHARDS[1]}' {options} --checkpoint s3://bucket/run"
+    assert "not on this machine; expected a local folder, or --workers" in refused(line)
+    line += f" --scheduler {client.scheduler.address}"
+
+    def parts() -> list[str]:
+        found = storage.system.find("bucket/run", refresh=True)
+        return [name for name in found if name.endswith(".npz")]
+
+    with monkeypatch.context() as patch:
+        changed(patch, _lost, str(tmp_path / "put"))
+        assert refused(line) == "the cluster is gone"
+    there = {Path(name).stem for name in parts()}
+    assert there
+    assert "holds parts of this run; resume it" in refused(line)
+    with monkeypatch.context() as patch:
+        changed(patch, _die_while_sending, str(tmp_path))
+        assert main(shlex.split(f"{line} --resume")) == 0
+    out, err = capsys.readouterr()
+    told = re.search(r"s3://bucket/run: resumed with (\d+) parts of m_\*", err)
+    assert told
+    assert int(told[1]) >= len(there)  # one that was under way may have come later
+    assert Path("died").exists()
+    counted = {path.stem for path in tmp_path.glob("*.counted")}
+    assert len(counted) >= 2
+    assert not counted & there
+    assert out == run(f"evaluate Y.npz 'm_*' {options}")
+    assert not parts()
+
+
+def _write_meanwhile(when: str, function: Any, job: Job, task: Task, *more: Any) -> Any:
+    """Put another object in the place of one that the task reads, before it is read or after."""
+    update = Evaluator.update
+
+    def write(*_: Any, **__: Any) -> None:
+        system, name = RemotePath("s3://bucket/m_2.npz").system()
+        system.pipe_file(name, b"PK")
+
+    def update_and_write(*given: Any, **more: Any) -> Any:
+        update(*given, **more)
+        write()
+
+    if task.start >= 1000 and when == "before":
+        write()
+    Evaluator.update = update_and_write if task.start >= 1000 else update  # type: ignore[method-assign]
+    try:
+        return function(job, task, *more)
+    finally:
+        Evaluator.update = update  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_object_changed_underneath(
+    client: Any, storage: Storage, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    put(storage, 2000, 5)
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 120_000)
+    changed(monkeypatch, _write_meanwhile, when)
+    told = r"s3://bucket/m_2\.npz: changed since the run began, from .*ETag.* to .*ETag"
+    with pytest.raises(ValueError, match=told):
+        evaluate(*SHARDS, metrics="p@1", client=client)

@@ -1,0 +1,62 @@
+"""The oracle of calibration: the list of all (score, hit) pairs of the first k labels, and loops over it."""
+
+from __future__ import annotations
+
+import math
+
+from tests.oracles.metrics import NAN, Case, convention, in_rank_order, row_weights, top
+from tests.oracles.sets import ratio
+
+MEASURES = frozenset(
+    (name, None, at) for name in ("ece", "ece_over", "ece_under", "brier", "log_loss") for at in ("", "k")
+)
+Pair = tuple[float, bool, float]  # score, hit, weight
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x))."""
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
+
+
+def pairs(case: Case, k: int | None, link: str) -> list[Pair]:
+    """Scores of the first k labels of every row that have one, whether they are relevant, and weights."""
+    assert case.listed is not None
+    fill, found = convention(case, "unlisted"), []
+    for i, (y, row, weight) in enumerate(zip(case.truth, case.listed, row_weights(case), strict=True)):
+        scores = {j: float(s) for j, s in row if s is not None}
+        if fill != "below":
+            scores = {j: scores.get(j, float(str(fill))) for j in range(case.n_labels)}
+        for j in in_rank_order(case, i) if k is None else top(case, i, k):
+            if j in scores:
+                score = sigmoid(scores[j]) if link == "sigmoid" else scores[j]
+                found.append((score, j in y, weight))
+    return found
+
+
+def bin_of(score: float, bins: int) -> int:
+    """The bin [b / bins, (b + 1) / bins) of a score; 1 is in the last one."""
+    return max(b for b in range(bins) if score >= b / bins)
+
+
+def value(name: str, case: Case, cutoff: str = "", *, link: str = "none", bins: float = 1) -> float:
+    """The measure of the whole case; nan without any pair."""
+    found = pairs(case, int(cutoff) if cutoff else None, link)
+    return of_pairs(name, found, int(bins))
+
+
+def of_pairs(name: str, found: list[Pair], bins: int = 1, eps: float = 2.0**-52) -> float:
+    """The measure of pairs, from its definition."""
+    total = math.fsum(w for _, _, w in found)
+    if name == "brier":
+        return ratio(math.fsum(w * (s - y) ** 2 for s, y, w in found), total, NAN)
+    if name == "log_loss":
+        clipped = [(min(max(s, eps), 1 - eps), y, w) for s, y, w in found]
+        return ratio(-math.fsum(w * math.log(s if y else 1 - s) for s, y, w in clipped), total, NAN)
+    parts = []
+    for b in range(bins):
+        own = [(s, y, w) for s, y, w in found if bin_of(s, bins) == b]
+        n = math.fsum(w for _, _, w in own)
+        if n:
+            gap = math.fsum(w * y for _, y, w in own) / n - math.fsum(w * s for s, _, w in own) / n
+            parts.append(n * {"ece": abs(gap), "ece_over": max(-gap, 0.0), "ece_under": max(gap, 0.0)}[name])
+    return ratio(math.fsum(parts), total, NAN)

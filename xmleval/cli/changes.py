@@ -1,0 +1,63 @@
+"""Rows and labels that changed most between two inputs of scores, and names of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from xmleval.cli.evaluation import Run
+from xmleval.engine.chosen import first_labels, relevant_labels
+from xmleval.input.names import load_names
+from xmleval.input.reader import widened
+from xmleval.records import Ints
+from xmleval.report.changes import MOST_CHANGED, Changes, Lists, find_changes, shown_depth
+from xmleval.report.comparison import Comparison
+from xmleval.report.report import Report
+from xmleval.spec import Spec
+
+
+def changes_of(run: Run, told: Comparison, labels: Path | None) -> Changes | None:
+    """Return the rows, and the labels, that changed most from the first model to the second."""
+    pair = dict([*told._models().items()][:2])
+    if len(pair) < 2:
+        return None
+    names = label_names(run, labels, pair)
+    read = None if run.rows.candidates else partial(lists_of, run, pair)
+    of_pair = None if names is None else (names[0], names[1])
+    return find_changes(told.specs, pair, MOST_CHANGED, read, run.rows.row_names, of_pair)
+
+
+def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
+    """Return the names of the labels of each report, if they are known; --labels names columns, too."""
+    if run.rows.label_names is not None:
+        return [*run.rows.label_names, *run.rows.label_names[:1] * (len(reports) - len(run.rows.label_names))]
+    if path is None:
+        return None
+    names, widest = load_names(path, run.budget.allowance()), max(one.n_labels for one in reports.values())
+    if len(names) < widest:
+        raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
+    return [names] * len(reports)
+
+
+def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:
+    """Read the first two inputs of scores again, for the labels of some rows."""
+    first = next(iter(reports.values()))
+    unlisted, larger, depth = first.conventions.unlisted_score, first.larger, shown_depth(spec)
+    score = unlisted if larger or unlisted is None else 0 - unlisted
+    widths = [one.n_labels for one in reports.values()]
+    truth, scores, _ = run.rows._replace(scores=run.rows.scores[:2]).readers(run.budget, widths)
+    readers, found = [truth, *scores], list[Lists]()
+    try:
+        while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
+            chosen = rows[(rows >= start) & (rows < start + n)] - start
+            relevant = relevant_labels(widened(truth.take(n), widths[0]), chosen, widths[0])
+            lists = [
+                first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
+                for reader, width in zip(scores, widths, strict=True)
+            ]
+            found += [Lists(*own) for own in zip(relevant, *lists, strict=True)]
+    finally:
+        for reader in readers:
+            reader.close()
+    return found

@@ -1,0 +1,266 @@
+"""`xmleval fuse`: the lists of several models, joined into one as they are read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+import numpy as np
+import scipy.sparse
+
+from xmleval.budget import MEMORY, Budget, machine_allowance, memory_bytes
+from xmleval.cli.convert import writer_of
+from xmleval.cli.counting import naming_rows, progress
+from xmleval.cli.evaluation import told_by
+from xmleval.cli.files import INPUT_FORMAT
+from xmleval.cli.help import Choice
+from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
+from xmleval.cli.named_inputs import pieces_of, read_named, say_unmatched
+from xmleval.cli.options import COUNT, FILE, NUMBER, field_options, fields_of, file_option
+from xmleval.cli.output import check_outputs, write_result
+from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
+from xmleval.input.csr import checked, rows_at_a_time
+from xmleval.input.formats.format import Format
+from xmleval.input.formats.trec import RUN, write_run
+from xmleval.input.lines import shown
+from xmleval.input.names import Named
+from xmleval.input.objects.joint import Numbering
+from xmleval.input.pieces import Pieces
+from xmleval.input.reader import RowReader, count_columns
+from xmleval.input.shards import Input, find_input, with_fields
+from xmleval.input.stack import make_csr, stack
+from xmleval.input.writing import filled
+from xmleval.message import NO_MATCH, RISING, counted
+from xmleval.numerals import decimal_number
+from xmleval.records import Ranking
+
+T = TypeVar("T")
+
+
+class Lists(NamedTuple):
+    """The rows of each model, and their names and those of their labels, None where there are numbers."""
+
+    each: list[tuple[str, Pieces]]
+    label_names: list[str] | None = None
+    row_names: list[str] | None = None
+
+
+def split_weights(context: click.Context, parameter: click.Parameter, text: str | None) -> list[float] | None:
+    """Cut a list of numbers at its commas."""
+    if text is None:
+        return None
+    found = [decimal_number(item.strip(" ")) for item in text.split(",")]
+    if None in found:
+        raise click.BadParameter(f"{text!r} is not a list of numbers, as in 1,0.5.", context, parameter)
+    return [float(number or 0) for number in found]
+
+
+@click.command()
+@click.argument("scores", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--rule",
+    type=Choice([*RULES, *OTHER_NAMES]),
+    metavar="RULE",
+    default="rrf",
+    show_default=True,
+    help="What a label adds up, over the SCORES that list it. "
+    + " ".join(f"{name}: {told}." for name, told in RULES.items())
+    + f" Also known as: {', '.join(f'{other} ({name})' for other, name in OTHER_NAMES.items())}.",
+)
+@click.option("--k", "k", type=COUNT, help="How many labels of each row to keep; default all.")
+@click.option(
+    "--weights", callback=split_weights, metavar="LIST", help="Weights of the SCORES, such as 1,0.5."
+)
+@click.option(
+    "--rank-constant", type=NUMBER, help=f"Of rrf: what ranks are added to; else {RANK_CONSTANT:g}."
+)
+@click.option("--n-labels", type=COUNT, help="Number of labels, where no file tells it.")
+@click.option("--smaller-is-better", "larger", flag_value=False, default=True, help="Scores are distances.")
+@file_option("--like", metavar="TRUTH", help="Relevant labels with names, which number rows and labels.")
+@INPUT_FORMAT
+@field_options()
+@file_option(
+    "--output", metavar="OUT", required=True, help="File to write, in the format that its name tells."
+)
+def fuse(
+    scores: tuple[Path, ...],
+    output: Path,
+    rule: str,
+    k: int | None,
+    weights: list[float] | None,
+    rank_constant: float | None,
+    n_labels: int | None,
+    larger: bool,
+    like: Path | None,
+    input_format: str | None,
+    **fields: Any,
+) -> None:
+    """Join the lists of several models into one, row by row.
+
+    Each of SCORES is a file, a folder or a pattern, as `xmleval evaluate` takes them. Of equal fused scores,
+    the smaller label is first. Files with names are matched by them; OUT is then a TREC run (.run), or --like
+    numbers rows and labels.
+    """
+    writer, allowance = writer_of(output), machine_allowance()
+    if not writer.holds("scores"):
+        raise ValueError(f"{output}: a {writer.title} holds no scores; expected another name")
+    options = {name: OPTIONS[name] for name in ("rule", "weights", "rank_constant")}
+    with naming_files({"predictions": "SCORES", "larger": "--smaller-is-better", **options}):
+        fusion = Fusion.checked(rule, len(scores), weights, rank_constant, k, larger)
+    found = [find_input(path, "scores", input_format, allowance) for path in scores]
+    truth = None if like is None else find_input(like, "truth", input_format, allowance)
+    truth, *given = with_fields(fields_of(fields, joined=True), truth, *found)
+    check_outputs([], [truth, *given], [output])
+    check_outputs([], [truth, *given], writer.beside(output))
+    lists = _open(given, truth, writer)
+    told = told_by(lists.each)
+    width = n_labels or (told[1].n_labels if told else None)
+    budget = Budget(memory_bytes("memory", MEMORY))
+    known = width or max(count_columns(pieces, budget.lone_piece) for _, pieces in lists.each)
+
+    def joined(take: Callable[[list[Ranking], int], T]) -> Iterator[T]:
+        return _joined(lists.each, fusion, known, budget.piece(len(lists.each)), take)
+
+    longest = (
+        max(joined(lambda rankings, start: longest_of(rankings)), default=0) if fusion.of_all_rows else 0
+    )
+    rising = [Rising() for _ in lists.each]
+    n_rows, n_entries = 0, 0
+
+    def fused(rankings: list[Ranking], start: int) -> Part:
+        nonlocal n_rows, n_entries
+        for seen, ranking in zip(rising, rankings, strict=True):
+            seen.look_at(ranking)
+        part = fusion.join(rankings, longest, start)
+        part = fusion.best(part) if width is None else fusion.rising(part)
+        n_rows, n_entries = n_rows + part[0].size - 1, n_entries + part[1].size
+        return part
+
+    _write(output, writer, lists, width, joined(fused))
+    for (name, _), seen in zip(lists.each, rising, strict=True):
+        if seen:
+            tell(name, spelled(RISING))
+    lists_of = f"{counted(n_rows, 'rows')} x {counted(known, 'labels')}"
+    write_result(f"{lists_of}, {n_entries} listed ({fusion.rule} of {len(given)})", None)
+
+
+def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
+    """Return the rows of all inputs, by names of rows and labels where they have any."""
+    names = [one.name for one in given]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise ValueError(f"{twice}: given twice; expected different SCORES")
+    if not any(one.named for one in given) and truth is None:
+        return Lists([(one.name, one.pieces()) for one in given])
+    if truth is None:
+        other = next((one.name for one in given if not one.named), None)
+        if other is not None:
+            raise ValueError(f"{other}: has no names, which others of SCORES have; expected all by name")
+        if writer is not RUN:
+            raise ValueError(
+                f"{given[0].name}: has names; expected a TREC run (.run) as --output, or --like with the "
+                "truth that they belong to"
+            )
+        found, first = [_alone(one) for one in given], list[str]()
+        _refuse_other_rows(given, found)
+    else:
+        like, found, _ = read_named(truth, given, None, None)
+        first = like.label_names
+    for one, named in zip(given, found, strict=True):
+        for told in named.told:
+            tell(one.name, told)
+        if truth is not None:
+            say_unmatched(one.name, named)
+    numbering = Numbering([one.row_names for one in found], [one.label_names for one in found], first)
+    each = [
+        (one.name, pieces_of(_numbered(named, numbering))) for one, named in zip(given, found, strict=True)
+    ]
+    return Lists(each, numbering.labels, numbering.rows)
+
+
+def _alone(given: Input) -> Named:
+    readers = given.shards[0].format.named
+    if len(given.shards) > 1 or readers is None or readers.scores is None:
+        raise ValueError(f"{given.name}: expected one file of scores with names")
+    return readers.scores(given.shards[0].path, [], given.allowance)
+
+
+def _refuse_other_rows(given: list[Input], found: list[Named]) -> None:
+    """Refuse rows with names beside rows without, and a model of which no row is one of the first."""
+    first, known = found[0], {*found[0].row_names}
+    for one, named in zip(given, found, strict=True):
+        if named.by_order != first.by_order:
+            less, more = (one, given[0]) if named.by_order else (given[0], one)
+            raise ValueError(f"{less.name}: its rows have no ids, which those of {more.name} have")
+        if named.by_order and len(named.row_names) != len(first.row_names):
+            told = f"{counted(len(named.row_names), *NO_MATCH)} the {len(first.row_names)}"
+            raise ValueError(f"{one.name}: {told} of {given[0].name}")
+        if named.row_names and known and known.isdisjoint(named.row_names):
+            told = f"no row is one of {given[0].name}, as {shown(named.row_names[0])} is not"
+            raise ValueError(f"{one.name}: {told}; expected names like {shown(first.row_names[0])}")
+
+
+def _numbered(named: Named, numbering: Numbering) -> Named:
+    """Return the rows and labels of one model by the numbers that all models share."""
+    held = named.matrix
+    order = numbering.order(named.row_names)
+    ptr = np.append(held.indptr, held.indptr[-1])  # a last row, of those that the model does not have
+    shape = ptr.size - 1, len(numbering.labels)
+    codes = numbering.codes(named.label_names)[held.indices]
+    return replace(named, matrix=scipy.sparse.csr_array((held.data, codes, ptr), shape=shape)[order])
+
+
+def _joined(
+    each: Sequence[tuple[str, Pieces]],
+    fusion: Fusion,
+    n_labels: int,
+    n_bytes: int,
+    take: Callable[[list[Ranking], int], T],
+) -> Iterator[T]:
+    """Read all models side by side, and yield what is taken of the same rows of each."""
+    with contextlib.ExitStack() as opened:
+        readers = []
+        for name, pieces in each:
+            readers.append(RowReader(name, pieces, n_bytes, n_labels))
+            opened.callback(readers[-1].close)
+        names = {f"predictions[{number}]": reader for number, reader in enumerate(readers)}
+        for reader in readers:
+            _refuse_other_count(reader, reader.n_rows, readers[0], readers[0].n_rows)
+        show = opened.enter_context(progress(readers[0].n_rows, 0))
+        while n := min(reader.ready() for reader in readers):
+            with naming_rows(names, readers[0].n_taken):
+                rows = [fusion.rows_of(name, one.take(n), None, n_labels) for name, one in names.items()]
+                size = rows_at_a_time(sum(one.bytes_per_row for one in rows))
+                for start in range(0, n, size):
+                    yield take([checked(one.block, start, min(start + size, n)) for one in rows], start)
+            show(readers[0].n_taken)
+        for reader in readers:
+            _refuse_other_count(reader, reader.count(), readers[0], readers[0].count())
+
+
+def _refuse_other_count(
+    reader: RowReader, n_rows: int | None, first: RowReader, expected: int | None
+) -> None:
+    if n_rows is not None and expected is not None and n_rows != expected:
+        raise ValueError(f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {first.name}")
+
+
+def _write(output: Path, writer: Format, lists: Lists, width: int | None, parts: Iterator[Part]) -> None:
+    """Write fused rows as they come where the format allows, else once they are whole."""
+    assert writer.write
+    if width is None:
+        writer.write(output, filled([*parts]), "scores", None)
+        return
+    rows = (make_csr(ptr, labels, scores, width) for ptr, labels, scores in parts)
+    n_rows = next((pieces.n_rows for _, pieces in lists.each if pieces.n_rows is not None), None)
+    data: Any = Pieces(n_rows, width, lambda n_bytes: rows)
+    if not writer.by_pieces or n_rows is None:
+        data = stack(rows, width, np.float64)
+    if writer is RUN:
+        write_run(output, data, lists.row_names, lists.label_names)
+    else:
+        writer.write(output, data, "scores", width)

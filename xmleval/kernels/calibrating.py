@@ -1,0 +1,179 @@
+"""Kernels of probabilities: exponentials and logarithms, sums by bin, and losses.
+
+Exponentials and logarithms of NumPy and the C library differ in the last bit between processors. These use
+only +, -, * and /, and powers of two, which IEEE 754 rounds identically everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from xmleval.kernels.fixed import add_term
+from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Bytes, Floats, Ints, Scores
+
+LOG2E = 1.4426950408889634
+LN2_HIGH = 0.693147180369123816490  # 33 bits, so that products with exponents are exact
+LN2_LOW = 1.90821492927058770002e-10
+SQRT_HALF = 0.7071067811865476
+SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
+LEAST_EXPONENT = -745.0  # below which the exponential is 0
+N_COLUMNS = 3  # of sums by bin: pairs, hits, scores
+BRIER, LOG_LOSS = 0, 1  # of sums of losses
+
+
+@kernel
+def exp_of(x: float) -> float:
+    """Return the exponential of a number <= 0, within about one unit in the last place."""
+    if x < LEAST_EXPONENT:
+        return 0.0
+    n = math.floor(x * LOG2E + 0.5)
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    series = 1.0
+    for term in range(14, 0, -1):
+        series = 1.0 + series * r / term
+    found: float = math.ldexp(series, int(n))
+    return found
+
+
+@kernel
+def log_of(x: float) -> float:
+    """Return the natural logarithm of a number in (0, 1], within about one unit in the last place."""
+    mantissa, exponent = math.frexp(x)
+    if mantissa < SQRT_HALF:
+        mantissa, exponent = 2.0 * mantissa, exponent - 1
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    square, series = s * s, 0.0
+    for odd in range(25, 1, -2):
+        series = square * (1.0 / odd + series)
+    return exponent * LN2_HIGH + (2.0 * s + (2.0 * s * series + exponent * LN2_LOW))
+
+
+@kernel
+def sigmoid_of(x: float) -> float:
+    """Return 1 / (1 + exp(-x)); 0 and 1 at the infinities."""
+    power = exp_of(-abs(x))
+    return 1.0 / (1.0 + power) if x >= 0.0 else power / (1.0 + power)
+
+
+@kernel
+def write_sigmoid(values: Scores, out: Floats) -> None:
+    """Write the sigmoid of each value, float64 (n,)."""
+    for i in range(values.size):
+        out[i] = sigmoid_of(float(values[i]))
+
+
+@kernel
+def find_outside(ptr: Ints, scores: Scores, depth: int) -> int:
+    """Return the place of the first score outside 0..1 among the first ``depth`` of each row, or -1."""
+    for row in range(ptr.size - 1):
+        for place in range(ptr[row], min(ptr[row + 1], ptr[row] + depth)):
+            if not 0.0 <= scores[place] <= 1.0:
+                return place
+    return -1
+
+
+@kernel
+def find_tiers(
+    ptr: Ints, flags: Bools, n_above: Ints, n_unlisted: Ints, sizes: Ints, tiers: Bytes, hits: Ints
+) -> None:
+    """Find the first cutoff that includes each listed entry, and how many of the relevant ones each has.
+
+    Parameters
+    ----------
+    ptr : int64 (n + 1,); flags : bool (s,), whether each listed entry is relevant
+    n_above, n_unlisted : int64 (n,)
+        Leading entries that rank above the unlisted labels, and how many of these rank next.
+    sizes : int64 (c, n)
+        Labels, listed or not, of each row at each of the cutoffs, which ascend.
+    tiers : uint8 (s,)
+        Number of the cutoff; c beyond the last one.
+    hits : int64 (c, n)
+        Listed relevant labels at each cutoff.
+    """
+    n_cutoffs = sizes.shape[0]
+    for row in range(ptr.size - 1):
+        start, above, tier = ptr[row], n_above[row], 0
+        for place in range(start, ptr[row + 1]):
+            rank = place - start
+            rank += n_unlisted[row] if rank >= above else 0
+            while tier < n_cutoffs and rank >= sizes[tier, row]:
+                tier += 1
+            tiers[place] = tier
+            if flags[place]:
+                for cutoff in range(tier, n_cutoffs):
+                    hits[cutoff, row] += 1
+
+
+@kernel
+def add_product(limbs: Ints, value: float, weight: float) -> None:
+    """Add a value times a weight to a sum, int64 (4,); exact where the weight has at most 26 bits."""
+    high = value * SPLITTER - (value * SPLITTER - value)
+    add_term(limbs, high * weight)
+    add_term(limbs, (value - high) * weight)
+
+
+@kernel
+def find_bin(value: float, edges: Floats) -> int:
+    """Return the number of the bin [lower, upper) of a value in 0..1; the last one holds 1.
+
+    edges : float64 (bins + 1,), from 0 to 1
+    """
+    last = edges.size - 2
+    number = min(int(value * (last + 1)), last)
+    while value < edges[number]:
+        number -= 1
+    while number < last and value >= edges[number + 1]:
+        number += 1
+    return number
+
+
+@kernel
+def add_to_bins(
+    scores: Floats, hits: Bools, tiers: Bytes, rows: Ints, weight: Floats, edges: Floats, sums: Ints
+) -> None:
+    """Add pairs of a score and a hit to the sums of their bins.
+
+    scores : float64 (p,) within 0..1; hits : bool (p,); tiers : uint8 (p,); rows : int64 (p,)
+    weight : float64 (n,) of rows, or (0,) for equal weights
+    sums : int64 (c, bins, 3, 4), weights of pairs and of hits, and weighted scores, of each tier
+    """
+    for i in range(scores.size):
+        if tiers[i] >= sums.shape[0]:
+            continue
+        own = sums[tiers[i], find_bin(scores[i], edges)]
+        if weight.size:
+            mass = weight[rows[i]]
+            add_term(own[0], mass)
+            add_term(own[1], mass if hits[i] else 0.0)
+            add_product(own[2], scores[i], mass)
+        else:
+            own[0, 0] += 1
+            own[1, 0] += hits[i]
+            add_term(own[2], scores[i])
+
+
+@kernel
+def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
+    """Return the squared error of a probability, and its logarithmic loss, clipped to floor..1 - floor."""
+    error = 1.0 - score if hit else score
+    kept = min(max(score, floor), 1.0 - floor)
+    return error * error, -log_of(kept if hit else 1.0 - kept)
+
+
+@kernel
+def add_losses(
+    scores: Floats, hits: Bools, tiers: Bytes, rows: Ints, weight: Floats, floor: float, sums: Ints
+) -> None:
+    """Add the losses of pairs; see `add_to_bins` and `losses_of`; sums : int64 (c, 2, 4)."""
+    for i in range(scores.size):
+        if tiers[i] >= sums.shape[0]:
+            continue
+        brier, log_loss = losses_of(scores[i], hits[i], floor)
+        if weight.size:
+            add_product(sums[tiers[i], BRIER], brier, weight[rows[i]])
+            add_product(sums[tiers[i], LOG_LOSS], log_loss, weight[rows[i]])
+        else:
+            add_term(sums[tiers[i], BRIER], brier)
+            add_term(sums[tiers[i], LOG_LOSS], log_loss)

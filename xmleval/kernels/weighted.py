@@ -1,0 +1,109 @@
+"""The k best labels of rows by weighted scores, and the ascent to the weights for a macro average."""
+
+from __future__ import annotations
+
+from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Floats, Ints, Labels, Scores
+
+F1, PRECISION, RECALL = range(3)  # what the macro average is of
+
+
+@kernel
+def find_best(
+    start: int, stop: int, labels: Labels, scores: Scores, weights: Floats, offsets: Floats, best: Ints
+) -> int:
+    """Find the entries with the highest weight x score + offset, first of equals; return how many there are.
+
+    start, stop : range of entries; labels, scores : (s,); weights, offsets : float64 (n_labels,)
+    best : int64 (k,), written, best first
+    """
+    n = 0
+    for p in range(start, stop):
+        key = weights[labels[p]] * scores[p] + offsets[labels[p]]
+        place = n
+        while place:
+            other = best[place - 1]
+            if not key > weights[labels[other]] * scores[other] + offsets[labels[other]]:
+                break
+            place -= 1
+        if place == best.size:
+            continue
+        n = min(n + 1, best.size)
+        for later in range(n - 1, place, -1):
+            best[later] = best[later - 1]
+        best[place] = p
+    return n
+
+
+@kernel
+def mark_best(
+    ptr: Ints, labels: Labels, scores: Scores, weights: Floats, offsets: Floats, best: Ints, inside: Bools
+) -> None:
+    """Mark the best entries of each row, see `find_best`.
+
+    ptr : int64 (n + 1,); best : int64 (k,), work space; inside : bool (s,), written
+    """
+    inside[:] = False
+    for i in range(ptr.size - 1):
+        for place in range(find_best(ptr[i], ptr[i + 1], labels, scores, weights, offsets, best)):
+            inside[best[place]] = True
+
+
+@kernel
+def set_weight(
+    aim: int, label: int, sizes: Ints, hits: Floats, n_true: Ints, weights: Floats, offsets: Floats
+) -> None:
+    """Set the gain of a label's value, linear in the probability that one more row is relevant.
+
+    sizes, hits, n_true : (n_labels,), predicted rows, expected relevant ones among them, and relevant rows;
+        of the latter one more is counted, so that unseen labels have a value
+    weights, offsets : float64 (n_labels,), written
+    """
+    scale, rows = 1.0, sizes[label] + 1.0
+    if aim == F1:
+        scale, rows = 2.0, sizes[label] + n_true[label] + 2.0
+    if aim == RECALL:
+        weights[label] = 1.0 / (n_true[label] + 1.0)
+    else:
+        weights[label] = scale / rows
+        offsets[label] = -scale * hits[label] / ((rows - 1.0) * rows) if sizes[label] else 0.0
+
+
+@kernel
+def set_weights(aim: int, sizes: Ints, hits: Floats, n_true: Ints, weights: Floats, offsets: Floats) -> None:
+    """Set the gains of all labels; arguments are those of `set_weight`."""
+    for label in range(sizes.size):
+        set_weight(aim, label, sizes, hits, n_true, weights, offsets)
+
+
+@kernel
+def choose_rows(
+    ptr: Ints, labels: Labels, scores: Scores, aim: int, best: Ints, inside: Bools, sizes: Ints, hits: Floats,
+    n_true: Ints, weights: Floats, offsets: Floats,
+) -> int:  # fmt: skip
+    """Choose the best labels of each row in turn, all other rows unchanged; return how many rows change.
+
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), probabilities
+    aim : F1, PRECISION or RECALL; best : int64 (k,), work space; inside : bool (s,), the choice, changed
+    sizes, hits, n_true, weights, offsets : (n_labels,), changed, see `set_weight`
+    """
+    n_changed = 0
+    for i in range(ptr.size - 1):
+        n_kept = 0
+        for p in range(ptr[i], ptr[i + 1]):
+            if inside[p]:
+                sizes[labels[p]] -= 1
+                hits[labels[p]] -= scores[p]
+                set_weight(aim, labels[p], sizes, hits, n_true, weights, offsets)
+        n = find_best(ptr[i], ptr[i + 1], labels, scores, weights, offsets, best)
+        for place in range(n):
+            n_kept += inside[best[place]]
+        for p in range(ptr[i], ptr[i + 1]):
+            inside[p] = False
+        for p in best[:n]:
+            inside[p] = True
+            sizes[labels[p]] += 1
+            hits[labels[p]] += scores[p]
+            set_weight(aim, labels[p], sizes, hits, n_true, weights, offsets)
+        n_changed += n_kept < n
+    return n_changed

@@ -1,0 +1,160 @@
+"""Calibration: sums of pairs of a score and a hit by bins of scores of equal width, and of their losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.exact import NO_WEIGHT, SCALE, as_integer, limbs_of, scaled_sum, split
+from xmleval.input.weights import HEAVIEST
+from xmleval.kernels.calibrating import N_COLUMNS, add_losses, add_to_bins, find_bin, losses_of
+from xmleval.kernels.fixed import LIMBS, carry
+from xmleval.plan import Plan
+from xmleval.records import Binned, Floats, Ints, Reliability
+from xmleval.results import Results
+from xmleval.spec import Spec
+from xmleval.states.contents import Contents, at_least_zero, expect
+from xmleval.states.state import Arrays, State
+from xmleval.threads import Work
+from xmleval.view.pairs import Pairs, pairs_of
+from xmleval.view.view import View
+
+MOST_LOSS = 64  # above the logarithmic loss of the least float64 that is kept, 36.05
+
+
+class Calibration(State):
+    """Sums of the pairs that each cutoff adds to the one before, by bin for each number of bins.
+
+    Formulas receive `Binned`, with one bin if the measure has none.
+    """
+
+    of_labels = True
+
+    def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
+        super().__init__(plan, specs, work)
+        numbers = {spec.k for spec in specs}
+        self.cutoffs: list[int | None] = [*sorted(k for k in numbers if k), *({None} & numbers)]
+        n, several = len(self.cutoffs), sorted({_bins_of(spec) for spec in specs if spec.params}) or [1]
+        self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in several}
+        self.lossy = any(not spec.params for spec in specs)
+        self.losses: Ints = np.zeros((n, 2, LIMBS), np.int64)
+
+    @property
+    def table_bytes(self) -> int:
+        """Size of the tables in bytes, independent of the number of rows."""
+        return self.losses.nbytes + sum(sums.nbytes for sums in self.sums.values())
+
+    def update(self, view: View) -> None:
+        """Add the rows of a block."""
+        pairs = pairs_of(view, self.cutoffs, self.plan.conventions.link)
+        weight = NO_WEIGHT if view.block.weight is None else view.block.weight
+        own = pairs.scores, pairs.hits, pairs.tiers, pairs.rows, weight
+        dtype: Any = np.float32 if pairs.narrow else np.float64
+        floor, losses = float(np.finfo(dtype).eps), self.losses.copy()
+        added = {bins: sums.copy() for bins, sums in self.sums.items()}
+        for bins, sums in added.items():
+            add_to_bins(*own, edges_of(bins, dtype), sums)
+        if self.lossy:
+            add_losses(*own, floor, losses)
+        if pairs.n_unlisted is not None:
+            self._add_unlisted(pairs, view.block.weight, dtype, added, losses)
+        self.sums, self.losses = added, losses
+
+    def _add_unlisted(
+        self, pairs: Pairs, weight: Floats | None, dtype: Any, sums: dict[int, Ints], losses: Ints
+    ) -> None:
+        """Add the unlisted labels, which share one score."""
+        assert pairs.n_unlisted is not None
+        assert pairs.n_relevant is not None
+        each = np.ones(pairs.n_unlisted.shape[1]) if weight is None else weight
+
+        def times(value: float, n: Ints) -> int:
+            return sum(scaled_sum(each * part, n) for part in split(value))
+
+        floor = float(np.finfo(dtype).eps)
+        losses_by_hit = zip(*(losses_of(pairs.level, hit, floor) for hit in (True, False)), strict=True)
+        of_each = [*losses_by_hit] if self.lossy else []
+        for tier, (n, hits) in enumerate(zip(pairs.n_unlisted, pairs.n_relevant, strict=True)):
+            found = [times(1.0, n), times(1.0, hits), times(pairs.level, n)]
+            for bins, table in sums.items():
+                place = find_bin(pairs.level, edges_of(bins, dtype))
+                table[tier, place] += [limbs_of(total) for total in found]
+            for kind, (hit, miss) in enumerate(of_each):
+                losses[tier, kind] += limbs_of(times(hit, hits) + times(miss, n - hits))
+        self._carry(sums, losses)
+
+    @staticmethod
+    def _carry(sums: dict[int, Ints], losses: Ints) -> None:
+        for table in (*sums.values(), losses):
+            carry(table.reshape(-1, LIMBS))
+
+    def merge(self, other: Calibration) -> None:
+        """Merge a state of other rows."""
+        sums = {bins: table + other.sums[bins] for bins, table in self.sums.items()}
+        losses = self.losses + other.losses
+        self._carry(sums, losses)
+        self.sums, self.losses = sums, losses
+
+    def finish(self) -> Results:
+        """Return the values of the measures, and the table of the bins of those with bins."""
+        results = Results()
+        whole = {bins: np.cumsum(table, axis=0) for bins, table in self.sums.items()}
+        losses = np.cumsum(self.losses, axis=0)
+        self._carry(whole, losses)
+        for spec in self.specs:
+            tier, bins = self.cutoffs.index(spec.k), _bins_of(spec) if spec.params else next(iter(whole))
+            n, hits, scores = (_integers(column) for column in np.moveaxis(whole[bins][tier], 1, 0))
+            found = Binned(n, hits, scores, *map(as_integer, losses[tier]))
+            results.values[spec.name] = spec.metric.value(found, self.plan.setting(spec))
+            if spec.params:
+                edges = edges_of(bins, np.float64)
+                unit = HEAVIEST if self.plan.weighted else 1.0
+                results.reliability[spec.name] = reliability_of(found, edges[:-1], edges[1:], unit)
+        return results
+
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        return {"losses": self.losses, **{f"bins{bins}": table for bins, table in self.sums.items()}}
+
+    def from_contents(self, contents: Contents) -> None:
+        """Restore the state from what `arrays` returned."""
+        most = contents.n_rows * self.plan.n_labels
+        self.losses = contents.take_sums("losses", *self.losses.shape[:-1], most=MOST_LOSS * most)
+        totals = []
+        for bins, table in self.sums.items():
+            self.sums[bins] = found = contents.take_sums(f"bins{bins}", *table.shape[:-1], most=most)
+            for column in (1, 2):
+                less = found[..., 0, :] - found[..., column, :]
+                expect(at_least_zero(less, True), f"bins{bins} has more hits or scores than pairs")
+            totals.append([as_integer(own) for own in found[..., 0, :].sum(axis=1)])
+        expect(all(n == totals[0] for n in totals), "bins has other pairs in other tables")
+        expect(sum(totals[0]) <= most * SCALE, f"bins has more than {most} pairs")
+
+
+def edges_of(bins: int, dtype: Any) -> Floats:
+    """Return the ends of bins of equal width, number / bins rounded to the dtype of scores, float64."""
+    found: Floats = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
+    return found
+
+
+def reliability_of(found: Binned, lower: Floats, upper: Floats, unit: float) -> Reliability:
+    """Return the table of some bins; ``unit`` is the weight that is held as 1."""
+    n = np.array([float(total) for total in found.n])
+    some = [total or None for total in found.n.tolist()]
+    mean, rate = (
+        np.array([np.nan if total is None else one / total for one, total in zip(column, some, strict=True)])
+        for column in (found.scores.tolist(), found.hits.tolist())
+    )
+    return Reliability(lower, upper, n / SCALE * unit, mean, rate)
+
+
+def _bins_of(spec: Spec) -> int:
+    return int(dict(spec.params)["bins"])
+
+
+def _integers(limbs: Ints) -> Any:
+    return np.array([as_integer(own) for own in limbs], object)
+
+
+STATE = Calibration

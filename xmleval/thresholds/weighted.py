@@ -1,0 +1,64 @@
+"""Weights of labels with which the best k labels of each row give a large macro average."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from xmleval.conventions import Conventions
+from xmleval.input.errors import InputError
+from xmleval.kernels.weighted import F1, PRECISION, RECALL, choose_rows, mark_best, set_weights
+from xmleval.message import Keyword, Message
+from xmleval.metrics.metric import Setting
+from xmleval.records import Bools, Counts, Floats
+from xmleval.spec import parse_spec
+from xmleval.thresholds.entries import Pool
+
+AIMS = {"f1.macro": F1, "precision.macro": PRECISION, "recall.macro": RECALL}
+MOST_PASSES = 100
+
+
+def best_weights(pool: Pool, measure: str, k: int) -> Floats:
+    """Return the weights of labels, then their offsets, by block coordinate ascent over rows.
+
+    Scores are probabilities: rows in turn take the k labels that raise the expected measure most, all other
+    rows unchanged, until none changes. What one more row would raise it by is then linear in its score.
+    """
+    ranking, aim, n_labels = pool.ranking, AIMS[measure], pool.n_true.size
+    assert ranking.scores is not None
+    scores = ranking.scores.astype(np.float64)
+    wrong = np.flatnonzero(~((scores >= 0) & (scores <= 1)))
+    if wrong.size:
+        row, value = int(pool.rows[wrong[0]]), ranking.scores[wrong[0]]
+        not_one = Message(
+            f"score {value} is no probability; expected 0 to 1 for ", Keyword("rule", "'weighted'")
+        )
+        raise InputError("y_score", not_one, row=row, value=value)
+    best, inside = np.empty(min(k, n_labels), np.int64), np.zeros(scores.size, np.bool_)
+    sizes, hits = np.zeros(n_labels, np.int64), np.zeros(n_labels)
+    weights, offsets = np.empty(n_labels), np.zeros(n_labels)
+    set_weights(aim, sizes, hits, pool.n_true, weights, offsets)
+    for _ in range(MOST_PASSES):
+        if not choose_rows(
+            ranking.ptr, ranking.labels, scores, aim, best, inside, sizes, hits, pool.n_true, weights, offsets
+        ):
+            break
+    value = measured(pool, measure, inside)
+    mark_best(ranking.ptr, ranking.labels, scores, np.ones(n_labels), np.zeros(n_labels), best, inside)
+    plain = measured(pool, measure, inside)
+    if value < plain:
+        seen = f"{measure}@{k} is {value:.4g} by weighted scores and {plain:.4g} by the scores themselves"
+        warnings.warn(f"{seen}: are the scores calibrated probabilities?", stacklevel=5)
+    return np.concatenate((weights, offsets))
+
+
+def measured(pool: Pool, measure: str, inside: Bools) -> float:
+    """Return the macro average of predicted entries on the data."""
+    n_labels, labels = pool.n_true.size, pool.ranking.labels
+    hits = np.bincount(labels[inside & pool.relevant], minlength=n_labels).astype(np.float64)
+    sizes = np.bincount(labels[inside], minlength=n_labels)
+    counts = Counts(hits, sizes - hits, pool.n_true - hits, np.zeros(n_labels))
+    return float(
+        np.mean(parse_spec(measure).metric.value(counts, Setting(None, {}, Conventions(), n_labels)))
+    )

@@ -1,0 +1,74 @@
+"""Pairs: scores of the first labels of each row as probabilities, and whether each label is relevant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from xmleval.kernels.calibrating import find_outside, find_tiers, write_sigmoid
+from xmleval.records import Bools, Bytes, Floats, Ints, Ranking, Scores, as_score, row_sizes
+from xmleval.view.decision import top
+from xmleval.view.view import View
+
+Cutoffs = Sequence[int | None]  # ascending; None, of all entries, last
+
+
+class Pairs(NamedTuple):
+    """Listed entries of a block, and unlisted ones where they have a score.
+
+    scores : float64 (p,); narrow : whether they were given as float32; hits : bool (p,), whether relevant
+    tiers : uint8 (p,), number of the first cutoff with the entry; rows : int64 (p,)
+    level : score of unlisted labels; n_unlisted, n_relevant : int64 (cutoffs, n), how many of them each
+        cutoff adds in each row, and how many relevant ones; None if they have no score
+    """
+
+    scores: Floats
+    narrow: bool
+    hits: Bools
+    tiers: Bytes
+    rows: Ints
+    level: float
+    n_unlisted: Ints | None
+    n_relevant: Ints | None
+
+
+def sigmoid(values: Scores) -> Floats:
+    """Return 1 / (1 + exp(-x)) of each value, the same bits on every processor; float64 (n,)."""
+    out = np.empty(values.size)
+    write_sigmoid(values, out)
+    return out
+
+
+def first_outside(ranking: Ranking, depth: int) -> int:
+    """Return the place of the first score outside 0..1 among the first ``depth`` of each row, or -1."""
+    assert ranking.scores is not None
+    return find_outside(ranking.ptr, ranking.scores, depth)
+
+
+def pairs_of(view: View, cutoffs: Cutoffs, link: str) -> Pairs:
+    """Return the pairs of a block; ``link`` is the convention."""
+    ranking, unlisted, n_rows = view.ranking, view.unlisted, view.n_rows
+    assert ranking.scores is not None
+    n_listed, flags = row_sizes(ranking.ptr), view.relevant_entries
+    n_below = np.zeros(n_rows, np.int64) if unlisted is None else view.n_labels - n_listed
+    sizes: Ints = np.empty((len(cutoffs), n_rows), np.int64)
+    for own, k in zip(sizes, cutoffs, strict=True):
+        own[:] = n_listed + n_below if k is None else view.predicted(top(k)).cut
+    tiers, hits = np.empty(flags.size, np.uint8), np.zeros(sizes.shape, np.int64)
+    find_tiers(ranking.ptr, flags, ranking.n_above, n_below, sizes, tiers, hits)
+    n_unlisted, n_relevant, level = None, None, np.zeros(1)
+    if unlisted is not None:
+        every = [view.n_relevant if k is None else view.hits(top(k))[1] for k in cutoffs]
+        n_unlisted, n_relevant = (
+            np.diff(several, axis=0, prepend=0)
+            for several in (np.clip(sizes - ranking.n_above, 0, n_below), np.array(every) - hits)
+        )
+        level = np.array([as_score(unlisted, ranking.scores)])
+    scores = ranking.scores.astype(np.float64)
+    if link == "sigmoid":
+        scores, level = sigmoid(scores), sigmoid(level)
+    narrow = link == "none" and ranking.scores.dtype == np.float32
+    rows = np.repeat(np.arange(n_rows), n_listed)
+    return Pairs(scores, narrow, flags, tiers, rows, float(level[0]), n_unlisted, n_relevant)
