@@ -349,8 +349,9 @@ class Evaluator:
             **more,
         )
         insisted = dict(settings["metrics"])
-        asked = [(spec, bool(insisted[spec.name])) for spec, _ in found._counting.settings.asked]
-        own = replace(found._counting.settings, asked=asked, constants=known_constants(meta["constants"]))
+        before = found._counting.settings.sharing(q)
+        asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
+        own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,24 @@ def test_propensities_are_not_repeated() -> None:
     part = count_block(job, 0, (TRUTH, SCORES))
     assert not any("propensity" in name for name in part["arrays"])
     assert part["n_bytes"].keys() == {"rank_profile", "seen"}
+
+
+def test_propensities_of_a_file_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_module, "LEAST_FILE", 0)
+    q = np.arange(1.0, 6.0)
+    options: dict[str, Any] = {"metrics": ["psp@1", "psndcg@3"], "inverse_propensity": q}
+    whole = evaluate(TRUTH, SCORES, **options).to_json()
+    job = job_of(5, **options).with_file(tmp_path / "q.npy")
+    job_module._opened.clear()
+    found = job_module.opened(job)._counting.settings.propensity
+    assert found is not None
+    assert isinstance(found.values.base, np.memmap)
+    made = leaves([0, 10, 30], {"y_true": TRUTH, "y_score": SCORES})
+    assert run(ShuffledEngine(), job, made).compute().to_json() == whole
+    np.save(tmp_path / "q.npy", q + 1)
+    job_module._opened.clear()
+    with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
+        run(SerialEngine(), job, made)
 
 
 def test_other_versions_are_refused() -> None:

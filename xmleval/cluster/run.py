@@ -87,6 +87,7 @@ def run(
     ValueError
         The error of the lowest rows that have one, as on one machine.
     """
+    job = job if exchange is None else exchange.with_propensity(job)
     sent = engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere

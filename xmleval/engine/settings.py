@@ -250,6 +250,12 @@ class Settings:
         """The group of each label, empty if not given."""
         return np.empty(0, np.uint16) if self.label_groups is None else self.label_groups.of
 
+    def sharing(self, q: Any) -> Settings:
+        """Return the same settings; inverse propensities of a mapped file are left there."""
+        if self.propensity is None or not isinstance(q, np.memmap):
+            return self
+        return replace(self, propensity=self.propensity._replace(values=np.asarray(q)))
+
     @property
     def propensities(self) -> Floats:
         """Inverse propensities, empty if not given."""
