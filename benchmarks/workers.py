@@ -83,7 +83,8 @@ def bytes_moved(n_scores: int, measure: str, tasks: int = TASKS) -> Record:
     engine = Recording()
     run(engine, job, leaves)
     state = {"f1.macro@5": "label_totals"}.get(measure, "score_runs")
-    share = evaluate(*Shards.of(LABELS, DEPTH, STEP).draw(0, STEP, True), metrics=f"p@{DEPTH}")[f"p@{DEPTH}"]
+    drawn = Shards.of(LABELS, DEPTH, STEP).draw(0, STEP, True)
+    share = float(evaluate(*drawn, metrics=f"p@{DEPTH}")[f"p@{DEPTH}"])
     formula = expected_bytes(measure, rows * DEPTH, share) * tasks
     return {"scores": n_scores, "measure": measure, "moved": engine.moved[state], "formula": formula}
 
@@ -141,7 +142,7 @@ def timed(call: Callable[[], Any], engine: Any) -> tuple[float, float, Any]:
     """Return wall and CPU seconds of a call, and what it returns."""
 
     def cpu() -> float:
-        return time.process_time() + sum(engine.client.run(time.process_time).values())
+        return float(time.process_time() + sum(engine.client.run(time.process_time).values()))
 
     start, before = time.perf_counter(), cpu()
     found = call()
@@ -237,8 +238,8 @@ def tables_of(found: Mapping[str, Any]) -> str:
         for r in found["bytes"]
     ]  # fmt: skip
     told = (
-        f"A small task takes {small['wall'] * 1e3:.1f} ms ({small['cpu'] * 1e3:.1f} ms of CPU), with its share "
-        f"of merges; a byte on its way to the client {small['byte'] * 1e9:.2f} ns of CPU."
+        f"A small task takes {small['wall'] * 1e3:.1f} ms ({small['cpu'] * 1e3:.1f} ms of CPU), with its "
+        f"share of merges; a byte on its way to the client {small['byte'] * 1e9:.2f} ns of CPU."
     )
     title = f"**Processes beside as many threads** ({found['processor']}, {found['cores']} cores, shared)"
     moved = f"**Bytes of the parts of {TASKS} tasks, {LABELS:,} labels**"

@@ -131,8 +131,12 @@ def run(
     waiting = [part for part in others if not isinstance(part, dict)]
     places = [*reported]
 
+    of_merges: list[Exception] = []
+
     def added(part: Part) -> None:
-        if not failed and part.get("error") is None:
+        if part.get("error") is not None:
+            of_merges.append(part["error"])
+        elif not failed:
             add(job, found, part)
 
     for number, result in engine.completed([*reported.values(), *waiting]):
@@ -149,6 +153,8 @@ def run(
         raise failed[min(failed)]
     for part in at_once:
         added(part)
+    if of_merges:
+        raise of_merges[0]
     expect_rows(found, sum(leaf.n_rows for leaf in leaves))
     return found
 
