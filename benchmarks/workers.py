@@ -269,6 +269,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", default=["runs", "tasks", "bytes"], help="default all")
     parser.add_argument("--workloads", default="W3,W2,W4", help="default W3,W2,W4")
+    parser.add_argument("--workers", default="2,1", help="numbers of processes, default 2,1")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved runs, default 5")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "workers.json")
     args = parser.parse_args()
@@ -281,8 +282,8 @@ def main() -> None:
         found["tasks"] = of_tasks(args.rounds)
     if "runs" in args.parts:
         names = args.workloads.split(",")
-        several = [(names, 2), (names[:-1], 1)]  # the last is the largest
-        found["runs"] = [one for own, n in several for one in side_by_side(own, args.rounds, n)]
+        several = map(int, args.workers.split(","))
+        found["runs"] = [one for n in several for one in side_by_side(names, args.rounds, n)]
     args.output.write_text(json.dumps(found, indent=1) + "\n")
     if {"runs", "tasks", "bytes"} <= {*found}:
         print(tables_of(found))

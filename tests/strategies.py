@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from tests.oracles.metrics import Case
+from xmleval.propensity import described
 
 LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
 FORMS = ("csr", "dense", "list")
@@ -37,12 +38,17 @@ class Problem:
 
         c = self.case
         case = replace(
-            c, truth=take(c.truth), listed=take(c.listed), pred=take(c.pred), weights=take(c.weights)
-        )
+            c, truth=take(c.truth), listed=take(c.listed), pred=take(c.pred), weights=take(c.weights),
+            grades=take(c.grades),
+        )  # fmt: skip
         return replace(self, case=case)
 
     def y_true(self) -> sp.csr_array:
-        return indicator(self.case.truth, self.case.n_labels)
+        if self.case.grades is None:
+            return indicator(self.case.truth, self.case.n_labels)
+        found = indicator([set(row) for row in self.case.grades], self.case.n_labels)
+        found.data = np.array([row[j] for row in self.case.grades for j in sorted(row)], np.float64)
+        return found
 
     def y_pred(self) -> sp.csr_array | None:
         return None if self.case.pred is None else indicator(self.case.pred, self.case.n_labels)
@@ -78,11 +84,18 @@ class Problem:
             "sample_weight": None if weights is None else np.array(weights),
         }
 
+    def _propensities(self, propensity: list[float]) -> Any:
+        counts = self.case.label_counts
+        if counts is None:
+            return np.array(propensity)
+        return described(np.array(propensity), {}, None, True, np.array(counts))
+
     def settings(self) -> dict[str, Any]:
         """Return everything else as keyword arguments of `evaluate` and `Evaluator`."""
         propensity = self.case.inverse_propensity
         return {
-            "inverse_propensity": None if propensity is None else np.array(propensity),
+            "inverse_propensity": None if propensity is None else self._propensities(propensity),
+            "hierarchy": self.case.edges,
             "conventions": self.case.conventions | {"link": "sigmoid"},  # levels are no probabilities
         }
 
@@ -101,6 +114,17 @@ def label_sets(draw: st.DrawFn, n_rows: int, n_labels: int) -> list[set[int]]:
 
 
 @st.composite
+def judgements(draw: st.DrawFn, truth: list[set[int]], n_labels: int) -> list[dict[int, float]]:
+    """Grades above 0 of relevant labels, and others of some that are not."""
+    others = st.lists(st.sampled_from([None, None, 0.0, -1.0]), min_size=n_labels, max_size=n_labels)
+    found = []
+    for relevant in truth:
+        drawn = {j: grade for j, grade in enumerate(draw(others)) if grade is not None}
+        found.append(drawn | {j: float(draw(st.integers(1, 4))) for j in sorted(relevant)})
+    return found
+
+
+@st.composite
 def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
     unlisted = st.sampled_from(["below", 0.0, 0.5, 1.5, -3.0])
     return {
@@ -112,6 +136,7 @@ def conventions(draw: st.DrawFn, form: str) -> dict[str, Any]:
         "zero_division": draw(st.sampled_from([0.0, 1.0, float("nan"), "both_empty"])),
         "labels": draw(st.sampled_from(["all", "present", "seen"])),
         "unlisted": draw(unlisted) if form != "dense" else "below",
+        "gains": draw(st.sampled_from(["binary", "linear", "exp"])),
     }
 
 
@@ -125,10 +150,15 @@ def problems(
     tie_free: bool = False,
     max_rows: int = 6,
     weighted: bool | None = None,
+    graded: bool = True,
 ) -> Problem:
-    """Draw a problem; ``varied`` draws conventions, ``tie_free`` lists every label at a score of its own."""
+    """Draw a problem; ``varied`` draws conventions, ``tie_free`` lists every label at a score of its own.
+
+    With ``graded``, conventions may be those of a truth of grades.
+    """
     n_rows, n_labels = draw(st.integers(1, max_rows)), draw(st.integers(1, 7))
     chosen = draw(conventions(form)) if varied else {}
+    chosen |= {} if graded or not varied else {"gains": "binary"}
     listed: list[list[tuple[int, float | None]]] = []
     for _ in range(n_rows):
         order = draw(st.permutations(range(n_labels)))
@@ -144,14 +174,22 @@ def problems(
         listed = [[(label, None) for label, _ in row] for row in listed]
     weigh = draw(st.booleans()) if weighted is None else weighted
     weights = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 1e-6]), min_size=n_rows, max_size=n_rows)
+    ids = st.integers(0, n_labels - 1)
+    pairs = draw(st.sets(st.tuples(ids, ids), max_size=8))
+    order = draw(st.permutations(range(n_labels)))  # from children to parents, so that there is no cycle
+    truth = draw(label_sets(n_rows, n_labels))
+    has_grades = chosen.get("gains", "binary") != "binary"
     case = Case(
-        truth=draw(label_sets(n_rows, n_labels)),
+        truth=truth,
         n_labels=n_labels,
         listed=listed,
         kind="list" if form == "list" else "matrix",
         pred=draw(label_sets(n_rows, n_labels)),
         weights=draw(weights) if weigh else None,
         inverse_propensity=[draw(st.sampled_from([1.0, 1.1, 2.5, 9.649])) for _ in range(n_labels)],
+        edges=[(order[min(pair)], order[max(pair)]) for pair in pairs if pair[0] != pair[1]],
+        label_counts=[draw(st.sampled_from([0, 1, 2, 3, 1000])) for _ in range(n_labels)],
         conventions=chosen,
+        grades=draw(judgements(truth, n_labels)) if has_grades else None,
     )
     return Problem(case, form, dtype, bare)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xmleval.version import __version__
 
 if TYPE_CHECKING:
-    from xmleval import effectiveness, io, thresholds
+    from xmleval import calibrate, effectiveness, io, thresholds
     from xmleval.api.check import check
     from xmleval.api.compare import compare
     from xmleval.api.diff import diff
@@ -49,24 +49,32 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
-    from xmleval.comparing.ranking import rank
+    from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
+    from xmleval.report.changes import Changes
+    from xmleval.report.compared import Compared
+    from xmleval.report.comparison import Comparison
     from xmleval.report.report import Report
     from xmleval.statistics import label_statistics
 
 __all__ = [
+    "Changes",
+    "Compared",
+    "Comparison",
     "Conventions",
     "Evaluator",
     "LabelGroups",
+    "Ranking",
     "Report",
     "__version__",
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "calibrate",
     "check",
     "compare",
     "coverage",
@@ -109,11 +117,15 @@ __all__ = [
     "thresholds",
 ]
 
-_MODULES = ("effectiveness", "io", "thresholds")
+_MODULES = ("calibrate", "effectiveness", "io", "thresholds")
 _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
+    "Changes": "report.changes",
+    "Compared": "report.compared",
+    "Comparison": "report.comparison",
     "Conventions": "conventions",
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
+    "Ranking": "comparing.ranking",
     "Report": "report.report",
     "check": "api.check",
     "compare": "api.compare",

@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "no_pairs": ("skip", "perfect", "perfect_except_auc"),
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
+    "gains": ("binary", "linear", "exp"),
     "link": ("none", "sigmoid"),
 }
 TIE_CREDIT = {"full": 1.0, "half": 0.5, "none": 0.0}
@@ -46,6 +47,8 @@ class Conventions:
         Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
         Score of labels without a stored score: below all others, tied with one another, or this number.
+    gains : {"binary", "linear", "exp"}
+        Gain of a relevant label in DCG and nDCG: 1, or for a truth of grades the grade or 2^grade - 1.
     link : {"none", "sigmoid"}
         How measures of calibration make probabilities of scores: none, scores are probabilities, or the
         sigmoid of logits.
@@ -70,6 +73,7 @@ class Conventions:
     zero_division: float | str = 0.0
     labels: str = "all"
     unlisted: str | float = "below"
+    gains: str = "binary"
     link: str = "none"
 
     def __post_init__(self) -> None:
@@ -96,11 +100,23 @@ class Conventions:
 
     @property
     def unlisted_score(self) -> float | None:
-        """Score of unlisted labels; None: below all."""
+        """Score of unlisted labels; None: below all.
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(unlisted=0.0).unlisted_score
+        0.0
+        """
         return None if self.unlisted == "below" else float(self.unlisted)
 
+    @property
+    def graded(self) -> bool:
+        """Whether the truth holds grades of relevance."""
+        return self.gains != "binary"
+
     def signature(self, names: list[str]) -> str:
-        """Return the named fields on one line, in the order of the class.
+        """Return the named fields on one line, in the order of the class; gains only of a truth of grades.
 
         Parameters
         ----------
@@ -111,11 +127,25 @@ class Conventions:
         -------
         str
             ``field=value`` pairs separated by spaces.
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(empty="skip").signature(["empty", "unlisted"])
+        'empty=skip unlisted=below'
         """
-        return " ".join(f"{f.name}={_plain(getattr(self, f.name))}" for f in fields(self) if f.name in names)
+        shown = [f.name for f in fields(self) if f.name in names and (f.name != "gains" or self.graded)]
+        return " ".join(f"{name}={_plain(getattr(self, name))}" for name in shown)
 
     def as_dict(self) -> dict[str, str | float]:
-        """Return all fields as JSON values (non-finite numbers as strings)."""
+        """Return all fields as JSON values (non-finite numbers as strings).
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(empty="skip").as_dict()["empty"]
+        'skip'
+        """
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
@@ -148,6 +178,7 @@ PRESETS: dict[str, Conventions] = {
 def resolve_conventions(
     given: str | Conventions | Mapping[str, Any] | None,
     unlisted: str | float | None = None,
+    gains: str | None = None,
     link: str | None = None,
 ) -> Conventions:
     """Return `Conventions` from a preset name, a record or a dict; other arguments override their fields."""
@@ -171,5 +202,5 @@ def resolve_conventions(
         found = replace(PRESETS["default"], **given)
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
-    own = {name: value for name, value in (("unlisted", unlisted), ("link", link)) if value is not None}
-    return replace(found, **own)  # type: ignore[arg-type]
+    over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
+    return replace(found, **{name: value for name, value in over.items() if value is not None})

@@ -16,7 +16,7 @@ from xmleval.records import Floats
 from xmleval.report.report import Report
 
 N_TRAIN, N_VALID, N_TEST, N_LABELS, DEPTH = 2000, 1000, 1000, 1500, 20
-DOCUMENTS = "docs.csv"
+DOCUMENTS, HIERARCHY = "docs.csv", "hierarchy.tsv"
 MEASURES = ("xmc", "hit@5", "mrr@5", "f1.macro@5", "label_coverage@5")
 # Weight of a label's training frequency, and of its relevance, in the scores of each model
 BIAS = {"head": 0.8, "tail": -0.3}
@@ -102,7 +102,7 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
             arrays[f"model_{name}{end}_indices.npy"] = labels
             arrays[f"model_{name}{end}_scores.npy"] = scores
     matrices = {"Y_train.npz": demo.y_train, "Y_valid.npz": demo.y_valid, "Y_test.npz": demo.y_test}
-    known = {*arrays, *matrices, DOCUMENTS}
+    known = {*arrays, *matrices, DOCUMENTS, HIERARCHY}
     folder.mkdir(parents=True, exist_ok=True)
     others = sorted(path.name for path in folder.iterdir() if path.name not in known)
     if others:
@@ -113,9 +113,15 @@ def save_demo(demo: Demo, folder: Path) -> list[Path]:
     for file_name, array in arrays.items():
         with replacing(folder / file_name) as file:
             np.save(file, array)
-    with replacing(folder / DOCUMENTS) as file:
-        file.write(_documents(demo).encode())
-    return [folder / file_name for file_name in (*matrices, *arrays, DOCUMENTS)]
+    for file_name, text in ((DOCUMENTS, _documents(demo)), (HIERARCHY, _hierarchy())):
+        with replacing(folder / file_name) as file:
+            file.write(text.encode())
+    return [folder / file_name for file_name in (*matrices, *arrays, DOCUMENTS, HIERARCHY)]
+
+
+def _hierarchy() -> str:
+    """Return children and parents of a tree: labels from 10 on are below the tenth of their number."""
+    return "".join(f"{label}\t{label // 10}\n" for label in range(10, N_LABELS))
 
 
 def _documents(demo: Demo) -> str:

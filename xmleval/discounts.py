@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from xmleval.kernels.discounting import N_LOGS, add_far_discounts, write_discounts
+from xmleval.kernels.discounting import N_LOGS, add_far_discounts, write_discounts, write_logs
 from xmleval.records import Floats, Ints
 
 TABULATED = 1 << 16  # discounts summed one by one
@@ -31,6 +31,13 @@ def discounts_at(ranks: Ints) -> Floats:
     """
     out = np.empty(ranks.shape)
     write_discounts(ranks.reshape(-1), tabulated_logs(), out.reshape(-1))
+    return out
+
+
+def logs_of(numbers: Floats) -> Floats:
+    """Return log2 of each number, which is at least 1, float64 (n,)."""
+    out = np.empty(numbers.shape)
+    write_logs(numbers, tabulated_logs(), out)
     return out
 
 

@@ -20,7 +20,14 @@ __all__ = ["Effectiveness", "effectiveness", "f1_bound", "hamming_bound", "thres
 
 
 class Effectiveness(NamedTuple):
-    """Whether all margins of rows, of labels, and of both are positive (definitions 3 to 5)."""
+    """Whether all margins of rows, of labels, and of both are positive (definitions 3 to 5).
+
+    Examples
+    --------
+    >>> from xmleval.effectiveness import Effectiveness
+    >>> Effectiveness(label_wise=True, instance_wise=False, double=False).label_wise
+    True
+    """
 
     label_wise: bool
     instance_wise: bool

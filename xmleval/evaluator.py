@@ -11,17 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from xmleval.budget import MEMORY, Allowance, Budget
 from xmleval.engine.counted import Counted, Counting
-from xmleval.engine.restored import known_constants, restored, saved_counts
+from xmleval.engine.restored import known_constants, restored, saved_counts, setting_options
 from xmleval.engine.restrict import beside
 from xmleval.engine.run import make_work
-from xmleval.engine.settings import KEPT, Options, Settings, taken_out
+from xmleval.engine.settings import Options, Settings, taken_out
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Saved, first_difference, load_state, naming_damage, save_state
-from xmleval.groups import checked_groups
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
@@ -90,32 +87,78 @@ class Evaluator:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, 0 while it is not known."""
+        """Number of labels, 0 while it is not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> Evaluator(["p@1"], n_labels=3).n_labels
+        3
+        """
         return self._counting.settings.n_labels
 
     @property
     def n_rows(self) -> int:
-        """Number of rows counted so far."""
+        """Number of rows counted so far.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> evaluator = Evaluator(["p@1"])
+        >>> evaluator.update(np.eye(3), np.eye(3))
+        >>> evaluator.n_rows
+        3
+        """
         return self._counted.n_rows
 
     @property
     def asked(self) -> list[Spec]:
-        """The requested measures."""
+        """The requested measures.
+
+        Examples
+        --------
+        >>> from xmleval import Evaluator
+        >>> [spec.name for spec in Evaluator(["P@1", "lrap"], n_labels=3).asked]
+        ['p@1', 'lrap']
+        """
         return [spec for spec, _ in self._counting.settings.asked]
 
     @property
     def threads(self) -> int:
-        """Maximum number of threads."""
+        """Maximum number of threads.
+
+        Examples
+        --------
+        >>> from xmleval import Evaluator
+        >>> Evaluator(["p@1"], threads=2).threads
+        2
+        """
         return self._counting.work.threads
 
     @property
     def memory(self) -> int:
-        """Memory for pooled scores, in bytes."""
+        """Memory for pooled scores, in bytes.
+
+        Examples
+        --------
+        >>> from xmleval import Evaluator
+        >>> Evaluator(["p@1"], memory="512MB").memory
+        512000000
+        """
         return self._counting.work.memory
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that must agree for merging, except the propensities, as JSON values."""
+        """The settings that must agree for merging, except the propensities, as JSON values.
+
+        Examples
+        --------
+        >>> from xmleval import Evaluator
+        >>> Evaluator(["p@1"], n_labels=3).settings["metrics"]
+        [['p@1', True]]
+        """
         return {**self._counting.settings.as_dict(), "propensity": self._counting.settings.constants}
 
     def update(
@@ -148,6 +191,16 @@ class Evaluator:
         ------
         ValueError
             If input is invalid, or differs in kind from earlier updates.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> evaluator = Evaluator(["p@1"])
+        >>> for rows in (slice(0, 2), slice(2, 3)):
+        ...     evaluator.update(np.eye(3)[rows], np.eye(3)[rows])
+        >>> evaluator.compute()["p@1"]
+        1.0
         """
         rows = y_true, y_score, y_pred, sample_weight, groups, first_row, exclude_from, row_groups
         others = beside(exclude, candidates, exclude_from)
@@ -162,7 +215,7 @@ class Evaluator:
         self._replace(change)
 
     def read_from(self, source: str, row: int) -> None:
-        """Tell that the next rows are those of a source from ``row`` on, to refuse them a second time."""
+        """Refuse a second time the next rows, those of a source from ``row`` on (@private)."""
         self._replace(lambda counted: replace(counted, place=(source, row)))
 
     def merge(self, other: Evaluator) -> Evaluator:
@@ -185,6 +238,16 @@ class Evaluator:
         ValueError
             If they differ (the message names the first difference), or rows of the other are counted already:
             it is this evaluator, a copy, or holds rows that this one was merged from.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> first, second = (Evaluator(["p@1"]) for _ in range(2))
+        >>> first.update(np.eye(3), np.eye(3))
+        >>> second.update(np.eye(3), np.eye(3)[::-1])
+        >>> first.merge(second).n_rows
+        6
         """
         if not isinstance(other, Evaluator):
             raise TypeError(f"merge takes an Evaluator, not {type(other).__name__}; `load` reads saved ones")
@@ -193,14 +256,9 @@ class Evaluator:
             told = (0, None) if known is None else (known.n_labels, known.labels)
             here, there = self._settled(*told), other._settled(*told)
         differs = first_difference(here.settings.as_dict(), there.settings.as_dict())
+        differs = differs or here.settings.unlike(there.settings)
         if differs:
             raise ValueError(f"merge: {differs}")
-        mine, others = here.settings.propensities, there.settings.propensities
-        # np.array_equal hides what a handler raises
-        if mine is not others and (mine.shape != others.shape or (mine != others).any()):
-            raise ValueError("merge: propensity differs")
-        if (here.settings.group_of != there.settings.group_of).any():
-            raise ValueError("merge: label_groups differ")
         theirs = other._counting.settled(other._counted)
 
         def change(counted: Counted) -> Counted:
@@ -231,6 +289,15 @@ class Evaluator:
         ------
         ValueError
             If nothing was counted yet.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> evaluator = Evaluator(["p@1"])
+        >>> evaluator.update(np.eye(3), np.eye(3))
+        >>> evaluator.compute()["p@1"]
+        1.0
         """
         counted = self._replace(self._counting.settled)
         with self._lock:
@@ -239,7 +306,18 @@ class Evaluator:
             return make_report(self._counting.settings, counted)
 
     def reset(self) -> None:
-        """Forget all rows, so that other rows can be counted with the same settings."""
+        """Forget all rows, so that other rows can be counted with the same settings.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> evaluator = Evaluator(["p@1"])
+        >>> evaluator.update(np.eye(3), np.eye(3))
+        >>> evaluator.reset()
+        >>> evaluator.n_rows
+        0
+        """
         self._replace(lambda counted: Counted())
 
     def __repr__(self) -> str:
@@ -261,19 +339,30 @@ class Evaluator:
         ------
         OSError
             If it cannot be written; an existing file is then unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from xmleval import Evaluator
+        >>> evaluator = Evaluator(["p@1"])
+        >>> evaluator.update(np.eye(3), np.eye(3))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     evaluator.save(Path(folder) / "state")
+        ...     again = Evaluator.load(Path(folder) / "state")
+        >>> again.n_rows
+        3
         """
         with self._lock:
             save_state(Path(path), self.as_saved())
 
     def as_saved(self, *, spill: bool = False) -> Saved:
-        """Return the contents of a saved file; ``spill`` pooled scores first to speed up repeated saves."""
+        """Return the contents of a saved file; ``spill`` pooled scores to save often (@private)."""
         if self._settle is not None:
             raise InputError("n_labels", "not known before the first update; give it to save an evaluator")
         settings, (counts, arrays) = self._counting.settings, self.counts(spill=spill)
-        if settings.propensity is not None:
-            arrays["propensity"] = settings.propensities
-        if settings.label_groups is not None:
-            arrays["label_groups"] = settings.group_of
+        arrays |= {name: array for name, (array, _) in settings.of_labels.items() if array.size}
         rule = None
         if settings.decision is not None and settings.decision.fitted:
             rule, arrays["decision"] = as_parts(settings.decision)
@@ -281,13 +370,13 @@ class Evaluator:
         return Saved({**own, **counts}, arrays)
 
     def counts(self, *, spill: bool = False, loose: bool = False) -> Saved:
-        """Return what of `as_saved` depends on the rows; ``loose`` for a process that merges it."""
+        """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
         counted = self._replace(self._counting.settled)
         with self._lock:
             return saved_counts(counted, spill, loose)
 
     def with_counts(self, counts: Saved) -> Evaluator:
-        """Return an evaluator of the same settings with the counts of another, checked."""
+        """Return an evaluator of the same settings with the counts of another, checked (@private)."""
         found = copy(self)
         found._counted = restored(self._counting.settings, self._counting.work, *counts)
         return found
@@ -313,43 +402,46 @@ class Evaluator:
             If the file cannot be read.
         ValueError
             If the file is of another kind or version, damaged, or needs more memory.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from xmleval import Evaluator
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Evaluator(["p@1"], n_labels=3).save(Path(folder) / "state")
+        ...     again = Evaluator.load(Path(folder) / "state")
+        >>> again.n_labels
+        3
         """
         return cls.within(as_path(path), Budget(make_work(memory, None).memory).allowance(), memory)
 
     @classmethod
     def within(cls, path: Path, allowance: Allowance, memory: int | str) -> Evaluator:
-        """Load a saved evaluator within an allowance of memory, beside that for pooled scores."""
+        """Load a saved evaluator within an allowance of memory, beside that for pooled scores (@private)."""
         saved = load_state(path, allowance=allowance)
         with naming_damage(path):
             return cls.from_saved(saved, memory=memory)
 
     @classmethod
     def from_saved(cls, saved: Saved, **more: Any) -> Evaluator:
-        """Restore an evaluator from `as_saved`; ``more`` are arguments that are not saved."""
+        """Restore an evaluator from `as_saved`; ``more`` are arguments that are not saved (@private)."""
         meta, arrays = saved.meta, dict(saved.arrays)
         settings = meta["settings"]
         rule, decision = meta["rule"], settings["decision"]
         if rule is not None:
             decision = from_parts(rule, arrays.pop("decision"))
-        q = arrays.pop("propensity", None)
-        if q is not None and q.dtype != np.float64:
-            raise ValueError(f"propensity is {q.dtype}")
-        groups = None
-        if settings["label_groups"] is not None:
-            groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
         found = cls(
             [name for name, _ in settings["metrics"]],
             n_labels=settings["n_labels"],
             labels=settings["labels"],
-            inverse_propensity=q,
             decision=decision,
             conventions=settings["conventions"],
-            label_groups=groups,
-            **{name: settings[name] for name in KEPT},
+            **setting_options(settings, arrays),
             **more,
         )
         insisted = dict(settings["metrics"])
-        before = found._counting.settings.sharing(q)
+        before = found._counting.settings.sharing(saved.arrays.get("propensity"))
         asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
         own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
@@ -359,7 +451,7 @@ class Evaluator:
         return found.with_counts(Saved(meta, arrays))
 
     def leave_out(self, names: Collection[str]) -> None:
-        """Remove measures by canonical name, before any row is counted."""
+        """Remove measures by canonical name, before any row is counted (@private)."""
         before = self._counting
         asked = [(spec, explicit) for spec, explicit in before.settings.asked if spec.name not in names]
         settings = replace(before.settings, asked=asked)
@@ -412,6 +504,7 @@ def make_report(settings: Settings, of: Counted, notes: Iterable[str] = ()) -> R
         propensity=settings.describe_propensity(),
         keeps_rows=bool(plan.keep_rows),
         larger=settings.larger,
+        hierarchy=None if plan.hierarchy is None else plan.hierarchy.describe(),
         label_names=settings.labels,
         group_ranges=settings.label_groups.ranges if settings.label_groups else [],
         confidence_level=settings.confidence,

@@ -12,6 +12,7 @@ from xmleval.kernels.fixed import BITS, LIMBS, sum_terms
 from xmleval.records import Floats, Ints
 
 SCALE = 1 << BITS * (LIMBS - 1)  # units of the last bit of a fixed-point sum in 1
+ONE_EXACT = 1 << LEAST  # units of an exact sum in 1
 EXACT_BITS = 26  # of a number whose product with one of 27 bits is exact
 SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 NO_WEIGHT: Floats = np.empty(0)  # kernels read this as weight 1 for every row
@@ -31,6 +32,12 @@ def as_integer(limbs: Ints) -> int:
     for limb in limbs.tolist():
         total = (total << BITS) + limb
     return total
+
+
+def _whole(total: Ints) -> int:
+    """Return an exact sum, int64 (70,), of finite terms in units of 2^-1074."""
+    lower = total[: N_LIMBS - 1].astype("<u4").tobytes()  # but the last limb, all within 0..2^32-1
+    return int.from_bytes(lower, "little") + (int(total[N_LIMBS - 1]) << WIDTH * (N_LIMBS - 1))
 
 
 def limbs_of(units: int) -> list[int]:
@@ -53,12 +60,24 @@ def exact_quotient(total: Ints, weight: int, unit: int = 1) -> float:
     up, down = int(total[UP]), int(total[DOWN])
     if up or down:
         return math.nan if up and down else math.inf if up else -math.inf
-    lower = total[: N_LIMBS - 1].astype("<u4").tobytes()  # but the last limb, all within 0..2^32-1
-    whole = int.from_bytes(lower, "little") + (int(total[N_LIMBS - 1]) << WIDTH * (N_LIMBS - 1))
+    whole = _whole(total)
     try:
         return whole * unit / (weight << LEAST)  # integers: one division, correctly rounded
     except OverflowError:  # rounded weighted terms can exceed the exact mean
         return math.inf if whole > 0 else -math.inf
+
+
+def exact_product(values: Floats, times: Ints) -> int:
+    """Return the sum of finite values, each taken so many times, in units of 2^-1074; exact in any order."""
+    total: Ints = np.zeros(SIZE, np.int64)
+    high = (np.ascontiguousarray(values).view(np.int64) & -(1 << EXACT_BITS + 1)).view(np.float64)
+    low, sign, rest, unit = values - high, np.sign(times), np.abs(times), 1.0
+    while rest.any():
+        some = sign * (rest & (1 << EXACT_BITS) - 1) * unit
+        for part in (high, low):
+            add_exact(part * some, NO_WEIGHT, total)
+        rest, unit = rest >> EXACT_BITS, unit * 2.0**EXACT_BITS
+    return _whole(total)
 
 
 def exact_mean(values: Floats) -> float:

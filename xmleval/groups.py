@@ -100,6 +100,13 @@ class LabelGroups(Mapping[str, Ints]):
         ------
         ValueError
             If labels had no names.
+
+        Examples
+        --------
+        >>> from xmleval import LabelGroups
+        >>> groups = LabelGroups(["head", "tail"], [0, 1], label_names=["cat", "dog"])
+        >>> groups.for_labels(["dog", "cat"])["tail"].tolist()
+        [0]
         """
         if self.label_names is None:
             raise ValueError("groups of labels without names cannot be matched by name")

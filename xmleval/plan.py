@@ -10,7 +10,7 @@ from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.message import Keyword, Message
 from xmleval.metrics import TABLE, Setting
-from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Propensity
+from xmleval.records import MOST_ENTRIES, MOST_ROWS, Groups, Hierarchy, Propensity
 from xmleval.spec import Spec, parse_spec
 from xmleval.view.decision import Decision, top
 
@@ -44,9 +44,11 @@ class Plan:
     keep_labels: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
+    any_scores: bool = False  # to fit probabilities to, which they need not be
     larger: bool = True  # scores are better; else they are negated, as is all that is compared with them
     curve_points: int = 0
     label_groups: Groups | None = None
+    hierarchy: Hierarchy | None = None
     row_groups: bool = False
     confidence: float | None = None  # of intervals, None for none
     insisted: frozenset[str] = frozenset()  # specs requested by name
@@ -135,6 +137,8 @@ class Plan:
             return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
         if "probabilities" in spec.needs:
             return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)
+        if spec.state == "row_counts" and self.hierarchy:
+            return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.hierarchy.n_nodes)
         if spec.metric.table != "hits" and self.propensity:
             return int(MOST_ROWS / max(1.0, self.propensity.highest))
         return MOST_ROWS
@@ -158,7 +162,7 @@ class Plan:
     def probable(self) -> tuple[Spec, int] | None:
         """A measure that needs probabilities, and of how many leading labels; None if none or with a link."""
         needing = [spec for spec in self.every if "probabilities" in spec.needs]
-        if not needing or self.conventions.link != "none":
+        if not needing or self.any_scores or self.conventions.link != "none":
             return None
         return needing[0], max(spec.k or self.n_labels for spec in needing)
 
@@ -197,7 +201,7 @@ class Plan:
     def uses_decision(self) -> bool:
         """Whether any measure reads sets predicted by the decision, not only those at k."""
         kept = self.decision in self.kept_decisions and self.decision != Decision("pred")
-        return kept or any(spec.needs == ("sets",) for spec in self.every)
+        return kept or any("sets" in spec.needs for spec in self.every)
 
     @cached
     def ordered(self) -> bool:

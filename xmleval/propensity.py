@@ -15,7 +15,7 @@ from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Floats, Ints, Truth
+from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
 LABELS_AT_A_TIME = 1 << 18
@@ -34,6 +34,8 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     constants : dict of str to float or str
         ``a``, ``b`` and ``n``, the number of training instances; ``dataset`` and ``source``, if a and b are
         published ones.
+    label_counts : array of shape (n_labels,), or None
+        Number of training instances of each label.
     label_names : list of str, or None
         Names of the labels, if they were given with names.
     numbered : bool
@@ -41,12 +43,14 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
     """
 
     constants: dict[str, float | str]
+    label_counts: Labels | None
     label_names: list[Any] | None
     numbered: bool
 
     def __array_finalize__(self, source: Any) -> None:
         """Pass the constants on to views, but not to new arrays such as those of ``empty_like``."""
-        self.label_names, self.numbered = None, True  # a view may have them in another order
+        # a view may have them in another order
+        self.label_names, self.label_counts, self.numbered = None, None, True
         self.constants = getattr(source, "constants", {}) if self.base is not None else {}
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
@@ -73,12 +77,17 @@ class InversePropensity(np.ndarray[tuple[int], np.dtype[np.float64]]):
         """
         if self.label_names is None:
             raise ValueError("inverse propensities of labels without names cannot be matched by name")
-        known = dict(zip(self.label_names, self.tolist(), strict=True))
+        assert self.label_counts is not None
+        values = zip(self.tolist(), self.label_counts.tolist(), strict=True)
+        known = dict(zip(self.label_names, values, strict=True))
         if not known.keys() >= {*names}:
             a, b, n = (float(self.constants[name]) for name in ("a", "b", "n"))
             unseen = float(inverse_propensity(a=a, b=b, label_counts=[0], n_instances=int(n))[0])
-            known = dict.fromkeys(names, unseen) | known
-        return _described(np.array([known[name] for name in names]), self.constants, [*names], True)
+            known = dict.fromkeys(names, (unseen, 0)) | known
+        q, counts = zip(*(known[name] for name in names), strict=True) if len(names) else ((), ())
+        return described(
+            np.array(q), self.constants, [*names], True, np.array(counts, self.label_counts.dtype)
+        )
 
 
 def inverse_propensity(
@@ -199,7 +208,7 @@ def inverse_propensity(
     if not np.isfinite(weights).all():
         raise InputError("a", f"a={a:g}, b={b:g}: inverse propensities overflow")
     constants = {"a": a, "b": b, "n": float(n_instances)} | (found_in.where() if found_in else {})
-    return _described(weights, constants, names, numbered)
+    return described(weights, constants, names, numbered, np.array(counts, label_dtype(n_instances)))
 
 
 def given_or_estimated(
@@ -221,12 +230,19 @@ def given_or_estimated(
     return by_name("y_train", inverse_propensity(y_train, n_labels=own, dataset=dataset), names, in_order)
 
 
-def _described(
-    weights: Floats, constants: dict[str, float | str], names: list[Any] | None, numbered: bool
+def described(
+    weights: Floats,
+    constants: dict[str, float | str],
+    names: list[Any] | None,
+    numbered: bool,
+    counts: Labels,
 ) -> InversePropensity:
+    """Return inverse propensities with what is known of them; the arrays become read-only."""
     found: InversePropensity = weights.view(InversePropensity)
     found.flags.writeable = False
     found.constants, found.label_names, found.numbered = constants, names, numbered
+    found.label_counts = counts
+    counts.flags.writeable = False
     return found
 
 

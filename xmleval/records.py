@@ -22,6 +22,8 @@ Bytes = NDArray[np.uint8]
 Labels = NDArray[Any]  # int32, or int64 with more than 2^31 - 1 labels
 Scores = NDArray[Any]  # float32 or float64, as given
 
+LEAST_GAIN, MOST_GAIN = 2.0**-30, 2.0**32  # so that sums over a row are exact
+
 NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)  # of labels
 
 # What one evaluation may count, so that integers and their float64 are exact and nothing overflows
@@ -37,6 +39,18 @@ class Truth(NamedTuple):
 
     ptr: Ints
     labels: Labels
+
+
+class Judged(NamedTuple):
+    """Judged labels of rows, of which those with a positive gain are relevant.
+
+    ptr : int64 (n + 1,); labels : int32 or int64 (t,), strictly increasing within a row; gains : float64
+    (t,), 0 or `LEAST_GAIN`..`MOST_GAIN`.
+    """
+
+    ptr: Ints
+    labels: Labels
+    gains: Floats
 
 
 class Given(NamedTuple):
@@ -69,11 +83,20 @@ class Ranking(NamedTuple):
 
 
 class Propensity(NamedTuple):
-    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum."""
+    """Inverse propensities of all labels, float64 (n_labels,), with their minimum and maximum.
+
+    counts : int32 or int64 (n_labels,), number of training rows of each label; None where not known
+    """
 
     values: Floats
     lowest: float
     highest: float
+    counts: Labels | None = None
+
+    def within(self, labels: Ints) -> Propensity:
+        """Return those of some labels."""
+        q, counts = self.values[labels], None if self.counts is None else self.counts[labels]
+        return Propensity(q, float(q.min()), float(q.max()), counts)
 
 
 class Groups(NamedTuple):
@@ -82,6 +105,33 @@ class Groups(NamedTuple):
     names: list[str]
     of: NDArray[np.uint16]
     ranges: list[str]
+
+
+class Hierarchy(NamedTuple):
+    """Labels and their ancestors, in a CSR row of each label, itself first.
+
+    ptr : int64 (n_labels + 1,); labels : (t,), below ``n_nodes``: labels, and ancestors that are none
+    edges : int64 (e, 2), each child and parent once, sorted; digest : hexadecimal SHA-256 of them
+    top : what is an ancestor of all labels, by name or number; None if nothing is
+    """
+
+    ptr: Ints
+    labels: Labels
+    n_nodes: int
+    edges: Ints
+    digest: str
+    top: Any
+
+    def of(self, labels: Ints) -> Hierarchy:
+        """Return the rows of some labels, which are numbered anew; their ancestors keep their numbers."""
+        sizes = np.diff(self.ptr)[labels]
+        ptr = np.concatenate(([0], np.cumsum(sizes)))
+        at = np.repeat(self.ptr[labels] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        return self._replace(ptr=ptr, labels=self.labels[at])
+
+    def describe(self) -> str:
+        """Return the number of edges and the beginning of their digest."""
+        return f"{len(self.edges)} edges, SHA-256 {self.digest[:12]}"
 
 
 class RowGroups(NamedTuple):
@@ -98,7 +148,8 @@ class Block(NamedTuple):
     ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
     uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
-    of the rows that have results of their own, None without any.
+    of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
+    which ``truth`` has the relevant ones, where the truth holds grades.
     """
 
     truth: Truth
@@ -110,6 +161,7 @@ class Block(NamedTuple):
     n_reachable: Ints | None = None
     groups: RowGroups | None = None
     fold: Bytes | None = None
+    judged: Judged | None = None
 
 
 class Counts(NamedTuple):
@@ -119,6 +171,13 @@ class Counts(NamedTuple):
     fp: Floats
     fn: Floats
     tn: Floats
+
+
+class Spread(NamedTuple):
+    """Distinct numbers of predicted slots, float64 (d,), ascending, and how many labels have each, int64."""
+
+    values: Floats
+    n_labels: Ints
 
 
 class Extremes(NamedTuple):
@@ -160,6 +219,18 @@ class Curve(NamedTuple):
     precision: Floats
     peak: Floats
     threshold: Floats
+
+
+class Accepted(NamedTuple):
+    """Risk of rows that are accepted by their largest score.
+
+    area : mean over rows of the risk of those with at least their score; risk, threshold : risk of the fewest
+    rows that reach a coverage, and the lowest largest score among them.
+    """
+
+    area: float
+    risk: float
+    threshold: float
 
 
 class Bracket(NamedTuple):

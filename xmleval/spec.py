@@ -58,7 +58,7 @@ class Spec:
             "cutoff": cutoff,
             "state": metric.state if isinstance(metric.state, str) else metric.state[self.average or ""],
             # the top k labels are a set
-            "needs": ("scores",) if metric.needs == ("sets",) and self.k else metric.needs,
+            "needs": tuple("scores" if self.k and need == "sets" else need for need in metric.needs),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -89,8 +89,9 @@ class Spec:
 
     def under(self, conventions: Conventions) -> Spec:
         """Return the spec with the metric record that applies under the conventions."""
-        tied = self.metric.tied if conventions.ndcg_ties == "average" else None
-        return replace(self, metric=tied) if tied else self
+        metric = (self.metric.graded if conventions.graded else None) or self.metric
+        metric = (metric.tied if conventions.ndcg_ties == "average" else None) or metric
+        return self if metric is self.metric else replace(self, metric=metric)
 
     def conventions(self, decision: str | None) -> list[str]:
         """Return the fields of `Conventions` that affect the value, if sets are made by ``decision``."""
@@ -177,15 +178,17 @@ def _parse_params(
             raise ValueError(f"{text!r}: {name}={value} is not a non-negative number")
         found[name] = number
         allowed = metric.params[name].allowed
-        if allowed and found[name] not in allowed:
+        if allowed and not (number.is_integer() and int(number) in allowed):
             raise ValueError(f"{text!r}: {name}={value} is not an integer in {allowed[0]}..{allowed[-1]}")
         if metric.params[name].share and not 0 < number <= 1:
             raise ValueError(f"{text!r}: {name}={value} is not above 0 and at most 1")
     for name, param in metric.params.items():
         if name not in found and param.default:
-            found[name] = float(param.example)
+            found[name] = param.example
         elif name not in found:
-            as_in = f"{metric.name}.{average}({name}={param.example:g})"
+            _, _, cutoff = text.partition("@")
+            of = f".{average}" if average else ""
+            as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
 

@@ -212,7 +212,7 @@ objects.npz m
 m_indices.npy m
     m_indices.npy: a top-k list holds no truth; expected a {TRUTHS}
 twos.npz m
-    twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set
+    twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set; grades need --gains 'linear' or 'exp'
 T twos.npz --pred twos.npz --metrics sets
     twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set
 T few.npz

@@ -117,6 +117,7 @@ def test_seeds_are_patterns(files: Path, run: Callable[..., str]) -> None:
     ("line", "told"),
     [
         ("compare Y_test.npz n.npz n.npz", "n.npz: given twice; expected different SCORES"),
+        ("compare Y_test.npz m_indices.npy m_scores.npy", "m_scores.npy: given with m_indices.npy"),
         ("compare Y_test.npz m_indices.npy n.npz --metrics label_cardinality", "depends on SCORES"),
         ("compare Y_test.npz m_indices.npy n.npz --baseline x", "--baseline x: is none of SCORES"),
         ("compare Y_test.npz m_indices.npy n.npz --dataset EURLex-4K", "--a, --b and --dataset need --train"),

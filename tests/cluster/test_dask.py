@@ -143,7 +143,7 @@ def put(path, *contents):
 
 save, counting.save_state = counting.save_state, put
 cutting.LEAST_BYTES = 2000
-client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
 evaluate("Y_*", "m_*", metrics=["p@1", "curves"], client=client, exchange="parts")
 """
 

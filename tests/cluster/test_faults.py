@@ -146,6 +146,22 @@ def test_a_full_disk_fails_the_task_and_not_the_worker(client: Any, files: Any) 
     assert {*client.run(os.getpid).values()} == before
 
 
+def test_what_another_run_still_holds_is_not_taken(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its results are files that it has removed."""
+    folder, held, submit = files[1], [], DaskEngine.submit
+
+    def holding(*arguments: Any, **more: Any) -> Any:
+        held.append(submit(*arguments, **more))
+        return held[-1]
+
+    monkeypatch.setattr(DaskEngine, "submit", holding)
+    paths: dict[str, Any] = {"truth": folder / "Y_*", "scores": folder / "m_*", "client": client}
+    first, second = (evaluate(**paths, metrics="p@1", exchange=folder / "parts") for _ in range(2))
+    assert first.to_json() == second.to_json()
+
+
 def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 

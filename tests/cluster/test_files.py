@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from tests.cluster.data import N_LABELS, N_ROWS, make_files
 from tests.cluster.engines import ShuffledEngine
 from xmleval import Evaluator, evaluate
-from xmleval.cluster import cutting
+from xmleval.cluster import counting, cutting
 from xmleval.cluster.cutting import Task, cut
+from xmleval.cluster.evaluation import cut_files, evaluate_files
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import SerialEngine, leaves_of, run
 from xmleval.input.shards import find_inputs
@@ -104,6 +105,19 @@ def test_a_file_that_changes_is_refused(made: Made) -> None:
         run(SerialEngine(), own, leaves)
 
 
+def test_a_file_that_is_misread_since_it_changed_is_told(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = job(metrics="p@1")
+    leaves = leaves_of(tasks(made[1], own, "Y", "m"))
+
+    def misread(*_: Any) -> None:
+        os.utime(made[1] / "m_2_scores.npy", ns=(1, 1))
+        raise ValueError("the zip archive is cut short")
+
+    monkeypatch.setattr(counting, "_count_files", misread)
+    with pytest.raises(ValueError, match=r"m_2_scores\.npy: changed since the run began"):
+        run(SerialEngine(), own, [leaves[-1]])
+
+
 def test_keys_tell_what_is_counted(made: Made) -> None:
     def keys(own: Job, **more: Any) -> set[str]:
         return {task.key for task in tasks(made[1], own, "Y", "m", **more)}
@@ -132,3 +146,19 @@ def test_no_rows(tmp_path: Path) -> None:
     found = run(SerialEngine(), own, leaves_of(cut(own, inputs))).compute()
     whole = evaluate(sp.csr_array((0, N_LABELS)), metrics="label_cardinality")
     assert json.loads(found.to_json()) == json.loads(whole.to_json())
+
+
+def test_progress_is_drawn_or_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, shown = made[1], list[tuple[int, int]]()
+    files: dict[str, Any] = {"y_true": folder / "Y_*", "y_score": str(folder / "m_*")}
+    own, cuts = cut_files(files, metrics="p@1")
+    silent = evaluate_files(SerialEngine(), own, cuts)
+    assert capsys.readouterr() == ("", "")
+    drawn = evaluate_files(SerialEngine(), own, cuts, progress=True)
+    told = evaluate_files(SerialEngine(), own, cuts, progress=lambda *rows: shown.append(rows))
+    bars = capsys.readouterr().err.split("\r")
+    assert bars[1].startswith(f"[{' ' * 40}] | 0% of 200 rows | ")
+    assert bars[-1].startswith(f"[{'#' * 40}] | 100% of 200 rows | ")
+    assert bars[-1].endswith(" s\n")
+    assert shown == [(task.stop, N_ROWS) for task in cuts]
+    assert len({silent.to_json(), drawn.to_json(), told.to_json()}) == 1

@@ -20,7 +20,7 @@ def two_workers(**more: Any) -> Iterator[Any]:
     """Yield a client of a cluster of two processes."""
     import distributed
 
-    kwargs = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, **more}
+    kwargs = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", **more}
     with distributed.LocalCluster(processes=True, **kwargs) as cluster, distributed.Client(cluster) as client:
         yield client
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xmleval
 from tests.figures.made_models import compared, made_scores
 from xmleval import evaluate, rank
 from xmleval.figures.drawing import as_svg, figure_of, save
@@ -165,7 +166,7 @@ def test_distances_are_no_probabilities() -> None:
     distances = 1 - models["model_0"]
     report = evaluate(truth, distances, metrics=["p@1"], larger=False, curve_points=20)
     (panel,) = report.panels("scores")
-    assert panel.y_label == "share at or below"
+    assert panel.y_label == "share of listed at or below"
     with pytest.raises(ValueError, match="'calibration' needs"):
         report.panels("calibration")
 
@@ -193,3 +194,17 @@ def test_what_a_kind_needs_is_told(kind: str, message: str) -> None:
         report.plot(kind)
     with pytest.raises(KeyError, match=r"p@9"):
         report.plot(metrics="p@9")
+
+
+def test_groups_are_drawn_from_head_to_tail() -> None:
+    truth, models = made_scores(1)
+    counts = np.r_[[0, 0], np.arange(1, 19) ** 2]
+    for groups in (xmleval.label_groups(label_counts=counts, edges="deciles"), {0: "b", 1: "a"}):
+        report = evaluate(truth, models["model_0"], metrics=["p@1"], label_groups=groups)
+        (panel,) = report.panels("groups")
+        if isinstance(groups, dict):
+            assert panel.ticks == [*report.groups]
+        else:
+            assert panel.ticks[-1] == "0"
+            firsts = [int(tick.split("-")[0]) for tick in panel.ticks]
+            assert firsts == sorted(firsts, reverse=True)

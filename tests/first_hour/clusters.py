@@ -30,6 +30,11 @@ COMMANDS = [
     (f"{XMLEVAL} --workers 2 --scheduler tcp://a:1", ("--workers and --scheduler exclude each other",)),
     (f"{XMLEVAL} --workers 2 --resume", ("--resume needs --checkpoint",)),
     (
+        f"{XMLEVAL} --checkpoint s3://b/run",
+        ("s3://b/run: is not on this machine; expected",),
+    ),
+    (f"{XMLEVAL} --checkpoint https://b/run --workers 2", ("Read-only file system", "exit code 2")),
+    (
         "xmleval evaluate Y.svm --metrics label_cardinality --workers 2",
         ("Y.svm: only reading it whole", "`xmleval convert` makes an .npz", "exit code 2"),
     ),
@@ -44,6 +49,10 @@ CALLS = [
     (
         "evaluate(['Y_0.npz', 'Y_1.npz'], 'm_*', metrics='p@1', row_groups=['a', 'b'])",
         ("row_groups: 2 rows do not match the 200 of Y_0.npz",),
+    ),
+    (
+        "evaluate('Y_*', 'm_*', metrics='p@1', exchange='memory://run', progress=print)",
+        ("200 rows x 30 labels", "P"),
     ),
     (
         "evaluate_blocks([client.submit(predict, n) for n in range(3)], metrics='p@1')",

@@ -1,4 +1,4 @@
-"""Operating points of curves."""
+"""Operating points of curves, and rows to abstain from."""
 
 from __future__ import annotations
 
@@ -37,5 +37,14 @@ TASKS = [
         f"{ARRAYS}xmleval.evaluate(Y, S, metrics='fpr_at_tpr.micro(tpr=0.95)').thresholds",
         ("{'fpr_at_tpr.micro(tpr=0.95)': 0.2}",),
     ),
+    Task(
+        f"{EVALUATE}'risk(coverage=0.5)@1,aurc@1'",
+        ("Risk (coverage 0.5)", "threshold (accept rows whose largest score is >= it)", "0.8999999"),
+    ),
+    Task(
+        f"{EVALUATE}aurc --k 2 --confidence 0.95",
+        ("AURC", "@2", "0.5000", "exit code 0"),
+    ),
+    Task(f"{EVALUATE}'risk@1'", ("needs coverage, as in risk(coverage=0.8)@1", "exit code 2")),
     Task("xmleval metrics recall_at_precision", ("largest recall over thresholds", "exit code 0")),
 ]

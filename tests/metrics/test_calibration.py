@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from decimal import Context, Decimal
@@ -19,7 +20,7 @@ from xmleval.kernels.calibrating import exp_of, find_bin, log_of
 from xmleval.states.calibration import edges_of
 from xmleval.view.pairs import sigmoid
 
-NAMES = ["ece", "ece_over", "ece_under", "brier", "log_loss"]
+NAMES = ["ece", "ece_over", "ece_under", "ace", "brier", "log_loss"]
 
 
 def made(seed: int, m: int = 40, n: int = 9, dtype: Any = np.float64) -> tuple[Any, Any]:
@@ -45,18 +46,29 @@ def authors_gaps(scores: Any, hits: Any, bins: int) -> tuple[Any, Any]:
     return np.array(gaps), np.array([(place == b).mean() for b in held])
 
 
+def authors_ace(scores: Any, hits: Any, bins: int) -> float:
+    """Sum of the gaps of bins of equal mass times their share, by the same code but for rounding of cuts."""
+    order, cuts = np.argsort(scores), np.arange(bins + 1) * scores.size // bins
+    parts = [order[start:stop] for start, stop in itertools.pairwise(cuts)]
+    return float(sum(abs(hits[own].sum() - scores[own].sum()) for own in parts) / scores.size)
+
+
 def test_values_are_those_of_the_authors_definition() -> None:
     rng, groups = np.random.default_rng(0), np.repeat(np.arange(125), 7)
     for bins, k in [(15, 1), (10, 3), (15, 5), (1, 2), (29, 4), (7, 6), (2, 3), (20, 2)]:
         truth, scores = rng.integers(0, 2, (875, 6)), rng.random((875, 6))
-        scores[rng.random(scores.shape) < 0.1] = 1.0
-        names = [f"{n}(bins={bins})@{k}" for n in NAMES[:3]]
+        scores[:, :1][rng.random((875, 1)) < 0.1] = 1.0
+        names = [f"{n}(bins={bins})@{k}" for n in NAMES[:4]]
         found = evaluate(truth, scores, metrics=names, row_groups=groups, threads=1).row_groups
         for group in range(125):
             rows = slice(7 * group, 7 * group + 7)
             gaps, shares = authors_gaps(*leading(truth[rows], scores[rows], k), bins)
             want = [(own * shares).sum() for own in (np.abs(gaps), np.maximum(-gaps, 0), np.maximum(gaps, 0))]
-            np.testing.assert_allclose([*found[str(group)].values()], want, atol=1e-12)
+            *found_here, ace = found[str(group)].values()
+            np.testing.assert_allclose(found_here, want, atol=1e-12)
+            one, hits = leading(truth[rows], scores[rows], k)
+            if np.unique(one).size == one.size:  # their order of ties is any
+                assert math.isclose(ace, authors_ace(one, hits, bins), abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("k", [None, 1, 4])
@@ -177,13 +189,17 @@ def test_without_pairs_there_is_no_value() -> None:
 def test_groups_are_those_of_the_first_labels_of_all() -> None:
     truth, scores = made(6)
     head = np.arange(9) % 3 == 0
-    options: dict[str, Any] = {"metrics": ["ece@3", "brier@3", "brier"]}
+    options: dict[str, Any] = {"metrics": ["ece@3", "brier@3", "brier", "ace@3"]}
     found = evaluate(truth, scores, label_groups=np.where(head, "head", "tail"), **options)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
     for name, own in (("head", head), ("tail", ~head)):
         pairs = [(float(scores[i, j]), bool(truth[i, j]), 1.0) for i in range(40) for j in order[i] if own[j]]
         assert math.isclose(found.groups[name]["brier@3"], oracle.of_pairs("brier", pairs), rel_tol=1e-12)
         assert math.isclose(found.groups[name]["ece@3"], oracle.of_pairs("ece", pairs, 15), abs_tol=1e-12)
+    sure = evaluate(truth, scores, label_groups=np.where(head, "head", "tail"), confidence=0.95, **options)
+    assert {name: dict(own) for name, own in sure.groups.items()} == {
+        name: dict(own) for name, own in found.groups.items()
+    }
     parts = np.arange(40) % 2
     rows = evaluate(truth, scores, row_groups=parts, **options)
     assert dict(rows.row_groups["1"]) == dict(evaluate(truth[1::2], scores[1::2], **options))

@@ -15,6 +15,7 @@ from xmleval import Evaluator, evaluate
 from xmleval.effectiveness import hamming_bound, threshold_error
 from xmleval.input.errors import InputError
 from xmleval.metrics import TABLE
+from xmleval.propensity import described
 from xmleval.spec import Spec
 
 MOST_LABELS = 1 << 40
@@ -24,12 +25,14 @@ SPECS = {
     for metric in TABLE
     for average in metric.averages or (None,)
     for k in CUTOFFS[metric.cutoff]
-    for spec in [Spec(metric, average, tuple((n, p.example) for n, p in metric.params.items()), k)]
+    for spec in [Spec(metric, average, tuple((n, float(p.example)) for n, p in metric.params.items()), k)]
 }
 TRUTH = np.array([[1, 0, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]])
-SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], np.float32)
+# scores are probabilities, as calibration needs them
+SCORES = np.array([[3, 2, 2, 1, 5, 4], [1, 1, 4, 3, 2, 5], [2, 6, 1, 3, 5, 4]], np.float32) / 8
 NOTHING = sp.csr_array((3, 6), dtype=np.float32)
-PROPENSITY = np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5])
+COUNTS = np.array([3, 0, 12, 1, 2, 900], np.int32)  # training rows of each label
+PROPENSITY = described(np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5]), {}, None, True, COUNTS)
 N_TRUE = (3, 1, 0)
 
 
@@ -44,7 +47,7 @@ def doubled(spec: Spec, times: int, truth: Any, scores: Any, **more: Any) -> Eva
 
 
 def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
-    more: dict[str, Any] = {"inverse_propensity": PROPENSITY}
+    more: dict[str, Any] = {"inverse_propensity": PROPENSITY, "link": "sigmoid"}
     if "sets" in spec.needs and spec.k is None:
         more["decision"] = "top2"
     if weighted:

@@ -13,10 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import abstaining as oracle_abstaining
 from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
+from tests.oracles import hierarchy as oracle_hierarchy
+from tests.oracles import judged as oracle_judged
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
+from tests.oracles import predicted as oracle_predicted
 from tests.strategies import DTYPES, FORMS, Problem, indicator, problems
 from xmleval import Evaluator, evaluate
 from xmleval.conventions import resolve_conventions
@@ -29,16 +33,21 @@ CUTOFFS = {"none": [""], "required": ["k"], "optional": ["", "k"], "all": ["all"
 AVERAGES = ("samples", "micro", "macro", "weighted")
 WITH_PARAMETERS = [f"fbeta.{a}(beta=2){k}" for a in AVERAGES for k in ("", "@3")]
 WITH_PARAMETERS += ["fbeta.of_means(beta=0.5)", "auc.micro(bits=12)"]
+WITH_PARAMETERS += [f"tail_share(count=2){k}" for k in ("", "@3")]
 WITH_PARAMETERS += [
     name.replace(".(", f".{a}(")
     for name in ("recall_at_precision.(p=0.5)", "precision_at_recall.(r=0.5)", "fpr_at_tpr.(tpr=0.75)",
                  "auc.(max_fpr=0.3)")
     for a in AVERAGES[1:]
 ]  # fmt: skip
-CALIBRATION = [f"{name}{k}" for name in ("ece(bins=4)", "ece_over", "ece_under", "brier", "log_loss")
-               for k in ("", "@3")]  # fmt: skip
+WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
+CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
+CALIBRATION += [f"{name}@3" for name in CALIBRATION]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
-MEASURES = oracle.MEASURES | oracle_curves.MEASURES | oracle_margins.MEASURES | oracle_calibration.MEASURES
+MEASURES = oracle.MEASURES.union(
+    *(own.MEASURES for own in (oracle_curves, oracle_margins, oracle_calibration, oracle_judged)),
+    *(own.MEASURES for own in (oracle_predicted, oracle_abstaining, oracle_hierarchy)),
+)
 SPECS = {name: parse_spec(name) for name in NAMES}
 
 every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS for d in DTYPES])
@@ -48,13 +57,15 @@ law = settings(
 
 
 def names_for(problem: Problem) -> list[str]:
-    """Names of what can be computed: pooled scores need scores, margins no gaps."""
+    """Names of what can be computed: pooled scores need scores, margins no gaps, judged@k grades."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "calibration"}
+        refused |= {"curves", "abstaining", "calibration"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
-    return [name for name, spec in SPECS.items() if spec.metric.family not in refused]
+    without = {"grades"} if problem.case.grades is None else set()
+    allowed = {name for name, spec in SPECS.items() if not without & {*spec.needs}}
+    return [name for name, spec in SPECS.items() if spec.metric.family not in refused and name in allowed]
 
 
 def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
@@ -65,8 +76,16 @@ def of_problem(problem: Problem, **more: Any) -> dict[str, float]:
 def expected(spec: Spec, case: oracle.Case) -> float:
     if spec.metric.family == "curves":
         return oracle_curves.value(spec.metric.name, case, spec.average, **dict(spec.params))
+    if spec.metric.family == "hierarchy":
+        return oracle_hierarchy.value(spec.metric.name, case, spec.average, spec.cutoff)
+    if spec.metric.family == "abstaining":
+        return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "predicted":
+        return oracle_predicted.value(spec.metric.name, case, spec.k, **dict(spec.params))
+    if spec.metric.name == "judged":
+        return oracle_judged.value(case, spec.k or 0)
     if spec.metric.family == "calibration":
         return oracle_calibration.value(
             spec.metric.name, case, spec.cutoff, link="sigmoid", **dict(spec.params)
@@ -104,11 +123,16 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
     weights = np.ones(problem.n_rows) if problem.case.weights is None else np.array(problem.case.weights)
     for name in names:
         spec = SPECS[name]
-        if spec.metric.family in ("curves", "calibration"):
+        if spec.metric.family in ("curves", "abstaining", "calibration", "predicted"):
             assert name not in kept
             continue
-        if spec.metric.family == "margins":
+        rows: list[float] | None
+        if spec.metric.family == "hierarchy":
+            rows = oracle_hierarchy.rows(spec.metric.name, problem.case, spec.average, spec.cutoff)
+        elif spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
+        elif spec.metric.name == "judged":
+            rows = oracle_judged.rows(problem.case, spec.k or 0)
         else:
             rows = oracle.rows(spec.metric.name, problem.case, spec.average, spec.cutoff, **dict(spec.params))
         assert (rows is None) == (name not in kept), name
@@ -150,7 +174,11 @@ def test_perfect_predictions_reach_the_best_value(form: str, dtype: str, data: s
     for name in values:
         spec = SPECS[name]
         metric = spec.metric
-        if metric.best is None or (metric.family == "sets" and spec.k) or values[name] != values[name]:
+        if (
+            metric.best is None
+            or (metric.family in ("sets", "hierarchy") and spec.k)
+            or values[name] != values[name]
+        ):
             continue
         if metric.name == "label_coverage" and n_relevant.max() > (spec.k or 0):
             continue
@@ -198,9 +226,13 @@ def test_names_of_labels_and_representation_do_not_matter(data: st.DataObject) -
         assert same_bits(first, of_problem(other)) == [], (form, dtype)
     new = data.draw(st.permutations(range(case.n_labels)))
     case.truth = [{new[j] for j in y} for y in case.truth]
+    if case.grades is not None:
+        case.grades = [{new[j]: grade for j, grade in row.items()} for row in case.grades]
     case.pred = [{new[j] for j in y} for y in case.pred or []]
     case.listed = [sorted((new[j], s) for j, s in row) for row in case.listed or []]
+    case.edges = [(new[child], new[parent]) for child, parent in case.edges]
     case.inverse_propensity = [q for _, q in sorted(zip(new, case.inverse_propensity or [], strict=True))]
+    case.label_counts = [n for _, n in sorted(zip(new, case.label_counts or [], strict=True))]
     assert differing(first, of_problem(problem)) == []
 
 
@@ -268,7 +300,8 @@ def test_every_measure_has_an_oracle_and_is_documented() -> None:
 
 
 def test_every_record_has_a_formula_and_what_it_is_given() -> None:
-    for metric in [*TABLE, *(metric.tied for metric in TABLE if metric.tied)]:
+    others = [other for metric in TABLE for other in (metric.tied, metric.graded) if other]
+    for metric in [*TABLE, *others]:
         assert callable(metric.value), metric.name
         assert metric.best is None or callable(metric.best), metric.name
         states = [metric.state] if isinstance(metric.state, str) else [*metric.state.values()]
@@ -281,16 +314,18 @@ def test_every_record_has_a_formula_and_what_it_is_given() -> None:
         assert all(str(parse_spec(part)) == part for part in metric.parts), metric.name
 
 
-def test_tied_records_differ_from_their_own_in_counting_alone() -> None:
+def test_other_records_of_a_measure_differ_from_its_own_in_counting_alone() -> None:
     for metric in TABLE:
-        if metric.tied:
-            same: dict[str, Any] = {
-                "state": metric.state,
-                "value": metric.value,
-                "whole": metric.whole,
-                "tied": metric.tied,
-            }
-            assert replace(metric.tied, **same) == metric
+        for other in (metric.tied, metric.graded, metric.graded and metric.graded.tied):
+            same = (
+                "state",
+                "value",
+                "whole",
+                "tied",
+                "graded",
+                *(["best"] if other is not metric.tied else []),
+            )
+            assert other is None or replace(other, **{name: getattr(metric, name) for name in same}) == metric
 
 
 def test_names_print_and_parse_back() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import groupby
 
 from tests.oracles.metrics import NAN, Case, convention, in_rank_order, row_weights, top
 from tests.oracles.sets import ratio
 
 MEASURES = frozenset(
-    (name, None, at) for name in ("ece", "ece_over", "ece_under", "brier", "log_loss") for at in ("", "k")
+    (name, None, at)
+    for name in ("ece", "ece_over", "ece_under", "ace", "brier", "log_loss")
+    for at in ("", "k")
 )
 Pair = tuple[float, bool, float]  # score, hit, weight
 
@@ -38,6 +42,17 @@ def bin_of(score: float, bins: int) -> int:
     return max(b for b in range(bins) if score >= b / bins)
 
 
+def masses(found: list[Pair], bins: int) -> list[list[Pair]]:
+    """Bins of equal mass: pairs of one score are in the bin that the last one of them is in."""
+    total, reached = sum(Fraction(w) for _, _, w in found), Fraction(0)
+    parts: list[list[Pair]] = [[] for _ in range(bins)]
+    for _, group in groupby(sorted(pair for pair in found if pair[2]), key=lambda pair: pair[0]):
+        own = list(group)
+        reached += sum(Fraction(w) for _, _, w in own)
+        parts[max(math.ceil(reached * bins / total), 1) - 1] += own
+    return parts
+
+
 def value(name: str, case: Case, cutoff: str = "", *, link: str = "none", bins: float = 1) -> float:
     """The measure of the whole case; nan without any pair."""
     found = pairs(case, int(cutoff) if cutoff else None, link)
@@ -52,11 +67,14 @@ def of_pairs(name: str, found: list[Pair], bins: int = 1, eps: float = 2.0**-52)
     if name == "log_loss":
         clipped = [(min(max(s, eps), 1 - eps), y, w) for s, y, w in found]
         return ratio(-math.fsum(w * math.log(s if y else 1 - s) for s, y, w in clipped), total, NAN)
+    if name == "ace":
+        several = masses(found, bins)
+    else:
+        several = [[pair for pair in found if bin_of(pair[0], bins) == b] for b in range(bins)]
     parts = []
-    for b in range(bins):
-        own = [(s, y, w) for s, y, w in found if bin_of(s, bins) == b]
+    for own in several:
         n = math.fsum(w for _, _, w in own)
         if n:
             gap = math.fsum(w * y for _, y, w in own) / n - math.fsum(w * s for s, _, w in own) / n
-            parts.append(n * {"ece": abs(gap), "ece_over": max(-gap, 0.0), "ece_under": max(gap, 0.0)}[name])
+            parts.append(n * {"ece_over": max(-gap, 0.0), "ece_under": max(gap, 0.0)}.get(name, abs(gap)))
     return ratio(math.fsum(parts), total, NAN)

@@ -2,7 +2,7 @@
 
 Notation: Y the relevant labels of a row, R = |Y|, h the predicted labels, l the number of labels,
 q_j the inverse propensity of label j, rank 1 = best. nan stands for "undefined".
-Uses nothing but the standard library and shares no code with the package it checks.
+Uses the standard library alone and shares no code with the package it checks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from tests.oracles.grades import discount, gain, ideal_dcg, unit_ideal
 from tests.oracles.sets import count, ratio, set_formula
 
 NAN = math.nan
@@ -25,6 +26,8 @@ DEFAULTS: dict[str, object] = {
     "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
+    "link": "none",  # none, sigmoid: what makes probabilities of scores
+    "gains": "binary",  # binary, linear, exp: see `grades`
 }
 
 OVERLAP = ("jaccard", "precision", "recall", "fbeta", "f1", "specificity", "hmean")
@@ -45,6 +48,7 @@ MEASURES: frozenset[tuple[str, str | None, str]] = frozenset(  # name, average, 
     + [("fbeta", "of_means", ""), ("f1", "of_means", ""), ("f1", "of_macros", "")]
     + [("auc", "samples", ""), ("peak_f1", "samples", "")]
     + [(n, None, "k") for n in (*CUTS, "label_coverage", *PS, *PS_RAW)]
+    + [("label_coverage", "macro", "k")]
     + [(n, None, "all") for n in WHOLE]
 )
 
@@ -60,7 +64,10 @@ class Case:
     pred: list[set[int]] | None = None
     weights: list[float] | None = None
     inverse_propensity: list[float] | None = None
+    edges: list[tuple[int, int]] = field(default_factory=list)  # of a hierarchy: child and parent
+    label_counts: list[int] | None = None
     conventions: dict[str, object] = field(default_factory=dict)
+    grades: list[dict[int, float]] | None = None  # of all judged labels; the truth has those above 0
 
 
 def convention(case: Case, name: str) -> object:
@@ -88,16 +95,6 @@ def mean(values: Iterable[float], weights: Iterable[float]) -> float:
     """sum(w v) / sum(w) over the values that are not nan; nan when nothing is left."""
     kept = [(v, w) for v, w in zip(values, weights, strict=True) if not math.isnan(v)]
     return ratio(math.fsum(v * w for v, w in kept), math.fsum(w for _, w in kept), NAN)
-
-
-def discount(rank: int) -> float:
-    """1 / log2(1 + rank)."""
-    return 1.0 / math.log2(1 + rank)
-
-
-def unit_ideal(n: int) -> float:
-    """Sum of the discounts of ranks 1..n."""
-    return math.fsum(discount(r) for r in range(1, n + 1))
 
 
 def tie_groups(case: Case, i: int) -> tuple[list[list[int]], int]:
@@ -184,6 +181,13 @@ def ranking_row(name: str, case: Case, i: int) -> float:
     return math.fsum(precisions) / size if pairs else 1.0
 
 
+def gain_of(case: Case, i: int, j: int) -> float:
+    """Gain of label j in row i."""
+    return gain(
+        convention(case, "gains"), case.grades[i].get(j, 0) if case.grades else float(j in case.truth[i])
+    )
+
+
 def dcg(case: Case, i: int, k: int | None) -> float:
     """Sum of 1/log2(1 + rank) over relevant labels; k = None takes all l ranks, unlisted labels too.
 
@@ -197,7 +201,7 @@ def dcg(case: Case, i: int, k: int | None) -> float:
     rank = 0
     for group in groups:
         discounts = [discount(r) if r <= depth else 0.0 for r in range(rank + 1, rank + 1 + len(group))]
-        gains = [float(j in case.truth[i]) for j in group]
+        gains = [gain_of(case, i, j) for j in group]
         if ties == "average":
             gains = [sum(gains) / len(group)] * len(group)
         terms += [gain * d for gain, d in zip(gains, discounts, strict=True)]
@@ -218,7 +222,7 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
     if size == 0:
         return float(empty == "one" and name in ("r", "rcap", "ndcg", "map", "map_r", "rprec"))
     if name == "ndcg":  # DCG / ideal DCG over min(k, R) ranks
-        return dcg(case, i, k) / unit_ideal(size if k is None else min(k, size))
+        return dcg(case, i, k) / ideal_dcg((gain_of(case, i, j) for j in relevant), k)
     if name == "rprec":  # relevant labels among the first R / R
         return len(set(top(case, i, size)) & relevant) / size
     if name == "dcg":

@@ -33,6 +33,8 @@ def set_formula(name: str, counts: Counts, zero: float | None, beta: float) -> f
     else:
         tpr, tnr = ratio(tp, tp + fn, zero), ratio(tn, tn + fp, zero)
     b2 = beta * beta
+    if name == "label_coverage":  # [tp > 0]
+        return float(tp > 0)
     if name == "accuracy":  # (tp + tn) / (tp + fp + fn + tn)
         return ratio(tp + tn, tp + fp + fn + tn, zero)
     if name == "precision":  # tp / (tp + fp)

@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from xmleval import Evaluator
+from xmleval import Evaluator, inverse_propensity
 from xmleval.files.saved import STATE, Form, Saved, save_state
 from xmleval.pooled import values
 from xmleval.records import Chunks
@@ -28,6 +28,7 @@ ORDER = np.argsort(-DENSE, axis=1, kind="stable")[:, :4]
 LISTS = ORDER, np.take_along_axis(DENSE, ORDER, axis=1)
 PRED = TRUTH[::-1].copy()
 Q = 1.0 + RNG.random(N) * 9
+COUNTED = inverse_propensity(label_counts=RNG.integers(0, 9, N), n_instances=10)
 WEIGHT = RNG.random(M)
 GROUPS = [*"abacbba"]
 RANKS = ["p@3", "ndcg@3", "psp@3", "psndcg@2", "psr_raw@2", "lrap", "hit@2", "ndcg@all", "rprec.micro"]
@@ -42,6 +43,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"metrics": RANKS, "inverse_propensity": Q, "keep_rows": True},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
+    "predicted": ({"metrics": ["gini@2", "popularity@2"], "inverse_propensity": COUNTED}, {"y_score": LISTS}),
     "sets": ({"metrics": "sets", "keep_labels": True}, {"y_pred": PRED}),
     "weighted sets": ({"metrics": "sets", "keep_labels": True}, {"y_pred": PRED, "sample_weight": WEIGHT}),
     "sets at k": ({"metrics": ["f1.macro@2", "f1.micro"], "decision": "threshold0.5"}, {"y_score": DENSE}),
@@ -84,12 +86,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"y_score": LISTS, "row_groups": np.arange(M) % 2, "sample_weight": WEIGHT},
     ),
     "calibration": (
-        {"metrics": [f"{n}{k}" for n in ("ece(bins=3)", "ece", "brier", "log_loss") for k in ("", "@2")],
+        {"metrics": ["ece(bins=3)", "ece@2", "brier@2", "log_loss", "ace", "ace(bins=3)@2"],
          "link": "sigmoid"},
         {"y_score": LISTS},
     ),
     "weighted calibration": (
-        {"metrics": ["ece@2", "brier"], "link": "sigmoid", "unlisted": 0.25},
+        {"metrics": ["ece@2", "brier", "ace@2"], "memory": 1, "link": "sigmoid", "unlisted": 0.25},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),

@@ -27,7 +27,7 @@ from xmleval.states.parts import Parts
 from xmleval.states.row_groups import RowGroups as RowGroupsState
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
-from xmleval.states.weighted_scores import WeightedScores
+from xmleval.states.summed_keys import SummedKeys
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
@@ -220,7 +220,7 @@ def frozen(state: Any) -> Bits:
     arrays = {name: array for name, array in state.arrays().items() if not name.startswith("kept")}
     if isinstance(state, ScoreRuns):
         arrays = in_order(arrays)
-    elif isinstance(state, WeightedScores):
+    elif isinstance(state, SummedKeys):
         arrays = added_up(arrays)
     elif getattr(state, "keep", False):
         kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()

@@ -132,6 +132,7 @@ BROKEN = {
     ("weighted curve bounds", "weighted_scores/columns.last.held0", 1),
     ("bounds", "score_runs/last", np.nan), ("ranks", "propensity", 2.0**31),
     ("fitted rule", "decision", np.nan),
+    ("calibration", "pair_scores/2.hits.held0", 1 << 61),
     ("calibration", "calibration/bins3", -1), ("calibration", "calibration/losses", 1 << 58),
     ("weighted calibration", "calibration/bins15", 1 << 40),
 }  # fmt: skip

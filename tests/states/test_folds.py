@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator, evaluate, inverse_propensity
 from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
 from xmleval.kernels.folds import N_FOLDS, find_folds
@@ -20,10 +20,10 @@ from xmleval.states import fold_table
 
 N_ROWS, N_LABELS = 150, 23
 ALL: dict[str, Any] = {
-    "metrics": "all",
+    "metrics": ["all", "tail_share(count=9)"],
     "k": [1, 3],
     "decision": "threshold0.4",
-    "inverse_propensity": np.linspace(1, 9, N_LABELS),
+    "inverse_propensity": inverse_propensity(label_counts=np.arange(N_LABELS), n_instances=N_LABELS),
 }
 
 
@@ -78,8 +78,8 @@ def test_most_measures_have_replicates() -> None:
     rough = {f"{m.name}.{average}" for m in TABLE for average in m.unsmooth}
     at_points = {f"{m.name}.{average}" for m in TABLE if m.asks and m.threshold for average in m.averages}
     assert rough - at_points == {
-        "auc.micro", "label_coverage.", "label_diversity.", "margin.macro", "margin_share.macro",
-        "peak_f1.macro", "peak_f1.micro", "proportional_diversity.",
+        "auc.micro", "label_coverage.", "label_coverage.macro", "label_diversity.", "margin.macro",
+        "margin_share.macro", "peak_f1.macro", "peak_f1.micro", "pred_coverage.", "proportional_diversity.",
     }  # fmt: skip
 
 

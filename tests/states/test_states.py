@@ -64,14 +64,12 @@ class Kind:
         return (self.own or state_class(self.state))(plan, plan.states[self.state], self.work)
 
 
-WEIGHTED, KEPT = {"weighted": True}, {"keep_rows": True}
+WEIGHTED, KEPT, SCORED = {"weighted": True}, {"keep_rows": True}, {"unlisted": 0.25}
 ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
-CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted"]
-BOUNDED = ["auc.micro", "auc.macro", "auc.weighted"]
-BRACKETS = ["auc.micro(bits=8)", "auc.micro(bits=12)"]
-SCORED = {"unlisted": 0.25}
-CALIBRATION, LOGITS = ["ece@2", "ece(bins=4)", "brier@1", "log_loss"], {"link": "sigmoid"}
-BOTH = [*CURVES, *BRACKETS]
+CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "auc.micro(max_fpr=0.5)"]
+BOUNDED, BRACKETS = ["auc.micro", "auc.macro", "auc.weighted"], ["auc.micro(bits=8)", "auc.micro(bits=12)"]
+BOTH, LOGITS = [*CURVES, *BRACKETS], {"link": "sigmoid"}
+PROBABLE = ["ece@2", "ece(bins=4)", "brier@1", "log_loss"]
 KINDS = {
     "hits": Kind("rank_profile", ["p@5"]),
     "deep hits": Kind("rank_profile", ["p@1000000000"]),
@@ -120,8 +118,10 @@ KINDS = {
     "spilled weighted scores": Kind("weighted_scores", BOTH, WEIGHTED, NO_MEMORY),
     "bounded weighted scores": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}),
     "spilled weighted bounds": Kind("weighted_scores", BOUNDED, {"bounds": True, **WEIGHTED}, NO_MEMORY),
-    "calibration": Kind("calibration", CALIBRATION, LOGITS),
-    "weighted calibration": Kind("calibration", CALIBRATION, LOGITS | WEIGHTED | {"unlisted": 0.25}),
+    "spilled top scores": Kind("top_scores", ["aurc@1", "aurc@3"], SCORED | WEIGHTED, NO_MEMORY),
+    "calibration": Kind("calibration", PROBABLE, LOGITS),
+    "weighted calibration": Kind("calibration", PROBABLE, LOGITS | WEIGHTED | {"unlisted": 0.25}),
+    "pair scores": Kind("pair_scores", ["ace@2", "ace(bins=3)"], LOGITS | WEIGHTED | SCORED, NO_MEMORY),
     "groups": Kind("label_groups", GROUPED, {"q": Q, **BY_LABEL}),
     "groups of sets": Kind("label_groups", ["f1.macro", "f1.samples"], {"pred": True, **BY_LABEL}),
     "weighted groups": Kind("label_groups", GROUPED, {"q": Q, **BY_LABEL, **WEIGHTED}),

@@ -38,7 +38,7 @@ every_form = pytest.mark.parametrize(("form", "dtype"), [(f, d) for f in FORMS f
 
 
 def drawn(data: st.DataObject, form: str, dtype: str, **more: Any) -> Problem:
-    problem = data.draw(problems(form, dtype, weighted=False, **more))
+    problem = data.draw(problems(form, dtype, weighted=False, graded=False, **more))
     assume(not problem.bare)
     unlisted = convention(problem.case, "unlisted")
     problem.case.conventions = {"unlisted": unlisted}
@@ -88,7 +88,7 @@ def test_thresholds_of_labels_are_the_best_of_all(form: str, dtype: str, data: s
 @law
 @given(data=st.data())
 def test_cut_of_ranks_is_the_best_of_all(form: str, dtype: str, data: st.DataObject) -> None:
-    problem = data.draw(problems(form, dtype, weighted=False))
+    problem = data.draw(problems(form, dtype, weighted=False, graded=False))
     problem.case.conventions = {}
     case = problem.case
     ranked = ranked_labels(case)

@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.api.evaluate import evaluate
 from xmleval.api.lists import lists_of
 from xmleval.comparing.differences import JACKKNIFE, check_test
+from xmleval.conventions import resolve_conventions
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
@@ -187,7 +188,8 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     """
     if not (is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)):
         return y_true
-    truth = held(set_rows("y_true", y_true, options.get("n_labels")))[1]
+    gains = resolve_conventions(options.get("conventions"), gains=options.get("gains")).gains
+    truth = held(set_rows("y_true", y_true, options.get("n_labels"), gains=gains))[1]
     y_train = options.get("y_train")
     if y_train is not None and options.get("inverse_propensity") is None and options.get("labels") is None:
         own = None if has_label_names("y_train", y_train) else truth.n_labels

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from xmleval.budget import MEMORY
-from xmleval.conventions import Conventions
+from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.counted import Counted
 from xmleval.engine.restrict import beside, restrict
@@ -15,15 +15,19 @@ from xmleval.engine.run import count, make_work
 from xmleval.engine.settings import Settings, given_inputs
 from xmleval.evaluator import make_report
 from xmleval.groups import given_groups
+from xmleval.hierarchy import given_hierarchy
 from xmleval.input.errors import positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import set_rows
+from xmleval.message import Keyword, Message
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
 from xmleval.spec import DEFAULT_K
 from xmleval.thresholds import Rule
 from xmleval.thresholds.rule import rule_for
+
+UNREAD_GRADES = (Message("y_true: grades above 1 count as 1, unless ", Keyword("gains"), " is given"),)
 
 
 def evaluate(
@@ -41,10 +45,12 @@ def evaluate(
     decision: str | Rule | None = None,
     conventions: str | Conventions | Mapping[str, Any] | None = None,
     unlisted: str | float | None = None,
+    gains: str | None = None,
     link: str | None = None,
     sample_weight: Any = None,
     label_groups: Any = None,
     row_groups: Any = None,
+    hierarchy: Any = None,
     exclude: Any = None,
     exclude_from: str = "both",
     candidates: Any = None,
@@ -76,8 +82,8 @@ def evaluate(
         Predicted sets.
     metrics : str or iterable of str, optional
         Names such as ``"p@5"``, ``"f1.macro@5"``, ``"fbeta.samples(beta=2)"``, and the groups ``xmc`` (the
-        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``calibration``, ``statistics``
-        and ``all``.
+        default), ``wu2017``, ``sets``, ``ranking``, ``curves``, ``ps``, ``predicted``, ``calibration``,
+        ``statistics`` and ``all``.
     k : int or iterable of int, default (1, 3, 5)
         Cutoffs of measures at k whose names have none.
     n_labels : int, optional
@@ -87,7 +93,8 @@ def evaluate(
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional
-        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5.
+        Instead of these: training labels to estimate them from, with a=0.55 and b=1.5. `popularity` and
+        `tail_share` count them.
     dataset : str, optional
         With ``y_train``: the data set whose published a and b to take, such as ``"LF-AmazonTitles-131K"``.
         The report names their source.
@@ -99,6 +106,9 @@ def evaluate(
         a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
+    gains : {"linear", "exp"}, optional
+        For a truth with grades of relevance: the gain of a label in DCG and nDCG, its grade or 2^grade - 1.
+        Labels with a positive grade are relevant in other measures; ``judged@k`` counts all with a grade.
     link : {"none", "sigmoid"}, optional
         For measures of calibration: "sigmoid" makes probabilities of logits. Rankings stay as they are.
     sample_weight : array of shape (m,), or values by name, optional
@@ -109,6 +119,9 @@ def evaluate(
     row_groups : array of shape (m,), or values by name, optional
         The group of each instance, at most 1000 different ones: a name such as its language, or an integer.
         See ``report.row_groups``. With ``confidence``, the tables of all groups must fit in ``memory``.
+    hierarchy : sparse matrix of shape (l, l), (child, parent) pairs, or dict of parents, optional
+        Edges between labels, by number or name; a matrix has children as rows and parents as columns. Labels
+        may have several parents. ``h_precision``, ``h_recall`` and ``h_f1`` add all ancestors to both sets.
     exclude : pairs of a row and a label, or as y_true, optional
         What is left out of the truth and of all predictions, such as pairs that occur in training.
     exclude_from : {"both", "predictions"}, default "both"
@@ -163,14 +176,15 @@ def evaluate(
     0.622
     """
     others = beside(exclude, candidates, exclude_from)
-    taken = take(y_true, y_score, y_pred, n_labels, labels, **others)
+    grades = resolve_conventions(conventions, gains=gains)
+    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     groups, row_groups = (
         of_rows(name, value, taken.row_names)
         for name, value in (("groups", groups), ("row_groups", row_groups))
     )
-    truth = set_rows("y_true", y_true, n_labels)
+    truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
     settings = Settings.checked(
         metrics,
         truth.n_labels,
@@ -181,6 +195,7 @@ def evaluate(
         decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
+        gains=gains,
         link=link,
         larger=larger,
         bounds=bounds,
@@ -188,6 +203,7 @@ def evaluate(
         keep_labels=keep_labels,
         curve_points=curve_points,
         label_groups=given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed),
+        hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
     work = make_work(memory, threads)
@@ -207,7 +223,8 @@ def evaluate(
         row_groups=row_groups,
     )  # fmt: skip
     states = count(plan, work, None, rows)
-    report = make_report(settings, Counted(rows.n_rows, plan, given, states), taken.notes)
+    unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
+    report = make_report(settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unread))
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

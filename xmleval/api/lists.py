@@ -30,9 +30,10 @@ def lists_of(
     score = unlisted if larger or unlisted is None else 0 - unlisted
     found, lists = [], []
     for name, report in reports.items():
-        held = take(truth, models[name], None, options.get("n_labels"), options.get("labels"))
+        n_labels, graded = options.get("n_labels"), first.conventions.graded
+        held = take(truth, models[name], None, n_labels, options.get("labels"), graded)
         lists.append(
             first_labels("y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger)
         )
-        found.append(relevant_labels(held.inputs[0], rows, report.n_labels))
+        found.append(relevant_labels(held.inputs[0], rows, report.n_labels, first.conventions.gains))
     return [Lists(*own) for own in zip(found[0], *lists, strict=True)]

@@ -21,6 +21,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 WIDEST, NARROWEST = 80, 30  # columns of help texts
 COMMANDS = {
     "bench": "Measure throughput.",
+    "calibrate": "Make probabilities of scores, fitted to held-out data.",
     "check": "Hold results to limits or to earlier results.",
     "compare": "Compare models: differences, intervals, p-values.",
     "convert": "Write files in another format.",

@@ -51,7 +51,8 @@ def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) ->
     try:
         while (start := truth.n_taken) <= rows[-1] and (n := min(reader.ready() for reader in readers)):
             chosen = rows[(rows >= start) & (rows < start + n)] - start
-            relevant = relevant_labels(widened(truth.take(n), widths[0]), chosen, widths[0])
+            y_true, gains = widened(truth.take(n), widths[0]), first.conventions.gains
+            relevant = relevant_labels(y_true, chosen, widths[0], gains)
             lists = [
                 first_labels("y_score", reader.take(n), chosen, width, depth, score, larger)
                 for reader, width in zip(scores, widths, strict=True)

@@ -34,7 +34,8 @@ from xmleval.spec import expand_metrics
 SHARED = {
     "Inputs": "train exclude exclude_from candidates labels input_format true_field pred_field score_field"
     " id_field separator",
-    "Measures": "metrics k unlisted link larger conventions decision inverse_propensity dataset a b",
+    "Measures": "metrics k gains unlisted link larger conventions decision inverse_propensity dataset a b"
+    " hierarchy",
 }
 SECTIONS = {
     "Comparison": "baseline test confidence clusters seeds worst",

@@ -79,7 +79,7 @@ def convert(
                 most = max(n_labels or 0, pieces.n_labels or 0)
                 data = Pieces(pieces.n_rows, most, lambda n_bytes: rows)
             else:
-                data = _collected([*rows], width)
+                data = collected([*rows], width)
             n_labels = width
         arguments = ("truth", "scores", "matrix")
         opened.enter_context(
@@ -132,7 +132,7 @@ def _rows(reader: RowReader, kind: str) -> Iterator[Any]:
     return (_sparse(reader.take(n), kind) for n in iter(reader.ready, 0))
 
 
-def _collected(pieces: list[Any], n_labels: int | None) -> Any:
+def collected(pieces: list[Any], n_labels: int | None) -> Any:
     """Return all rows as one sparse array, or as one list."""
     if not pieces or not isinstance(pieces[0], tuple):
         dtype = pieces[0].dtype if pieces else np.float32

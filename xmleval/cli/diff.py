@@ -26,7 +26,7 @@ SECTIONS = {
     "Changes": "metric worst",
     "Inputs": "train exclude exclude_from labels input_format true_field pred_field score_field id_field"
     " separator",
-    "Measures": "unlisted link larger conventions decision inverse_propensity dataset a b",
+    "Measures": "gains unlisted link larger conventions decision inverse_propensity dataset a b hierarchy",
     "Output": "output_format output",
     "Resources": "memory threads help",
 }

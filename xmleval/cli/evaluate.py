@@ -70,7 +70,8 @@ def split_cutoffs(context: click.Context, parameter: click.Parameter, texts: tup
 
 SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
-    "Measures": "metrics k unlisted link larger conventions bounds inverse_propensity dataset a b",
+    "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b"
+    " hierarchy",
     "Confidence": "confidence clusters",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
@@ -130,6 +131,10 @@ EXAMPLES = """Examples:
     "training rows (0,10,100: none, tail, torso, head), or a FILE with label and group on each line.",
 )
 @file_option(
+    "--hierarchy",
+    help="For h_precision, h_recall and h_f1: a child and its parent on each line, by number or name.",
+)
+@file_option(
     "--row-groups",
     help="Measures of groups of rows, too: the group of each row, one a line, or row and group.",
 )
@@ -140,6 +145,13 @@ EXAMPLES = """Examples:
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
+)
+@click.option(
+    "--gains",
+    type=Choice(["linear", "exp"]),
+    metavar="RULE",
+    help="TRUTH has grades of relevance. Gain of a label in DCG and nDCG: its grade (linear, as trec_eval) "
+    "or 2^grade - 1 (exp); other measures take labels with a positive grade as relevant.",
 )
 @click.option(
     "--link",
@@ -218,7 +230,8 @@ EXAMPLES = """Examples:
 @file_option(
     "--checkpoint",
     metavar="DIR",
-    help="Folder to keep the state in every so often; it is removed at the end.",
+    help="Folder to keep the state in every so often; it is removed at the end. With --workers, it may be "
+    "on object storage.",
 )
 @click.option("--workers", type=COUNT, help="Count in so many processes, through Dask.")
 @click.option(

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from xmleval.cli.checkpoint import Checkpoint
 from xmleval.cli.counting import Inputs, count_rows, have_scores, progress
 from xmleval.cli.exclude import identified, leave_out_counting_all, without
 from xmleval.cli.files import refuse_many_labels
-from xmleval.cli.grouping import group_file, groups_of_labels, with_groups_of_rows
+from xmleval.cli.grouping import group_file, groups_of_labels, hierarchies, with_groups_of_rows
 from xmleval.cli.messages import naming_files, tell
 from xmleval.cli.named_inputs import (
     LabelNames,
@@ -29,6 +28,7 @@ from xmleval.cli.named_inputs import (
 )
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
+from xmleval.cli.patterns import refuse_pairs
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
@@ -52,7 +52,14 @@ MEASURES_OF_SETS = [  # where sets are all that is given, and no measures are
 ]  # fmt: skip
 LABEL_TABLES = ("key_counts", "label_extremes", "label_totals")  # states that count every label
 TABLE_BYTES, VALUE_BYTES = 120, 8  # of memory for a label: counts and curves, and a value that is kept
-FILES_ALONE = ("inverse_propensity", "exclude", "labels", "row_groups", "clusters")  # inputs of one file
+FILES_ALONE = (
+    "inverse_propensity",
+    "exclude",
+    "labels",
+    "row_groups",
+    "clusters",
+    "hierarchy",
+)  # inputs of one file
 LEAST_MEMORY = 16_000_000  # less saves nothing, and leaves thousands of small files of sorted scores
 
 
@@ -111,6 +118,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             raise click.UsageError("--candidates needs SCORES", click.get_current_context())
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
+    refuse_pairs(others)
     first, pred, train, among, *others = with_fields(
         fields, find(truth, "truth"), pred, train, among, *others
     )
@@ -148,6 +156,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
     propensities = _propensities(options, train, counts, n_train, allowance)
     groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
+    trees = hierarchies(options, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
     arguments["keep_labels"] = options["keep_labels"] or options["per_label"] is not None
     arguments["keep_rows"] = options["keep_rows"] or options["per_row"] is not None
@@ -156,27 +165,21 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         own_scores = zip(rows.scores, widths, strict=True)
         points = [points[0] if have_scores(*one, n) else None for one, n in own_scores]
     evaluators = []
-    own_settings = zip(
-        widths, cycle(decisions), cycle(propensities), cycle(groups), cycle(points), strict=False
-    )
-    for n_labels, decision, propensity, label_groups, curve_points in own_settings:
-        with naming_files(
-            {
-                "inverse_propensity": options["inverse_propensity"],
-                "bounds": "--bounds",
-                "confidence": "--confidence",
-                "threads": "--threads",
-                "label_groups": group_file(options),
-            }
-        ):
+    of_reports = {
+        "decision": decisions, "inverse_propensity": propensities, "label_groups": groups,
+        "curve_points": points, "hierarchy": trees,
+    }  # fmt: skip
+    files_of = {"inverse_propensity": options["inverse_propensity"], "label_groups": group_file(options)}
+    spelled = {name: f"--{name}" for name in ("bounds", "confidence", "threads")}
+    for place, n_labels in enumerate(widths):
+        own = {name: several[place % len(several)] for name, several in of_reports.items()}
+        with naming_files(files_of | spelled):
             evaluator = Evaluator(
                 options["metrics"],
                 n_labels=n_labels,
                 memory=budget.evaluator(len(scores)),
                 threads=options["threads"],
-                label_groups=label_groups,
-                **arguments
-                | {"decision": decision, "inverse_propensity": propensity, "curve_points": curve_points},
+                **arguments | own,
             )
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)

@@ -19,7 +19,7 @@ from xmleval.cli.evaluation import told_by
 from xmleval.cli.files import INPUT_FORMAT
 from xmleval.cli.help import Choice
 from xmleval.cli.messages import OPTIONS, naming_files, spelled, tell
-from xmleval.cli.named_inputs import pieces_of, read_named, say_unmatched
+from xmleval.cli.named_inputs import pieces_of, read_named, read_scores_by_name, say_unmatched
 from xmleval.cli.options import COUNT, FILE, NUMBER, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.fusion import OTHER_NAMES, RANK_CONSTANT, RULES, Fusion, Part, Rising, longest_of
@@ -165,7 +165,7 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
                 f"{given[0].name}: has names; expected a TREC run (.run) as --output, or --like with the "
                 "truth that they belong to"
             )
-        found, first = [_alone(one) for one in given], list[str]()
+        found, first = [read_scores_by_name(one) for one in given], list[str]()
         _refuse_other_rows(given, found)
     else:
         like, found, _ = read_named(truth, given, None, None)
@@ -180,13 +180,6 @@ def _open(given: list[Input], truth: Input | None, writer: Format) -> Lists:
         (one.name, pieces_of(_numbered(named, numbering))) for one, named in zip(given, found, strict=True)
     ]
     return Lists(each, numbering.labels, numbering.rows)
-
-
-def _alone(given: Input) -> Named:
-    readers = given.shards[0].format.named
-    if len(given.shards) > 1 or readers is None or readers.scores is None:
-        raise ValueError(f"{given.name}: expected one file of scores with names")
-    return readers.scores(given.shards[0].path, [], given.allowance)
 
 
 def _refuse_other_rows(given: list[Input], found: list[Named]) -> None:

@@ -1,8 +1,9 @@
-"""Groups of labels and of rows, from training counts or from files."""
+"""Groups of labels and of rows, from training counts or from files, and hierarchies of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from xmleval.cli.counting import Inputs
 from xmleval.cli.messages import naming_files, tell
 from xmleval.files.remote import as_path
 from xmleval.groups import DECILES, OTHER, label_groups
+from xmleval.hierarchy import given_hierarchy
 from xmleval.input.group_lines import GroupLines, read_group_lines
+from xmleval.input.hierarchy_lines import read_edges
 from xmleval.numerals import whole_number
-from xmleval.records import Ints
+from xmleval.records import Hierarchy, Ints
 
 
 def edges_of(text: str) -> list[int] | str | None:
@@ -68,6 +71,28 @@ def _of_labels(held: GroupLines, names: list[str] | None, n_labels: int) -> list
     if n_unknown:
         tell(held.path, f"labels that are in no other input and do not count: {n_unknown}")
     return [found.get(label, OTHER) for label in range(n_labels)]
+
+
+def hierarchies(
+    options: dict[str, Any],
+    label_names: Sequence[list[str]] | None,
+    widths: Sequence[int],
+    allowance: Allowance,
+) -> list[Hierarchy | None]:
+    """Return the hierarchy of the labels of each report, or None for all."""
+    path = options.get("hierarchy")
+    if path is None:
+        return [None]
+    edges = read_edges(path, allowance)
+    places, closed = [f"line {line}" for line in edges], options["labels"] is not None
+    pairs: Any = [*edges.values()]
+    if label_names is None:
+        pairs = [[text if (n := whole_number(text)) is None else n for text in pair] for pair in pairs]
+    with naming_files({"hierarchy": path}):
+        return [
+            given_hierarchy(pairs, n_labels, names, closed, allowance, places)
+            for n_labels, names in zip(widths, label_names or repeat(None), strict=False)
+        ]
 
 
 def with_groups_of_rows(rows: Inputs, files: Mapping[str, Path | None], allowance: Allowance) -> Inputs:

@@ -19,7 +19,7 @@ from xmleval.spec import Spec, parse_spec
 
 CUTOFF = {"none": "", "required": "@k", "optional": "[@k]", "all": "@all"}
 LEGEND = """@k: first k labels; @all: whole ranking; [@k]: first k as the set.  ↑ higher, ↓ lower is better.
-scores: SCORES; sets: --pred or --decision; propensity: --train or --inverse-propensity.
+scores: SCORES; sets: --pred or --decision; propensity: --train or --inverse-propensity; training: --train.
 groups: {groups}; `xmleval metrics NAME` explains a measure or a group."""
 DIRECTION = {"up": "higher is better", "down": "lower is better", "none": "describes the labels"}
 
@@ -73,10 +73,14 @@ def example(metric: Metric) -> str:
     words += ["--metrics", spec.name]
     if "sets" in spec.needs:
         words += ["--decision", "top3"]
-    if "propensity" in spec.needs:
+    if {"propensity", "training"} & {*spec.needs}:
         words += ["--train", "demo/Y_train.npz"]
+    if "hierarchy" in spec.needs:
+        words += ["--hierarchy", "demo/hierarchy.tsv"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
+    if "probabilities" in spec.needs:
+        words += ["--link", "sigmoid"]
     return f"{program_name()} {shlex.join(words)}"
 
 

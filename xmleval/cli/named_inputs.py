@@ -334,3 +334,11 @@ def read_scores_alone(given: Input, label_names: list[str], named_by: Path) -> N
             "expected --labels with the names of all"
         )
     return found
+
+
+def read_scores_by_name(given: Input) -> Named:
+    """Read scores whose rows and labels have names, in the order in which they appear first."""
+    readers = given.shards[0].format.named
+    if len(given.shards) > 1 or readers is None or readers.scores is None:
+        raise ValueError(f"{given.name}: expected one file of scores with names")
+    return readers.scores(given.shards[0].path, [], given.allowance)

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from xmleval.cli.messages import tell
+from xmleval.input.shards import Input
 from xmleval.report.tables import common_start
 
 EXPECTED = "; expected "  # and what follows, in messages
@@ -113,3 +114,13 @@ def _pattern(names: Sequence[str]) -> str | None:
         if sorted(glob.glob(pattern)) == sorted(names):
             return pattern
     return None
+
+
+def refuse_pairs(inputs: Sequence[Input]) -> None:
+    """Refuse both files of a pair of arrays, as a shell gives them for topk_*; one stands for both."""
+    for place, one in enumerate(inputs):
+        other = next((other for other in inputs[:place] if {*other.files} == {*one.files}), None)
+        if other is not None and other.name != one.name:
+            raise ValueError(
+                f"{one.name}: given with {other.name}, which stands for both; expected one of them"
+            )

@@ -65,7 +65,7 @@ def run(
     job: Job,
     leaves: Sequence[Leaf],
     exchange: Exchange | None = None,
-    show: Callable[[int], None] = lambda done: None,
+    show: Callable[[int], object] = lambda done: None,
 ) -> Evaluator:
     """Return the evaluator that has counted all rows.
 

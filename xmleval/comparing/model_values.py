@@ -205,7 +205,10 @@ def _value(model: Any, measure: Measure, where: str) -> float:
 
 def _refuse_unlike(data_set: str, models: Models, spec: Spec | None) -> None:
     """Refuse models that were not evaluated on the same rows, or under the same conventions."""
-    of_measure = (*spec.metric.conventions, *({"propensity"} & {*spec.needs})) if spec else ()
+    of_training = spec and {"propensity", "training"} & {*spec.needs}
+    beside = ["propensity"] if of_training else []
+    beside += ["hierarchy"] if spec and "hierarchy" in spec.needs else []
+    of_measure = (*spec.metric.conventions, *beside) if spec else ()
     for fact in ("n_rows", "sample_weight", *of_measure):
         known = {name: own[fact] for name, model in models.items() if fact in (own := _facts(model))}
         first = next(iter(known), "")

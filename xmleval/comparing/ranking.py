@@ -69,6 +69,14 @@ class Ranking:
         of a critical difference diagram. With a control, the one run of those that do not differ from it.
     notes : list of str
         What was left out, and what the tests do not tell.
+
+    Examples
+    --------
+    >>> from xmleval import rank
+    >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+    >>> ranking = rank(values, "p@1")
+    >>> ranking.average_ranks
+    {'tree': 1.0, 'svm': 2.0}
     """
 
     measure: Measure = field(repr=False)
@@ -86,17 +94,44 @@ class Ranking:
 
     @property
     def metric(self) -> str | None:
-        """Name of the measure."""
+        """Name of the measure.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.metric
+        'p@1'
+        """
         return self.measure.name
 
     @property
     def larger(self) -> bool:
-        """Whether larger values are better."""
+        """Whether larger values are better.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.larger
+        True
+        """
         return self.measure.larger
 
     @property
     def n_data_sets(self) -> int:
-        """Number of data sets."""
+        """Number of data sets.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.n_data_sets
+        2
+        """
         return len(self.ranks)
 
     def _title(self) -> str:
@@ -132,13 +167,21 @@ class Ranking:
         return {model: model for model in self.average_ranks}
 
     def grid(self) -> list[list[Cell]]:
-        """Return the table under short names of the models."""
+        """Return the table under short names of the models (@private)."""
         return self._grid(self.shown_names())
 
     def footnotes(self, names: Mapping[str, str] | None = None) -> list[str]:
         """Return the lines below the table: the tests, which models do not differ, and `notes`.
 
         ``names`` of models, if given, stand for their own.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.footnotes()[0]
+        'Friedman chi-square 2 (1), p 0.157; Iman-Davenport F inf (1, 1), p 0.5'
         """
         return self._footnotes(names or self._names())
 
@@ -147,7 +190,16 @@ class Ranking:
         return self.to_text()
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, under short names of the models."""
+        """Return a table for a terminal of ``width`` columns, if given, under short names of the models.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> print(ranking.to_text().splitlines()[0])
+        values (ranks) of 2 models on 2 data sets
+        """
         names = self.shown_names()
         return as_text(self._title(), self._grid(names), self._footnotes(names), width, colour)
 
@@ -176,6 +228,16 @@ class Ranking:
             If matplotlib is not installed.
         ValueError
             If there is no such kind.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.plot("average_ranks").get_xlabel()
+        'average rank over data sets (1 is best)'
         """
         from xmleval.comparing.shown import plot_rank
 
@@ -199,34 +261,82 @@ class Ranking:
         ------
         ImportError
             If jinja2 or matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> page = ranking.to_html("Two models")
+        >>> page[page.index("<title>") :].splitlines()[0]
+        '<title>Two models</title>'
         """
         from xmleval.comparing.shown import page_of_ranks
 
         return page_of_ranks([self], title, about)
 
     def size(self) -> str:
-        """Tell the numbers of models and data sets."""
+        """Tell the numbers of models and data sets (@private)."""
         return self._title()
 
     def shown_names(self) -> dict[str, str]:
-        """Return the short name of each model."""
+        """Return the short name of each model (@private)."""
         models = [*self.average_ranks]
         return dict(zip(models, short_names(models), strict=True))
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown, with the footnotes below."""
+        """Return the table as Markdown, with the footnotes below.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> print(ranking.to_markdown().splitlines()[4])
+        | average rank | 1.0000 | 2.0000 |
+        """
         return as_markdown(self._grid(self._names()), self.footnotes())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments."""
+        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> print(ranking.to_latex().splitlines()[0])
+        % Friedman chi-square 2 (1), p 0.157; Iman-Davenport F inf (1, 1), p 0.5
+        """
         return as_latex(self._grid(self._names()), self.footnotes())
 
     def to_csv(self) -> str:
-        """Return CSV: a row for each model, with its average rank and its rank on each data set."""
+        """Return CSV: a row for each model, with its average rank and its rank on each data set.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> print(ranking.to_csv())
+        metric,model,average_rank,rank on bibtex,rank on enron
+        p@1,tree,1.0,1.0,1.0
+        p@1,svm,2.0,2.0,2.0
+        <BLANKLINE>
+        """
         return ranks_as_csv([self])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as JSON values."""
+        """Return all attributes as JSON values.
+
+        Examples
+        --------
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> ranking.to_dict()["average_ranks"]
+        {'tree': 1.0, 'svm': 2.0}
+        """
         tests = {"friedman": self.friedman, "iman_davenport": self.iman_davenport}
         return {
             "metric": self.metric,
@@ -249,7 +359,17 @@ class Ranking:
         }
 
     def to_json(self) -> str:
-        """Return all attributes as JSON; null where a test is undefined."""
+        """Return all attributes as JSON; null where a test is undefined.
+
+        Examples
+        --------
+        >>> import json
+        >>> from xmleval import rank
+        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
+        >>> ranking = rank(values, "p@1")
+        >>> json.loads(ranking.to_json())["n_data_sets"]
+        2
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 

@@ -11,6 +11,7 @@ from xmleval.groups import check_row_groups
 from xmleval.input.csr import Source, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
+from xmleval.input.judgements import relevant_of
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
@@ -90,7 +91,9 @@ def join_arguments(
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
-        relevant = truth.block(start, stop)  # first: errors of y_true take precedence
+        # first: errors of y_true take precedence
+        judged = None if truth.judged is None else truth.judged(start, stop)
+        relevant = truth.block(start, stop) if judged is None else relevant_of(judged)
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -123,6 +126,7 @@ def join_arguments(
             fold=None if fold is None else fold[start:stop],
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
+            judged=judged,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -19,7 +19,7 @@ def first_labels(
     return [one.labels[: min(depth, int(one.n_above[0]))].tolist() for one in blocks]
 
 
-def relevant_labels(y_true: Any, rows: Ints, n_labels: int) -> list[list[int]]:
+def relevant_labels(y_true: Any, rows: Ints, n_labels: int, gains: str) -> list[list[int]]:
     """Return the relevant labels of some rows."""
-    truth = set_rows("y_true", y_true, n_labels if isinstance(y_true, list) else None, n_labels)
+    truth = set_rows("y_true", y_true, n_labels if isinstance(y_true, list) else None, n_labels, gains)
     return [truth.block(row, row + 1).labels.tolist() for row in rows.tolist()]

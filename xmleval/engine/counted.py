@@ -88,7 +88,8 @@ class Counting:
     ) -> Counted:
         """Return the counts after adding rows; ``others`` take labels out of them."""
         n_labels = self.settings.n_labels
-        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels, **others)
+        conventions = self.settings.conventions
+        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, **others)
         named = taken.label_names is not None and taken.label_names != [*range(n_labels)]
         if not taken.closed or (named and self.settings.labels is None):  # which may differ between batches
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
@@ -99,7 +100,7 @@ class Counting:
         row_groups = of_rows("row_groups", row_groups, taken.row_names)
         for note in taken.notes:
             warnings.warn(note, stacklevel=5)  # of the call of update
-        truth = set_rows("y_true", y_true, n_labels)
+        truth = set_rows("y_true", y_true, n_labels, gains=conventions.gains)
         given = given_inputs(
             y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
         )

@@ -5,15 +5,39 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from xmleval.datasets import published
 from xmleval.engine.blocks import check_rows
 from xmleval.engine.counted import Counted
-from xmleval.engine.settings import GIVEN, Settings
+from xmleval.engine.settings import GIVEN, KEPT, Settings
 from xmleval.engine.spans import Spans, with_rows
 from xmleval.files.saved import Saved, whole
+from xmleval.groups import checked_groups
+from xmleval.hierarchy import from_edges
+from xmleval.propensity import described
 from xmleval.states.contents import Contents
 from xmleval.states.folds import new_states
 from xmleval.threads import Work
+
+
+def setting_options(settings: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments of `Evaluator` from saved settings, and from their arrays, which are taken out."""
+    groups, hierarchy = None, None
+    q = known_propensity(arrays.pop("propensity", None), arrays.pop("label_counts", None))
+    if settings["label_groups"] is not None:
+        groups = checked_groups(settings["label_groups"], arrays.pop("label_groups"))
+    if settings["hierarchy"] is not None:
+        edges = arrays.pop("hierarchy", np.empty((0, 2), np.int64))
+        n_labels = whole(settings["n_labels"], "n_labels", 1)
+        n_nodes = whole(settings["hierarchy"][0], "hierarchy", n_labels)
+        fits = edges.dtype == np.int64 and edges.ndim == 2 and edges.shape[1] == 2
+        within = 0 <= edges.min(initial=0) <= edges.max(initial=0) < n_nodes <= n_labels + edges.size
+        if not (fits and within):
+            raise ValueError("hierarchy has invalid edges")
+        hierarchy = from_edges(edges, n_labels, n_nodes, settings["labels"])
+    kept = {name: settings[name] for name in KEPT}
+    return {**kept, "inverse_propensity": q, "label_groups": groups, "hierarchy": hierarchy}
 
 
 def saved_counts(counted: Counted, spill: bool, loose: bool) -> Saved:
@@ -64,6 +88,17 @@ def restored(settings: Settings, work: Work, meta: dict[str, Any], arrays: dict[
     groups = states.row_groups if states else frozenset()
     place = source, whole(row, "place")
     return Counted(n_rows, plan, given, states, (), score_dtype, spans, place, groups)
+
+
+def known_propensity(q: Any, counts: Any) -> Any:
+    """Return inverse propensities of a saved file, with numbers of training rows if it has any, or None."""
+    if q is not None and q.dtype != np.float64:
+        raise ValueError(f"propensity is {q.dtype}")
+    if counts is None:
+        return q
+    if q is None or counts.dtype not in (np.int32, np.int64) or counts.shape != q.shape or (counts < 0).any():
+        raise ValueError("label_counts are no numbers of training rows")
+    return described(q, {}, None, True, counts)
 
 
 def known_constants(constants: dict[str, float | str]) -> dict[str, float | str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import Bools, Ranking, Truth, row_sizes
+from xmleval.records import Bools, Judged, Ranking, Truth, row_sizes
 
 
 class IdPairs:
@@ -150,20 +151,25 @@ def restrict(
 def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Source[Rows]:
     """Return rows with the labels that are in others alone, or with those that are not."""
 
-    def block(start: int, stop: int) -> Rows:
-        own = rows.block(start, stop)
-        keep = _members(own, others.block(start, stop), rows.n_labels) == within
-        kept_before = np.concatenate(([0], np.cumsum(keep)))
-        ptr, labels = kept_before[own.ptr], own.labels[keep]
-        if isinstance(own, Ranking):
-            scores = None if own.scores is None else own.scores[keep]
-            return own._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
-        return Truth(ptr, labels)
+    def of(make: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
+        def block(start: int, stop: int) -> Any:
+            own = make(start, stop)
+            keep = _members(own, others.block(start, stop), rows.n_labels) == within
+            kept_before = np.concatenate(([0], np.cumsum(keep)))
+            ptr, labels = kept_before[own.ptr], own.labels[keep]
+            if isinstance(own, Ranking):
+                scores = None if own.scores is None else own.scores[keep]
+                return own._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
+            return Judged(ptr, labels, own.gains[keep]) if isinstance(own, Judged) else Truth(ptr, labels)
 
-    return rows._replace(block=block, bytes_per_row=2 * rows.bytes_per_row + others.bytes_per_row)
+        return block
+
+    n_bytes = 2 * rows.bytes_per_row + others.bytes_per_row
+    judged = None if rows.judged is None else of(rows.judged)
+    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged)
 
 
-def _members(rows: Truth | Ranking, others: Truth, n_labels: int) -> Bools:
+def _members(rows: Truth | Judged | Ranking, others: Truth, n_labels: int) -> Bools:
     """Tell which entries of rows are in others."""
     first = np.arange(rows.ptr.size - 1) * n_labels  # rows of a block times labels fit in 64 bits
     known = np.repeat(first, row_sizes(others.ptr)) + others.labels

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.groups import given_groups
+from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.matching import BESIDE
@@ -21,7 +22,7 @@ from xmleval.input.weights import check_propensity
 from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
-from xmleval.records import Floats, Groups, Propensity
+from xmleval.records import Groups, Hierarchy, Propensity
 from xmleval.spec import DEFAULT_K, Spec, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
@@ -39,6 +40,9 @@ GIVEN_AS = {
     "probabilities": Message("scores in ", Keyword("y_score")),
     "sets": Message(Keyword("y_pred"), " or ", Keyword("decision")),
     "propensity": Message(Keyword("y_train"), " or ", Keyword("inverse_propensity")),
+    "hierarchy": Message(Keyword("hierarchy")),
+    "training": Message(Keyword("y_train")),
+    "grades": Message(Keyword("gains"), ", as for a truth of grades"),
 }
 
 
@@ -53,6 +57,7 @@ class Options(TypedDict, total=False):
     decision: str | Rule | Decision | None
     conventions: str | Conventions | Mapping[str, Any] | None
     unlisted: str | float | None
+    gains: str | None
     link: str | None
     bounds: bool
     keep_rows: bool | Iterable[str]
@@ -60,6 +65,7 @@ class Options(TypedDict, total=False):
     larger: bool
     curve_points: int | None
     label_groups: Any
+    hierarchy: Any
     confidence: float | None
 
 
@@ -145,6 +151,8 @@ class Settings:
         How scores become sets.
     label_groups : Groups or None
         Groups of labels within which measures are computed, too.
+    hierarchy : Hierarchy or None
+        Ancestors of labels.
     """
 
     n_labels: int
@@ -160,6 +168,7 @@ class Settings:
     larger: bool
     curve_points: int
     label_groups: Groups | None
+    hierarchy: Hierarchy | None
     confidence: float | None
 
     @classmethod
@@ -175,7 +184,7 @@ class Settings:
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
         resolved = resolve_conventions(
-            options.get("conventions"), options.get("unlisted"), options.get("link")
+            options.get("conventions"), options.get("unlisted"), options.get("gains"), options.get("link")
         )
         inverse_propensity = given_or_estimated(
             options.get("inverse_propensity"),
@@ -186,6 +195,8 @@ class Settings:
         )
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
+        if q is not None and not any("training" in spec.needs for spec, _ in asked):
+            q = q._replace(counts=None)
         fitted = isinstance(decision, Rule)
         if isinstance(decision, Rule):
             check_width(decision.decision, decision.n_labels, n_labels)
@@ -218,6 +229,7 @@ class Settings:
             confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
             label_groups=given_groups(options.get("label_groups"), n_labels, labels),
+            hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
             keep_rows=_details("keep_rows", options, asked),
             keep_labels=_details("keep_labels", options, asked),
@@ -226,7 +238,7 @@ class Settings:
     @classmethod
     def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
         """Check what can be checked before the number of labels is known; it is 0 until then."""
-        needing = ("inverse_propensity", "y_train", "dataset")
+        needing = ("inverse_propensity", "y_train", "dataset", "hierarchy")
         given: Any = {name: value for name, value in options.items() if name not in needing}
         if isinstance(given.get("decision"), Rule):
             del given["decision"]
@@ -243,12 +255,23 @@ class Settings:
             **{name: getattr(self, name) for name in KEPT},
             "label_groups": self.label_groups
             and [*map(list, (self.label_groups.names, self.label_groups.ranges))],
+            "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
         }
 
     @property
-    def group_of(self) -> NDArray[np.uint16]:
-        """The group of each label, empty if not given."""
-        return np.empty(0, np.uint16) if self.label_groups is None else self.label_groups.of
+    def of_labels(self) -> dict[str, tuple[NDArray[Any], str]]:
+        """Arrays of labels to save, empty if not given, and what is said if they differ."""
+        q, none = self.propensity, np.empty(0)
+        counts = None if q is None else q.counts
+        return {
+            "propensity": (none if q is None else q.values, "propensity differs"),
+            "label_counts": (none if counts is None else counts, "y_train differs"),
+            "label_groups": (
+                none if self.label_groups is None else self.label_groups.of,
+                "label_groups differ",
+            ),
+            "hierarchy": (none if self.hierarchy is None else self.hierarchy.edges, "hierarchy differs"),
+        }
 
     def sharing(self, q: Any) -> Settings:
         """Return the same settings; inverse propensities of a mapped file are left there."""
@@ -256,10 +279,14 @@ class Settings:
             return self
         return replace(self, propensity=self.propensity._replace(values=np.asarray(q)))
 
-    @property
-    def propensities(self) -> Floats:
-        """Inverse propensities, empty if not given."""
-        return np.empty(0) if self.propensity is None else self.propensity.values
+    def unlike(self, other: Settings) -> str | None:
+        """Return what is said of the first array of labels that differs, or None."""
+        pairs = zip(self.of_labels.values(), other.of_labels.values(), strict=True)
+        for (mine, differs), (others, _) in pairs:
+            # np.array_equal hides what a handler raises
+            if mine is not others and (mine.shape != others.shape or (mine != others).any()):
+                return differs
+        return None
 
     def describe_propensity(self) -> str | None:
         """Describe the propensities for the report; None without propensities."""
@@ -269,12 +296,17 @@ class Settings:
 
     def notes(self) -> list[str]:
         """Return what was seen in the arguments, and what it does to the values."""
-        q = self.propensity
-        if q is None or q.lowest >= 1:
-            return []
-        given = Message(Keyword("inverse_propensity"))
-        seen = f" has values below 1 (the lowest is {q.lowest:g})"
-        return [Message(given, seen, ": these look like propensities, not their inverses, which are 1 / p")]
+        q, found = self.propensity, list[str]()
+        if q is not None and q.lowest < 1:
+            given = Message(Keyword("inverse_propensity"))
+            seen = f" has values below 1 (the lowest is {q.lowest:g})"
+            told = ": these look like propensities, not their inverses, which are 1 / p"
+            found.append(Message(given, seen, told))
+        if self.hierarchy is not None and self.hierarchy.top is not None:
+            told = f" has {self.hierarchy.top!r} above all labels: it counts in every set that is not empty; "
+            fix = "without edges to it, it does not, as authors leave out a root"
+            found.append(Message(Keyword("hierarchy"), told, fix))
+        return found
 
     def _inputs(self, given: frozenset[str]) -> set[str]:
         """Return the needs of measures that the inputs meet."""
@@ -282,7 +314,13 @@ class Settings:
         met |= {"entry scores", "probabilities"} if SCORED in given else set()
         if "y_pred" in given or (self.decision and "y_score" in given):
             met.add("sets")
-        return met if self.propensity is None else met | {"propensity"}
+        if self.conventions.graded:
+            met.add("grades")
+        if self.hierarchy is not None:
+            met.add("hierarchy")
+        if self.propensity is not None:
+            met |= {"propensity"} if self.propensity.counts is None else {"propensity", "training"}
+        return met
 
     def _decided(self, given: frozenset[str]) -> Decision | None:
         """Return how sets are given or made, as it applies to scores of which larger ones are better."""
@@ -351,6 +389,9 @@ class Settings:
         if self.bounds and not any(spec.metric.bounded for spec in specs):
             none = f" has no effect: none of {', '.join(map(str, specs))} has bounds"
             raise ValueError(Message(Keyword("bounds"), none))
+        if self.hierarchy is not None and not any("hierarchy" in spec.needs for spec in specs):
+            none = " has no effect: the measures in it, such as h_f1.micro, are not among "
+            raise ValueError(Message(Keyword("hierarchy"), none, ", ".join(map(str, specs))))
         curves = "entry scores" in inputs
         by_label = any(spec.k or spec.state == "label_extremes" for spec in specs)
         if self.keep_labels and not (curves or by_label) and "sets" not in inputs:
@@ -368,6 +409,7 @@ class Settings:
             candidates="candidates" in given,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,
+            hierarchy=self.hierarchy,
             keep_curves=curves and self._keeps_curves(specs),
             insisted=frozenset([spec.name for spec, explicit in self.asked if explicit]),
             left_out=left_out,

@@ -95,6 +95,7 @@ def as_svg(figure: Any, prefix: str) -> str:
         figure.savefig(text, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
     found = text.getvalue()
     found = re.sub(r"<metadata>.*?</metadata>", "", found[found.index("<svg") :], flags=re.DOTALL)
+    found = in_tags(r"(\d\.\d\d)\d+", r"\1", found)  # hundredths of a point
     return in_tags(r'(\bid="|href="#|url\(#)', rf"\1{prefix}-", found)
 
 
@@ -211,7 +212,11 @@ def _draw_points(panel: Panel, axes: Any) -> None:
 
         cells = {"gridsize": CELLS, "mincnt": 1, "norm": LogNorm(), "cmap": "viridis_r", "linewidths": 0.1}
         drawn = axes.hexbin(one.x, one.y, **cells)
-        axes.figure.colorbar(drawn, ax=axes, label="labels", location="top", shrink=0.6)
+        most = int(drawn.get_array().max())
+        ticks = [10**n for n in range(len(str(most)))] if most >= 10 else [1, most][:most]
+        bar = axes.figure.colorbar(drawn, ax=axes, label="labels", location="top", shrink=0.6, ticks=ticks)
+        bar.ax.set_xticks(ticks, [_rounded(tick) for tick in ticks])
+        bar.ax.set_xticks([], minor=True)
     low, high = np.nanmin([one.x, one.y]), np.nanmax([one.x, one.y])
     gap = 0.04 * ((high - low) or 1)
     axes.set_xlim(low - gap, high + gap)
@@ -228,6 +233,11 @@ def _draw_points(panel: Panel, axes: Any) -> None:
             va="center", fontsize=8, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": COLOURS[1], "linewidth": 0.5, "shrinkA": 2, "shrinkB": 2},
         )  # fmt: skip
+
+
+def _rounded(n: int) -> str:
+    """Return a number of labels in few characters, such as 10k."""
+    return next((f"{n // unit}{sign}" for unit, sign in ((10**6, "M"), (1000, "k")) if n >= unit), str(n))
 
 
 def _spread(places: Sequence[float], gap: float) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -106,8 +107,9 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
     names = [name for name in first.groups if all(name in one.groups for one in models.values())]
     if not names:
         return []
-    parts = {model: [one.groups[name] for name in names] for model, one in models.items()}
     ranges = dict(zip(first.groups, first.group_ranges, strict=False))
+    names = _by_frequency(names, ranges)
+    parts = {model: [one.groups[name] for name in names] for model, one in models.items()}
     ticks = [ranges.get(name, name) for name in names]
     at = np.arange(len(names), dtype=np.float64)
     panels = []
@@ -122,6 +124,16 @@ def groups(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
         told = "labels by training rows" if ranges else "labels"
         panels.append(Panel(spec.symbol, told, "value", series, ticks=ticks))
     return panels[:MOST_PANELS]
+
+
+def _by_frequency(names: list[str], ranges: Mapping[str, str]) -> list[str]:
+    """Return names of groups in their order, or from head to tail where zero-shot labels stand before."""
+    least = {
+        name: int("".join(re.findall(r"^\d+", ranges.get(name, "").lstrip("<>"))) or -1) for name in names
+    }
+    falls = [least[a] > least[b] for a, b in pairwise(names)]
+    mixed = -1 not in least.values() and any(falls) and not all(falls)
+    return sorted(names, key=lambda name: -least[name]) if mixed else names
 
 
 def roc(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
@@ -140,17 +152,17 @@ def precision_recall(models: Models, specs: Sequence[Spec], compared: Any) -> li
 
 
 def scores(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
-    """Return shares of relevant and irrelevant entries above each score, a panel for each model."""
+    """Return shares of listed entries above each score, relevant and irrelevant; a panel for each model."""
     panels = []
     for name, one in models.items():
         if "micro" in one.results.points:
             fpr, tpr, thresholds = one.roc_curve()
             listed = np.isfinite(thresholds)
             series = [
-                Series(told, thresholds[listed], share[listed])
+                Series(told, thresholds[listed], share[listed] / (share[listed].max(initial=0) or 1))
                 for told, share in (("relevant", tpr), ("irrelevant", fpr))
             ]
-            told = f"share at or {'above' if one.larger else 'below'}"
+            told = f"share of listed at or {'above' if one.larger else 'below'}"
             panels.append(Panel(abridged(name), "score", told, series, "curves"))
     return panels
 
@@ -276,7 +288,7 @@ KINDS = {
     "groups": Kind("measures within groups of labels", Keyword("label_groups"), groups),
     "precision_recall": Kind("precision-recall curves", OF_CURVES, precision_recall),
     "roc": Kind("ROC curves", OF_CURVES, roc),
-    "scores": Kind("scores of relevant and irrelevant entries", OF_CURVES, scores),
+    "scores": Kind("scores of listed entries, relevant and irrelevant", OF_CURVES, scores),
     "calibration": Kind(
         "share of relevant entries by score",
         "ece, or scores within 0 and 1 and curve_points=",

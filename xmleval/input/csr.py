@@ -23,7 +23,7 @@ from xmleval.kernels.checking import (
     sort_labels,
 )
 from xmleval.message import counted
-from xmleval.records import Ints, Labels, label_dtype
+from xmleval.records import Ints, Judged, Labels, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
@@ -56,7 +56,8 @@ def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
 class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
-    ``by_id``: whether the caller wrote ids of labels.
+    ``by_id``: whether the caller wrote ids of labels. ``judged(start, stop)`` gives the judged labels of rows
+    of a truth that holds grades.
     """
 
     n_rows: int
@@ -64,6 +65,7 @@ class Source(NamedTuple, Generic[T]):
     bytes_per_row: float
     block: Callable[[int, int], T]
     by_id: bool = False
+    judged: Callable[[int, int], Judged] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

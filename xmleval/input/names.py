@@ -66,25 +66,46 @@ class NameIndex:
 
     @property
     def names(self) -> list[str]:
-        """All names, by number."""
+        """All names, by number.
+
+        Examples
+        --------
+        >>> from xmleval.io import NameIndex
+        >>> NameIndex(["cat", "dog"]).names
+        ['cat', 'dog']
+        """
         return list(self._numbers)
 
     @property
     def text_bytes(self) -> int:
-        """Memory of the names themselves."""
+        """Memory of the names themselves (@private)."""
         return self._text_bytes
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the index, its names included."""
+        """Memory of the index, its names included (@private)."""
         return self._text_bytes + INDEX_BYTES * len(self._numbers)
 
     def find(self, name: str) -> int | None:
-        """Return the number of a name, None where it has none."""
+        """Return the number of a name, None where it has none.
+
+        Examples
+        --------
+        >>> from xmleval.io import NameIndex
+        >>> NameIndex(["cat", "dog"]).find("dog")
+        1
+        """
         return self._numbers.get(name)
 
     def add(self, name: str) -> int:
-        """Return the number of a name, the next one where it is new."""
+        """Return the number of a name, the next one where it is new.
+
+        Examples
+        --------
+        >>> from xmleval.io import NameIndex
+        >>> NameIndex(["cat", "dog"]).add("cow")
+        2
+        """
         number = self._numbers.get(name)
         if number is None:
             number = self._numbers[name] = len(self._numbers)
@@ -119,6 +140,13 @@ class Named:
         A field of text without the separator that was given, and with another one.
     told : tuple of str
         What was settled by the names of fields or by what they hold, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval.io import Named
+    >>> Named(np.eye(2), ["q1", "q2"], ["cat", "dog"]).label_names
+    ['cat', 'dog']
     """
 
     matrix: Any
@@ -139,6 +167,14 @@ class Named:
         """Return the same rows with further labels, which none of them has.
 
         ``label_names`` are those of all labels, and begin with the names of the labels of these rows.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> from xmleval.io import Named
+        >>> truth = Named(scipy.sparse.eye_array(2, format="csr"), ["q1", "q2"], ["cat", "dog"])
+        >>> truth.widened(["cat", "dog", "cow"]).matrix.shape
+        (2, 3)
         """
         if label_names[: len(self.label_names)] != self.label_names:
             raise ValueError("label_names do not begin with the names of the labels that are there")
@@ -149,7 +185,7 @@ class Named:
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
-    """Read the names of labels from a file.
+    r"""Read the names of labels from a file.
 
     Parameters
     ----------
@@ -168,6 +204,17 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
         If the file cannot be read.
     ValueError
         If it holds anything else, or a name twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from xmleval.io import read_names
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "labels.txt").write_text("cat\ndog\n")
+    ...     names = read_names(Path(folder) / "labels.txt")
+    >>> names
+    ['cat', 'dog']
     """
     return load_names(as_path(path), UNLIMITED)
 

@@ -26,6 +26,14 @@ class Pieces:
     read_from : callable or None
         ``read_from(n_bytes, first, stop)`` yields the rows from ``first`` on, up to ``stop`` if that is not
         None, without reading others; None where that is not possible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval.io import Pieces
+    >>> pieces = Pieces(2, 3, lambda n_bytes: iter([np.eye(2, 3)]))
+    >>> sum(len(rows) for rows in pieces.read(1000))
+    2
     """
 
     n_rows: int | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,23 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
 from xmleval.input.tensors import as_plain
-from xmleval.records import Truth, label_dtype, row_sizes
+from xmleval.message import Keyword, Message
+from xmleval.records import Judged, Truth, label_dtype, row_sizes
 
 
-def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None = None) -> Source[Truth]:
+def set_rows(
+    argument: str, value: Any, n_labels: int | None, known: int | None = None, gains: str | None = None
+) -> Source[Truth]:
     """Accept label sets in any form.
 
     ``argument`` is what messages call ``value``: a sparse matrix or array, a dense 0/1 array, lists of label
     ids where the caller gave ``n_labels``, or a source, whose rows are checked and which is returned as it
-    is. ``known`` labels are what another input has settled. Anything but 0 and 1, ids that are out of range
-    or twice in a row, and other shapes are refused.
+    is. ``known`` labels are what another input has settled. ``gains`` is the convention of a truth that may
+    hold grades: stored entries, and all cells of a dense array, are then judged. Without it, or with
+    "binary", anything but 0 and 1 is refused; so are ids that are out of range or twice in a row, and other
+    shapes.
     """
     if isinstance(value, Source):
         return value
@@ -42,20 +49,30 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
         check_shape("n_labels", (0, n_labels), n_labels)
     expected = n_labels if n_labels is not None else known
     if isinstance(value, Stored):
-        return _stored_rows(argument, value)
+        return _stored_rows(argument, value, gains)
     if not is_sparse(value):
         value = as_plain(argument, value)
     if is_sparse(value):
-        return _stored_rows(argument, stored_csr(argument, value, expected))
+        return _stored_rows(argument, stored_csr(argument, value, expected), gains)
     if n_labels is not None and isinstance(value, list | tuple):
-        return _stored_rows(argument, stored_lists(argument, value, n_labels))._replace(by_id=True)
+        return _stored_rows(argument, stored_lists(argument, value, n_labels), gains)._replace(by_id=True)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
+
+    def cells_of(start: int, stop: int) -> Entries:
+        cells = array[start:stop].reshape(-1)
+        labels = np.tile(np.arange(width, dtype=label_dtype(width)), stop - start)
+        return Entries(np.arange(stop - start + 1, dtype=np.int64) * width, labels, cells)
+
+    if gains in GRADED:
+        return graded(argument, Source(n_rows, width, 32.0 * width, cells_of), gains)
 
     def block(start: int, stop: int) -> Truth:
         cells = array[start:stop].reshape(-1)
         (places,) = (cells != 0).nonzero()  # far faster than for two dimensions, or for numbers
-        _refuse_other_values(argument, cells[places], lambda place: start + int(places[place]) // width)
+        _refuse_other_values(
+            argument, cells[places], lambda place: start + int(places[place]) // width, gains
+        )
         ptr = places.searchsorted(np.arange(0, cells.size + 1, width))
         return Truth(ptr.astype(np.int64), (places % width).astype(label_dtype(width)))
 
@@ -64,45 +81,64 @@ def set_rows(argument: str, value: Any, n_labels: int | None, known: int | None 
 
 def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
     """Check all rows now; return them, and a source of the same rows that need no further check."""
-    blocks = list(truth.blocks())
+    rows: Source[Any] = truth if truth.judged is None else truth._replace(block=truth.judged)  # type: ignore[arg-type]
+    blocks = list(rows.blocks())
     ptr = np.concatenate([[0], *(row_sizes(block.ptr) for block in blocks)]).cumsum()
     labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
 
     def block(start: int, stop: int) -> Truth:
         return Truth(ptr[start : stop + 1] - ptr[start], labels[ptr[start] : ptr[stop]])
 
+    if truth.judged is not None:
+        gains = np.concatenate([np.empty(0), *(block.gains for block in blocks)])
+
+        def judged(start: int, stop: int) -> Judged:
+            return Judged(*block(start, stop), gains[ptr[start] : ptr[stop]])
+
+        return relevant_of(Judged(ptr, labels, gains)), of_judged(truth._replace(judged=judged))
     return Truth(ptr, labels), truth._replace(block=block)
 
 
-def _stored_rows(argument: str, stored: Stored) -> Source[Truth]:
+def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Truth]:
     n_rows = stored.ptr.size - 1
+    bytes_per_row = 16.0 * int(stored.ptr[-1]) / max(n_rows, 1)
+    if gains in GRADED:
+        entries = Source(n_rows, stored.n_labels, 2 * bytes_per_row, partial(cut_entries, argument, stored))
+        return graded(argument, entries, gains)
 
     def block(start: int, stop: int) -> Truth:
         entries = cut_entries(argument, stored, start, stop)
         if entries.data is not None and not bool((entries.data == 1).all()):
-            entries = _drop_zeros(argument, entries, start)
+            entries = _drop_zeros(argument, entries, start, gains)
         return Truth(entries.ptr, entries.labels)
 
-    return Source(n_rows, stored.n_labels, 16.0 * int(stored.ptr[-1]) / max(n_rows, 1), block)
+    return Source(n_rows, stored.n_labels, bytes_per_row, block)
 
 
-def _drop_zeros(argument: str, entries: Entries, start: int) -> Entries:
+def _drop_zeros(argument: str, entries: Entries, start: int, gains: str | None) -> Entries:
     assert entries.data is not None
     stored = np.flatnonzero(entries.data)
     _refuse_other_values(
         argument,
         entries.data[stored],
         lambda place: start + int(rows_of(entries.ptr, stored[place : place + 1])[0]),
+        gains,
     )
     return keep_entries(entries, entries.data != 0)
 
 
-def _refuse_other_values(argument: str, values: NDArray[Any], row_of: Callable[[int], int]) -> None:
+def _refuse_other_values(
+    argument: str, values: NDArray[Any], row_of: Callable[[int], int], gains: str | None
+) -> None:
     bad = values != 1
     if np.count_nonzero(bad):
         place = int(bad.argmax())
         row, value = row_of(place), values[place]
-        seen = f"value {value} is neither 0 nor 1 in a label set"
-        if math.isfinite(value) and value != int(value):
-            seen += "; it looks like a score: are the truth and the scores swapped?"
-        raise InputError(argument, seen, row=row, value=value)
+        seen: list[object] = [f"value {value} is neither 0 nor 1 in a label set"]
+        whole = math.isfinite(value) and value == int(value)
+        if math.isfinite(value) and not whole:
+            seen.append("; it looks like a score: are the truth and the scores swapped?")
+        if math.isfinite(value) and gains is not None:
+            need = "; grades need " if whole else " Grades need "
+            seen += [need, Keyword("gains", "'linear'"), " or 'exp'"]
+        raise InputError(argument, Message(*seen), row=row, value=value)

@@ -46,4 +46,4 @@ def check_propensity(value: Any, n_labels: int | None) -> Propensity:
         raise InputError(
             "inverse_propensity", f"label {bad}: inverse propensity {weights[bad]} is not within 0..2^30"
         )
-    return Propensity(weights, least, most)
+    return Propensity(weights, least, most, getattr(value, "label_counts", None))

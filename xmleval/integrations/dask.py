@@ -6,21 +6,15 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Unpack
 from weakref import WeakSet
 
-from xmleval.budget import MEMORY, memory_bytes
-from xmleval.cluster.counting import count_block, size_of
-from xmleval.cluster.cutting import cut
-from xmleval.cluster.exchange import Exchange
-from xmleval.cluster.job import make_job
-from xmleval.cluster.run import Leaf, as_it_is, leaves_of, run
+from xmleval.budget import MEMORY
+from xmleval.cluster import evaluation
+from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.cluster.run import as_it_is
 from xmleval.engine.settings import Options
-from xmleval.evaluator import Evaluator
-from xmleval.files.remote import as_path
-from xmleval.input.errors import InputError, positive_integer
-from xmleval.input.shards import Input, find_inputs
+from xmleval.input.errors import InputError
 from xmleval.integrations.library import library
 from xmleval.report.report import Report
 
@@ -33,7 +27,6 @@ KEEPING_MEMORY = {
     f"{SPAWNED}.MALLOC_MMAP_THRESHOLD_": 1 << 25,
 }
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class DaskEngine:
@@ -46,7 +39,8 @@ class DaskEngine:
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a future."""
-        future = self.client.submit(function, *arguments, key=f"xmleval-{key}-{self._run}", retries=RETRIES)
+        name = key if "-" in key else f"{function.__name__}-{key}"  # by which Dask groups tasks
+        future = self.client.submit(function, *arguments, key=f"xmleval-{name}-{self._run}", retries=RETRIES)
         self._made.add(future)
         return future
 
@@ -88,6 +82,7 @@ def evaluate(
     resume: bool = False,
     memory: int | str = MEMORY,
     threads: int = 1,
+    progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
     """Compute measures of predictions in files that all workers see, to the last bit as on one machine.
@@ -118,6 +113,9 @@ def evaluate(
         Memory of each task.
     threads : int, default 1
         Threads of each task; a worker runs as many tasks at a time as it has threads of its own.
+    progress : bool or callable, default False
+        Whether to draw a bar on stderr; or what is called with the number of rows that are counted, and of
+        all, whenever a task ends.
     options
         ``inverse_propensity``, ``decision`` and all other options of `xmleval.Evaluator`.
 
@@ -137,31 +135,12 @@ def evaluate(
     >>> from xmleval.dask import evaluate  # doctest: +SKIP
     >>> evaluate("Y/*.npz", "pred/part_*", metrics="p@5", client=client)  # doctest: +SKIP
     """
-    given = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
-    inputs = {name: find_inputs(name, _paths(value)) for name, value in given.items() if value is not None}
-    evaluator = Evaluator(metrics, n_labels=n_labels or _width(inputs), **options)
+    files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
-    vectors = {name: values for name, values in vectors.items() if values is not None}
-    job = make_job(evaluator, memory_bytes("memory", memory), positive_integer("threads", threads))
-    leaves = leaves_of(cut(job, inputs, vectors))
-    engine = DaskEngine(_known(client))
-    if exchange is None:
-        return run(engine, job, leaves).compute()
-    held = Exchange.of(as_path(exchange), [leaf.key for leaf in leaves])
-    with held.taken(resume):
-        return run(engine, job, leaves, held).compute()
-
-
-def _paths(value: Paths) -> list[Path]:
-    return [as_path(value)] if isinstance(value, str | os.PathLike) else [as_path(one) for one in value]
-
-
-def _width(inputs: dict[str, Input]) -> int:
-    """Return the number of labels that a file tells."""
-    for given in inputs.values():
-        if (told := given.pieces().n_labels) is not None:
-            return told
-    raise InputError("n_labels", "no file tells the number of labels; give it")
+    job, tasks = evaluation.cut_files(
+        files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
+    )
+    return evaluation.evaluate_files(DaskEngine(_known(client)), job, tasks, exchange, resume, progress)
 
 
 def evaluate_blocks(
@@ -172,6 +151,7 @@ def evaluate_blocks(
     client: Any = None,
     memory: int | str = MEMORY,
     threads: int = 1,
+    progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
     """Compute measures of rows that workers hold, without moving them.
@@ -185,7 +165,7 @@ def evaluate_blocks(
         See `xmleval.evaluate`.
     n_labels : int, optional
         Number of labels, by default that of the columns of the first truth.
-    client, memory, threads, options
+    client, memory, threads, progress, options
         See `evaluate`.
 
     Returns
@@ -203,24 +183,9 @@ def evaluate_blocks(
     >>> futures = [client.submit(predict, shard) for shard in shards]  # doctest: +SKIP
     >>> evaluate_blocks(futures, metrics="p@5", n_labels=10**6)  # doctest: +SKIP
     """
-    engine, token = DaskEngine(_known(client)), os.urandom(8).hex()
-    held = [_as_future(engine, one, f"block-{token}-{place}") for place, one in enumerate(blocks)]
-    if not held:
-        raise InputError("blocks", "there are none")
-    asked = [engine.submit(size_of, one, key=f"size-{token}-{place}") for place, one in enumerate(held)]
-    sizes = [size for _, size in sorted(engine.completed(asked))]
-    failed = next((size for size in sizes if isinstance(size, ValueError)), None)
-    if failed is not None:
-        raise failed
-    evaluator = Evaluator(metrics, n_labels=n_labels or sizes[0][1] or None, **options)
-    if not evaluator.n_labels:
-        raise InputError("n_labels", "the first truth does not tell the number of labels; give it")
-    leaves, first = [], 0
-    for place, (one, (n_rows, _)) in enumerate(zip(held, sizes, strict=True)):
-        leaves.append(Leaf(count_block, (first, one), f"{token}-{place}", n_rows))
-        first += n_rows
-    job = make_job(evaluator, memory_bytes("memory", memory), positive_integer("threads", threads))
-    return run(engine, job, leaves).compute()
+    engine = DaskEngine(_known(client))
+    held = [_as_future(engine, one, f"block-{place}") for place, one in enumerate(blocks)]
+    return evaluation.evaluate_blocks(engine, held, metrics, n_labels, options, memory, threads, progress)
 
 
 def _as_future(engine: DaskEngine, block: Any, key: str) -> Any:
@@ -252,7 +217,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[DaskEngine
                     n_workers=n_workers,
                     threads_per_worker=1,
                     processes=True,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any port that is free
                     silence_logs=logging.CRITICAL,  # what goes wrong is raised, or done again
                 )
             )

@@ -46,7 +46,7 @@ def multiply(a: float, b: float) -> tuple[Any, Any]:
 
 @kernel
 def log2_of(number: float, logs: Floats) -> float:
-    """Return log2 of a number from 2 to 2^53; a test shows correct rounding of integers below 2^17.
+    """Return log2 of a number of at least 1; a test shows correct rounding of integers below 2^17.
 
     logs : float64 (2, N_LOGS + 1), high and low parts of log2(1 + i / N_LOGS) for each i, and of 2 / ln(2);
         high parts of logarithms are multiples of 2^-40, so that adding e to them is exact
@@ -79,6 +79,13 @@ def write_discounts(ranks: Ints, logs: Floats, out: Floats) -> None:
     """Write 1 / log2(1 + rank) of each rank; int64 (n,), logs as in `log2_of`, float64 (n,)."""
     for i in range(ranks.size):
         out[i] = 1.0 / log2_of(1.0 + ranks[i], logs)
+
+
+@kernel
+def write_logs(numbers: Floats, logs: Floats, out: Floats) -> None:
+    """Write log2 of each number, at least 1; float64 (n,), logs as in `log2_of`."""
+    for i in range(numbers.size):
+        out[i] = log2_of(numbers[i], logs)
 
 
 @kernel

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.kernels.discounting import discount_of
+from xmleval.kernels.fixed import LIMBS, add_term, as_float
+from xmleval.kernels.hit_tables import keep_largest
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row, sort_down
 from xmleval.records import Floats, Ints, Labels, Scores
@@ -175,12 +177,71 @@ def sum_tied_discounts(
         for t in range(true_ptr[i + 1] - 1, true_ptr[i] - 1, -1):  # best first
             if start[t] >= n_credited[i]:
                 continue
-            total = long[t]
-            if stop[t] - start[t] <= SHORT_GROUP:  # the difference would cancel
-                total = 0.0
-                for rank in range(start[t] + 1, stop[t] + 1):
-                    total += discount_of(rank, table, logs)
-            gain[i] += total / tied[t]
+            gain[i] += group_discounts(start[t], stop[t], long[t], table, logs) / tied[t]
+
+
+@kernel
+def sum_graded_discounts(
+    true_ptr: Ints, ranks: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats
+) -> None:
+    """Sum the discounted gains of the relevant labels among the first k ranks, in fixed point: in any order.
+
+    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for labels that get no credit; gains : float64 (t,)
+    table, logs : as in `discounting.discount_of`; gain : float64 (n,), written
+    """
+    total = np.empty(LIMBS, np.int64)
+    for i in range(true_ptr.size - 1):
+        total[:] = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if 0 < ranks[t] <= k:
+                add_term(total, gains[t] * discount_of(ranks[t], table, logs))
+        gain[i] = as_float(total)
+
+
+@kernel
+def sum_ideal_gains(true_ptr: Ints, gains: Floats, k: int, table: Floats, logs: Floats, gain: Floats) -> None:
+    """Sum the discounted gains of the ideal first k, in fixed point; arrays as in `sum_graded_discounts`."""
+    total = np.empty(LIMBS, np.int64)
+    row = np.empty(longest_row(true_ptr), np.float64)
+    best = np.empty(min(k, row.size), np.float64)
+    for i in range(true_ptr.size - 1):
+        first, n = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
+        for t in range(n):
+            row[t] = gains[first + t]
+        total[:] = 0
+        for r in range(keep_largest(row[:n], best)):
+            add_term(total, best[r] * discount_of(r + 1, table, logs))
+        gain[i] = as_float(total)
+
+
+@kernel
+def share_graded_discounts(
+    true_ptr: Ints, start: Ints, stop: Ints, tied: Ints, n_credited: Ints, long: Floats, gains: Floats,
+    table: Floats, logs: Floats, gain: Floats,
+) -> None:  # fmt: skip
+    """Sum gains times the mean discount of their tie group, in fixed point: in any order.
+
+    gains : float64 (t,), of the relevant labels; the other arrays as in `sum_tied_discounts`
+    """
+    total = np.empty(LIMBS, np.int64)
+    for i in range(true_ptr.size - 1):
+        total[:] = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if start[t] < n_credited[i]:
+                shared = group_discounts(start[t], stop[t], long[t], table, logs)
+                add_term(total, gains[t] * (shared / tied[t]))
+        gain[i] = as_float(total)
+
+
+@kernel
+def group_discounts(start: int, stop: int, long: float, table: Floats, logs: Floats) -> float:
+    """Return the sum of the discounts of ranks start + 1..stop; ``long`` is it for long groups."""
+    if stop - start > SHORT_GROUP:
+        return long
+    total = 0.0  # a difference of cumulative sums would cancel
+    for rank in range(start + 1, stop + 1):
+        total += discount_of(rank, table, logs)
+    return total
 
 
 @kernel

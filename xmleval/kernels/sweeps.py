@@ -104,19 +104,30 @@ def reach(
 
 @kernel
 def count_group(
-    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, asked: Floats, pairs: Ints,
+    group: int, others: int, score: float, seen: int, wrong: int, totals: Ints, pairs: Ints,
     precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries; arrays as in `sweep`."""
+    """Count a tie group of ``group`` relevant and ``others`` irrelevant entries; arrays as in `sweep`.
+
+    precision, peak : int64 (4,), float64 (2,), the first rows
+    """
     if group == 0:
         return
     term, f1 = weigh_group(group, seen, wrong, totals[0])
     add_product(pairs[0], group, totals[1] - wrong)
     add_product(pairs[1], group, others)
-    add_term(precision[0], term)
-    if f1 > peak[0, 0]:
-        peak[0, 0], peak[0, 1] = f1, score
-    if asked.shape[0]:
+    add_term(precision, term)
+    if f1 > peak[0]:
+        peak[0], peak[1] = f1, score
+
+
+@kernel
+def reach_group(
+    asked: Floats, group: int, others: int, score: float, seen: int, wrong: int, totals: Ints,
+    precision: Ints, peak: Floats,
+) -> None:  # fmt: skip
+    """Take the cut at the end of a tie group for what is asked; arguments as in `count_group`, all rows."""
+    if group:
         reach(
             asked, float(group), float(others), score, float(seen), float(wrong), float(seen + wrong),
             float(totals[0]), float(totals[1]), precision[1:], peak[1:],
@@ -141,6 +152,7 @@ def sweep(
         cuts of `reach`
     """
     i, top = relevant.size - 1, irrelevant.size
+    first, best = precision[0], peak[0]
     seen = above[0]
     while i >= 0:
         score, start = relevant[i], i
@@ -149,7 +161,11 @@ def sweep(
         seen += start - i
         top, low, high = find_from_high(irrelevant, top, score)
         wrong = above[1] + (irrelevant.size - low)
-        count_group(start - i, high - low, float(score), seen, wrong, totals, asked, pairs, precision, peak)
+        count_group(start - i, high - low, float(score), seen, wrong, totals, pairs, first, best)
+        if asked.shape[0]:
+            reach_group(
+                asked, start - i, high - low, float(score), seen, wrong, totals, precision, peak
+            )  # fmt: skip
 
 
 @kernel
@@ -212,7 +228,7 @@ def count_down(
     relevant : (n,), increasing; irrelevant : (m,); n_unlisted, unlisted : as in `sweep_labels`, int64 (2,)
     totals, asked, pairs, precision, peak : as in `sweep`
     """
-    i = relevant.size - 1
+    i, first, best = relevant.size - 1, precision[0], peak[0]
     waiting = n_unlisted[0] + n_unlisted[1] > 0
     below = np.isnan(unlisted)
     seen, passed = 0, 0
@@ -236,7 +252,9 @@ def count_down(
         seen += group
         wrong = greater + passed + others
         passed += n_unlisted[1] if at_unlisted else 0
-        count_group(group, others, score, seen, wrong, totals, asked, pairs, precision, peak)
+        count_group(group, others, score, seen, wrong, totals, pairs, first, best)
+        if asked.shape[0]:
+            reach_group(asked, group, others, score, seen, wrong, totals, precision, peak)
 
 
 @kernel
@@ -262,7 +280,9 @@ def sweep_around(
     sweep(relevant[i1:], irrelevant[j1:], above, totals, asked, pairs, precision, peak)
     group, others = n_unlisted[0] + i1 - i0, n_unlisted[1] + j1 - j0
     above[0], above[1] = relevant.size - i1 + group, irrelevant.size - j1 + others
-    count_group(group, others, score, above[0], above[1], totals, asked, pairs, precision, peak)
+    count_group(group, others, score, above[0], above[1], totals, pairs, precision[0], peak[0])
+    if asked.shape[0]:
+        reach_group(asked, group, others, score, above[0], above[1], totals, precision, peak)
     sweep(relevant[:i0], irrelevant[:j0], above, totals, asked, pairs, precision, peak)
 
 

@@ -22,7 +22,7 @@ from xmleval.kernels.jit import kernel
 from xmleval.kernels.packing import BYTE, FEW, HALF, HEADER, MINUS_ZERO, N_PLACES, add_packed, pack_counts
 from xmleval.kernels.products import add_product
 from xmleval.kernels.sorting import copy_to
-from xmleval.kernels.sweeps import count_group
+from xmleval.kernels.sweeps import count_group, reach_group
 from xmleval.records import Floats, Ints, Labels
 
 FIELDS = 5
@@ -265,7 +265,7 @@ def sweep_buckets(
     listed, others = np.empty(N_PLACES + 1, np.uint16), np.empty(N_PLACES + 1, np.uint16)
     spare = np.empty(N_PLACES + 1, np.uint16)
     good, bad = tables[0], tables[1]
-    seen, wrong = above[0], above[1]
+    seen, wrong, total, best = above[0], above[1], precision[0], peak[0]
     score = np.empty(1, np.float32)
     bits = score.view(np.uint32)
     for bucket in range(stop - 1, first - 1, -1):
@@ -305,7 +305,9 @@ def sweep_buckets(
             seen += group
             bits[0] = np.uint32(bits_of_rank((bucket << HALF) + place))
             found = np.float64(score[0])
-            count_group(group, tied, found, seen, wrong, totals, asked, pairs, precision, peak)
+            count_group(group, tied, found, seen, wrong, totals, pairs, total, best)
+            if asked.shape[0]:
+                reach_group(asked, group, tied, found, seen, wrong, totals, precision, peak)
         if simple:
             add_product(pairs[0], 1, right)
             add_product(pairs[0], n_relevant[bucket], totals[1] - before - most)

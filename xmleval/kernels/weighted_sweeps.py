@@ -29,10 +29,10 @@ from xmleval.records import Floats, Ints
 
 @kernel
 def count_group(
-    group: Ints, others: Ints, key: int, totals: Ints, seen: Ints, scale: float, room: Ints,
-    asked: Floats, pairs: Ints, precision: Ints, peak: Floats,
+    group: Ints, others: Ints, key: int, totals: Ints, seen: Ints, scale: float, room: Ints, pairs: Ints,
+    precision: Ints, peak: Floats,
 ) -> None:  # fmt: skip
-    """Count a tie group; arguments as in `sweep_sums`.
+    """Count a tie group; arguments as in `sweep_sums`, the first rows of ``precision`` and ``peak``.
 
     group, others : int64 (3,), sums of its relevant and of its irrelevant entries
     room : int64 (3, 7), overwritten
@@ -52,17 +52,29 @@ def count_group(
     copy_to(all_seen, seen[0])
     add_sum(all_seen, seen[1, 0], seen[1, 1], seen[1, 2], 1)
     hits = round_sum(seen[0])
-    size, weight = round_sum(all_seen), round_sum(group) * scale
-    add_term(precision[0], weight * (hits / size))
-    if asked.shape[0]:
-        reach(
-            asked, weight, round_sum(others), score_of(key), hits, round_sum(seen[1]), size,
-            round_sum(totals[0]), round_sum(totals[1]), precision[1:], peak[1:],
-        )  # fmt: skip
+    add_term(precision, round_sum(group) * scale * (hits / round_sum(all_seen)))
     add_sum(all_seen, totals[0, 0], totals[0, 1], totals[0, 2], 1)
     f1 = 2.0 * hits / round_sum(all_seen)
-    if f1 > peak[0, 0]:
-        peak[0, 0], peak[0, 1] = f1, score_of(key)
+    if f1 > peak[0]:
+        peak[0], peak[1] = f1, score_of(key)
+
+
+@kernel
+def reach_group(
+    asked: Floats, group: Ints, others: Ints, key: int, totals: Ints, seen: Ints, scale: float, room: Ints,
+    precision: Ints, peak: Floats,
+) -> None:  # fmt: skip
+    """Take the cut at the end of a tie group for what is asked, after `count_group`."""
+    if group[0] == 0 and group[1] == 0 and group[2] == 0:
+        return
+    all_seen = room[2, :SUM]
+    copy_to(all_seen, seen[0])
+    add_sum(all_seen, seen[1, 0], seen[1, 1], seen[1, 2], 1)
+    reach(
+        asked, round_sum(group) * scale, round_sum(others), score_of(key), round_sum(seen[0]),
+        round_sum(seen[1]), round_sum(all_seen), round_sum(totals[0]), round_sum(totals[1]), precision[1:],
+        peak[1:],
+    )  # fmt: skip
 
 
 @kernel
@@ -100,7 +112,7 @@ def sweep_sums(
     i, j, n_points, n_groups = relevant.shape[0] - 1, irrelevant.shape[0] - 1, 0, 0
     waiting = bool(extra.any())
     group, room = np.zeros((2, SUM), np.int64), np.zeros((3, N_DIGITS), np.int64)
-    before = np.zeros(2)
+    before, first, best = np.zeros(2), precision[0], peak[0]
     while i >= 0 or j >= 0 or waiting:
         key = extra_key if waiting else LOWEST
         if i >= 0:
@@ -124,7 +136,11 @@ def sweep_sums(
             j -= 1
         if points.shape[0]:
             before[0], before[1] = round_sum(seen[0]), round_sum(seen[1])
-        count_group(group[0], group[1], key, totals, seen, scale, room, asked, pairs, precision, peak)
+        count_group(group[0], group[1], key, totals, seen, scale, room, pairs, first, best)
+        if asked.shape[0]:
+            reach_group(
+                asked, group[0], group[1], key, totals, seen, scale, room, precision, peak
+            )  # fmt: skip
         n_groups += 1
         if n_groups % UNCARRIED == 0:
             carry_products(pairs[0])

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from xmleval.metrics import at_k, calibration, curves, margins, propensity_scored, rankings, sets, statistics
+from xmleval.metrics import (
+    abstaining,
+    at_k,
+    calibration,
+    curves,
+    grades,
+    hierarchy,
+    margins,
+    predicted,
+    propensity_scored,
+    rankings,
+    sets,
+    statistics,
+)
 from xmleval.metrics.metric import Metric, Setting
 
 TABLE: tuple[Metric, ...] = (
     *at_k.TABLE,
+    *grades.TABLE,
     *propensity_scored.TABLE,
     *rankings.TABLE,
     *curves.TABLE,
+    *abstaining.TABLE,
     *margins.TABLE,
     *calibration.TABLE,
     *sets.TABLE,
+    *hierarchy.TABLE,
+    *predicted.TABLE,
     *statistics.TABLE,
 )
 
@@ -62,7 +79,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "auc.samples", "lrap", "peak_f1.samples",
     ),
     "ps": tuple(f"{metric.name}@" for metric in TABLE if metric.family == "propensity"),
+    "predicted": ("pred_coverage@", "gini@", "entropy@", "popularity@", "tail_share@"),
     "calibration": tuple(f"{metric.name}@" for metric in calibration.TABLE),
+    "hierarchy": tuple(f"{m.name}.{average}" for m in hierarchy.TABLE for average in m.averages),
     "statistics": tuple(metric.name for metric in TABLE if metric.family == "statistics"),
 }  # fmt: skip
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xmleval.metrics.metric import Best, Metric, Setting, one
+from xmleval.metrics.grades import graded_dcg, graded_ndcg, tied_graded_dcg, tied_graded_ndcg
+from xmleval.metrics.metric import Best, Metric, Setting, one, ratio
 from xmleval.records import Counts, Floats, Ints, Profile
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ def within(table: Floats, k: int) -> Floats:
             found += column
         return found
     return table.cumsum(axis=1)[:, min(k, table.shape[1]) - 1] if table.size else np.zeros(len(table))
-
-
-def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide; 0 where the denominator is 0."""
-    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
 
 
 def precision(table: Floats, profile: Profile, setting: Setting) -> Floats:
@@ -135,6 +131,11 @@ def label_coverage(counts: Counts, setting: Setting) -> Floats:
     return np.where(counts.tp + counts.fn > 0, counts.tp > 0, np.nan)
 
 
+def hit_in_any_row(counts: Counts, setting: Setting) -> Floats:
+    """Whether a label has a hit in any row."""
+    return (counts.tp > 0).astype(np.float64)
+
+
 def has_relevant(n_relevant: Ints, setting: Setting) -> Floats:
     """1 for instances with relevant labels, otherwise 0."""
     return (n_relevant > 0).astype(np.float64)
@@ -171,6 +172,13 @@ def with_ties(metric: Metric, value: RowValue) -> Metric:
     return replace(metric, tied=replace(metric, state="row_sums", value=value, whole=True))
 
 
+def with_grades(metric: Metric, value: RowValue, tied: RowValue) -> Metric:
+    """Add the variants of a measure for a truth that holds grades; its best value is not known without."""
+    plain = replace(metric, tied=None, state="row_sums", value=value)
+    plain = plain if metric.range[1] == 1.0 else replace(plain, best=None)
+    return replace(metric, graded=with_ties(plain, tied))
+
+
 def of_whole_ranking(
     metric: Metric, value: Callable[[View, Setting], Floats], best: Best, formula: str
 ) -> Metric:
@@ -187,7 +195,10 @@ def of_whole_ranking(
         whole=True,
         every_label=True,
     )
-    return with_ties(whole, metric.tied.value) if metric.tied else whole
+    if metric.tied and metric.graded and metric.graded.tied:
+        whole = replace(with_ties(whole, metric.tied.value), graded=None)
+        return with_grades(whole, metric.graded.value, metric.graded.tied.value)
+    return whole
 
 
 AT_K = partial(
@@ -230,36 +241,44 @@ RCAP = AT_K(
     empty="undefined",
     best=has_relevant,
 )
-NDCG_AT_K = with_ties(
-    AT_K(
-        name="ndcg",
-        title="normalised discounted cumulative gain at k",
-        symbol="nDCG@{k}",
-        formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
-        reference=JARVELIN,
-        state="rank_profile",
-        value=ndcg,
-        empty="undefined",
-        best=has_relevant,
-        conventions=("ndcg_ties", "empty", "unlisted"),
+NDCG_AT_K = with_grades(
+    with_ties(
+        AT_K(
+            name="ndcg",
+            title="normalised discounted cumulative gain at k",
+            symbol="nDCG@{k}",
+            formula="sum over hits of 1 / log2(1 + rank), divided by that of the ideal ranking",
+            reference=JARVELIN,
+            state="rank_profile",
+            value=ndcg,
+            empty="undefined",
+            best=has_relevant,
+            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
+        ),
+        tied_ndcg,
     ),
-    tied_ndcg,
+    graded_ndcg,
+    tied_graded_ndcg,
 )
-DCG = with_ties(
-    AT_K(
-        name="dcg",
-        title="discounted cumulative gain at k",
-        symbol="DCG@{k}",
-        formula="sum over hits of 1 / log2(1 + rank)",
-        reference=JARVELIN,
-        state="rank_profile",
-        value=dcg,
-        empty="zero",
-        range=(0.0, np.inf),
-        best=ideal_dcg,
-        conventions=("ndcg_ties", "empty", "unlisted"),
+DCG = with_grades(
+    with_ties(
+        AT_K(
+            name="dcg",
+            title="discounted cumulative gain at k",
+            symbol="DCG@{k}",
+            formula="sum over hits of 1 / log2(1 + rank)",
+            reference=JARVELIN,
+            state="rank_profile",
+            value=dcg,
+            empty="zero",
+            range=(0.0, np.inf),
+            best=ideal_dcg,
+            conventions=("ndcg_ties", "gains", "empty", "unlisted"),
+        ),
+        tied_dcg,
     ),
-    tied_dcg,
+    graded_dcg,
+    tied_graded_dcg,
 )
 HIT = AT_K(
     name="hit",
@@ -350,6 +369,18 @@ LABEL_COVERAGE = AT_K(
     best=one,
     conventions=("unlisted",),
 )
+LABEL_COVERAGE_OF_ALL = AT_K(
+    name="label_coverage",
+    title="share of all labels, or of those of the convention `labels`, that are hit in at least one row",
+    symbol="Label coverage {average}@{k}",
+    formula="#{j: tp_j > 0} / l",
+    reference="Schultheis et al. 2023 (NeurIPS)",
+    state="label_totals",
+    value=hit_in_any_row,
+    averages=("macro",),
+    unsmooth=("macro",),
+    conventions=("labels", "unlisted"),
+)
 
 TABLE = (
     P,
@@ -368,4 +399,5 @@ TABLE = (
     MRR_ALL,
     MAP_ALL,
     LABEL_COVERAGE,
+    LABEL_COVERAGE_OF_ALL,
 )

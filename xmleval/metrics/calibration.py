@@ -54,7 +54,7 @@ CALIBRATION = partial(
     direction="down",
     conventions=("unlisted", "link"),
 )
-BINS = {"bins": Param(15, range(1, MOST_BINS + 1), default=True)}
+BINS = {"bins": Param(15.0, range(1, MOST_BINS + 1), default=True)}
 ECE = CALIBRATION(
     name="ece",
     title="expected calibration error",
@@ -79,6 +79,16 @@ ECE_UNDER = CALIBRATION(
     value=underconfidence,
     params=BINS,
 )
+ACE = CALIBRATION(
+    name="ace",
+    title="adaptive calibration error, of bins that hold the same number of pairs",
+    symbol="ACE ({bins} bins)",
+    formula="sum over bins of equal mass of n / N abs(hits / n - mean score)",
+    reference="Nixon et al. 2019 (CVPR workshops)",
+    state="pair_scores",
+    value=calibration_error,
+    params=BINS,
+)
 BRIER = CALIBRATION(
     name="brier",
     title="Brier score",
@@ -96,4 +106,4 @@ LOG_LOSS = CALIBRATION(
     value=log_loss,
     range=(0.0, np.inf),
 )
-TABLE = (ECE, ECE_OVER, ECE_UNDER, BRIER, LOG_LOSS)
+TABLE = (ECE, ECE_OVER, ECE_UNDER, ACE, BRIER, LOG_LOSS)

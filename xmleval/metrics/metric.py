@@ -46,6 +46,11 @@ def zero(n_relevant: Ints, setting: Setting) -> Floats:
     return np.zeros(n_relevant.size)
 
 
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator != 0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """One measure: names, state, formula and properties.
@@ -71,12 +76,17 @@ class Metric:
         The formula: a function of the state's result (see the state's docstring) and a `Setting`.
     parts : tuple of str
         Measures whose values the formula takes instead of a state.
-    table : {"hits", "gains", "gains/ideals"}
-        Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows.
+    table : {"hits", "gains", "gains/ideals", "spread", "slots"}
+        Which table of a `RankProfile` the formula takes; "gains/ideals" gives a ratio of sums over rows. Of
+        `LabelTotals`: "spread" takes the `Spread` of predicted slots over labels, "slots" the numbers of
+        training rows of labels, and returns a whole number for each, which is averaged over slots.
     tied : Metric, optional
         Record used instead where the convention ``ndcg_ties`` is "average".
+    graded : Metric, optional
+        Record used instead where the truth holds grades, by the convention ``gains``.
     needs : tuple of str
-        Required inputs: "scores", "entry scores", "probabilities", "sets" or "propensity".
+        Required inputs: "scores", "entry scores", "probabilities", "sets", "propensity", "training" or
+        "grades".
     averages : tuple of str
         Averages that the measure has.
     cutoff : {"none", "required", "optional", "all"}
@@ -130,6 +140,7 @@ class Metric:
     parts: tuple[str, ...] = ()
     table: str = "hits"
     tied: Metric | None = None
+    graded: Metric | None = None
     needs: tuple[str, ...] = ()
     averages: tuple[str, ...] = ()
     cutoff: str = "none"

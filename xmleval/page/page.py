@@ -16,7 +16,7 @@ from xmleval.version import __version__
 
 SPOKEN = {"up": "higher is better", "down": "lower is better"}
 PARTS = "page.html.jinja", "page.css", "page.js"
-MOST_ROWS = 400  # of the numbers beside a figure
+MOST_ROWS = 1200  # of the numbers beside a figure
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Figure:
     text: str
     panels: Sequence[Panel]
     tables: Sequence[Table] = ()
+    more: str = ""  # on tables that are left out
     drawn: Any = None  # a figure of matplotlib, where panels alone do not tell how
 
 
@@ -92,10 +93,14 @@ def as_page(page: Page) -> str:
                 "heading": figure.heading,
                 "text": figure.text,
                 "tables": figure.tables,
+                "more": figure.more,
                 "described": " ".join(described(panel) for panel in figure.panels),
                 "columns": columns_of(figure.panels),
                 "svg": markup(themed(svg)),
-                "numbers": [(told, header, rows[:MOST_ROWS], len(rows)) for told, (header, rows) in numbers],
+                "numbers": [
+                    (told, header, rows[:: -(-len(rows) * len(numbers) // MOST_ROWS) or 1], len(rows))
+                    for told, (header, rows) in numbers
+                ],
             }
         )
     text: str = template.render(

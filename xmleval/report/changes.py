@@ -74,6 +74,15 @@ class Changes(Printed):
         Names of labels, by model.
     notes : list of str
         What was seen in the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import diff
+    >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+    >>> changes = diff(models, np.eye(3), metric="p@1")
+    >>> changes.n_changed
+    (0, 2, 1)
     """
 
     spec: Spec
@@ -97,7 +106,17 @@ class Changes(Printed):
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
     def footnotes(self) -> list[str]:
-        """Return the lines below the tables."""
+        """Return the lines below the tables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> changes.footnotes()
+        ['* relevant']
+        """
         lines = ["* relevant"] if any(one.lists for one in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
@@ -121,7 +140,17 @@ class Changes(Printed):
         return "; ".join(truth) if truth else "(nothing)", first, second
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return lines for a terminal of ``width`` columns, if given."""
+        """Return lines for a terminal of ``width`` columns, if given.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> print(changes.to_text().splitlines()[0])
+        P@1 ↑: 1.0000 (old) -> 0.6667 (new), -0.3333; 0 rows better, 1 worse, 2 as good
+        """
         blocks = [folded(printable(self._title()), width)]
         widest = max(len("truth"), len(self.a), len(self.b))
         for one in self.rows or []:
@@ -144,7 +173,7 @@ class Changes(Printed):
         return str(one.number) if one.name is None else one.name
 
     def grid(self) -> list[list[Cell]]:
-        """Return the table of rows."""
+        """Return the table of rows (@private)."""
         found = [["row", self.a, self.b, "change"]]
         if any(one.lists for one in self.rows or []):
             found[0] += ["truth", f"list of {self.a}", f"list of {self.b}"]
@@ -154,7 +183,7 @@ class Changes(Printed):
         return [[*map(Cell, row)] for row in found]
 
     def label_grid(self) -> list[list[Cell]]:
-        """Return the table of labels."""
+        """Return the table of labels (@private)."""
         by = self.label_column
         found = [["label", f"{by} {self.a}", f"{by} {self.b}", "change", "support"]]
         for one in self.labels or []:
@@ -162,11 +191,31 @@ class Changes(Printed):
         return [[*map(Cell, row)] for row in found]
 
     def to_markdown(self) -> str:
-        """Return the tables as Markdown.
+        r"""Return the tables as Markdown.
 
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> print(changes.to_markdown())
+        P@1 ↑: 1.0000 (old) -> 0.6667 (new), -0.3333; 0 rows better, 1 worse, 2 as good
+        <BLANKLINE>
+        | row | old | new | change | truth | list of old | list of new |
+        |---|---:|---:|---:|---:|---:|---:|
+        | 1 | 1.0000 | 0.0000 | -1.0000 | 1 | 1\* | 2 |
+        <BLANKLINE>
+        | label | tp@1 old | tp@1 new | change | support |
+        |---|---:|---:|---:|---:|
+        | 1 | 1 | 0 | -1 | 1 |
+        <BLANKLINE>
+        * relevant
+        <BLANKLINE>
         """
         tables = [as_markdown(self.grid(), [])] if self.rows is not None else []
         tables += [as_markdown(self.label_grid(), [])] if self.labels is not None else []
@@ -183,6 +232,15 @@ class Changes(Printed):
         Returns
         -------
         dict
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> changes.to_dict()["changes"]["rows"][0]["list_b"]
+        [2]
         """
 
         def record(one: Change) -> dict[str, Any]:
@@ -218,6 +276,16 @@ class Changes(Printed):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> json.loads(changes.to_json())["changes"]["name"]
+        'p@1'
         """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
@@ -227,6 +295,18 @@ class Changes(Printed):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import diff
+        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
+        >>> changes = diff(models, np.eye(3), metric="p@1")
+        >>> print(changes.to_csv())
+        kind,number,name,value_a,value_b,change,support,truth,list_a,list_b
+        row,1,,1.0,0.0,-1.0,,1,1,2
+        label,1,,1.0,0.0,-1.0,1,,,
+        <BLANKLINE>
         """
         records: list[list[str | float]] = []
         for kind, several in (("row", self.rows), ("label", self.labels)):

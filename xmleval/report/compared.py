@@ -83,6 +83,15 @@ class Compared(Comparison):
         Values of each model.
     notes : list of str
         What was seen in the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import compare
+    >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+    >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+    >>> compared.pairs
+    [('a', 'b')]
     """
 
     unfair = "models whose lists differ are not tested for"
@@ -174,6 +183,16 @@ class Compared(Comparison):
         ------
         KeyError
             If these two were not compared by it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> found = compared.difference("p@1", "a", "b")
+        >>> found.value, found.better
+        (0.5, 'a')
         """
         wanted = str(parse_spec(name)), a, b
         for found in self.differences:
@@ -199,7 +218,7 @@ class Compared(Comparison):
         return Cell(text, "other", above)
 
     def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
-        """Return the grid under other names of the models, with their letters if they are more than two."""
+        """Return the grid under other names, with letters of more than two models (@private)."""
         if len(self.reports) == 2:
             return super().grid_of(names)
         lettered = (f"{letter}: {name}" for letter, name in zip(self.letters.values(), names, strict=True))
@@ -207,7 +226,7 @@ class Compared(Comparison):
         return [[*row] for row in zip(*map(_padded, columns), strict=True)]
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
-        """Return the tables of seeds and of pairs, and those of groups, under names of the models."""
+        """Return the tables of seeds, of pairs and of groups, under names of the models (@private)."""
         shown = [*(names or self.reports)]
         known = dict(zip(self.reports, shown, strict=True))
         moved = [one.table(known) for one in self.labels]
@@ -238,7 +257,7 @@ class Compared(Comparison):
         return Table(f"{names[pair[0]]} - {names[pair[1]]} within groups of {of}", rows)
 
     def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
-        """Return further tables by the kind of figure that they belong to, under names of the models."""
+        """Return further tables by the kind of their figure, under names of the models (@private)."""
         shown = [*(names or self.reports)]
         known = dict(zip(self.reports, shown, strict=True))
         own = {"values": self._seed_tables(known), "differences": self._pair_tables(known)}
@@ -310,6 +329,15 @@ class Compared(Comparison):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> print(compared.to_latex().splitlines()[0])
+        % * better, p < 0.05: paired t-test by the jackknife, Holm over 1 test, n = 40 rows
         """
         told = latex_text(self._about_test()).replace("* better", "$^*$ better", 1)
         within = self._group_tables({name: name for name in self.reports})
@@ -324,6 +352,15 @@ class Compared(Comparison):
         dict
             ``reports`` by model (those of seeds as ``seeds``), and ``comparison`` with ``differences``, those
             of groups as ``groups`` and ``row_groups``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> compared.to_dict()["comparison"]["differences"][0]["difference"]
+        0.5
         """
         found: dict[str, Any] = super().to_dict()
         found["comparison"] = {
@@ -380,11 +417,31 @@ class Compared(Comparison):
         return RECORD + ["group_of", "group"] * several, rows
 
     def to_csv(self) -> str:
-        """Return CSV with a line for each measure of each pair, also within groups, in full precision."""
+        """Return CSV with a line for each measure of each pair, also within groups, in full precision.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> print(compared.to_csv().splitlines()[1][:20])
+        p@1,P@1,up,a,b,1.0,0
+        """
         return as_csv(*self._records())
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each measure of each pair."""
+        """Return a pandas DataFrame with a row for each measure of each pair.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> compared.to_frame()["better"].tolist()  # doctest: +SKIP
+        ['a']
+        """
         header, rows = self._records()
         return as_frame(header, rows, range(1, len(header)))
 

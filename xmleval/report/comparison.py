@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xmleval.cached import cached
@@ -40,6 +41,15 @@ class Comparison(Printed, Plotted):
         best is significant, all measures taken together; without, for the best value.
     notes : list of str
         What was seen in the data; with the name of its report, unless all have the note.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import Comparison, evaluate
+    >>> models = {"a": np.eye(4), "b": np.eye(4)[[0, 1, 1, 3]]}
+    >>> reports = {name: evaluate(np.eye(4), scores, metrics=["p@1"]) for name, scores in models.items()}
+    >>> Comparison(reports).reports["b"]["p@1"]
+    0.75
     """
 
     unfair = "no value is marked as best for"  # where lists differ
@@ -66,8 +76,24 @@ class Comparison(Printed, Plotted):
         return dict(zip(short_names([*self.reports]), self.reports.values(), strict=True))
 
     def footnotes(self) -> list[str]:
-        """Return the lines below the table, those that not all reports have with the name of theirs."""
-        lines = _shared_first({name: report.footnotes() for name, report in self.reports.items()})
+        """Return the lines below the table, those that not all reports have with the name of theirs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> compared.footnotes()[0]
+        '* better, p < 0.05: paired t-test by the jackknife, Holm over 1 test, n = 40 rows'
+        """
+        names = {spec.name for spec in self.specs}
+        lines = _shared_first(
+            {
+                name: replace(report, specs=tuple([s for s in report.specs if s.name in names])).footnotes()
+                for name, report in self.reports.items()
+            }
+        )
         return [*self._about_marks(), *lines, *(f"note: {note}" for note in self._own_notes)]
 
     def _about_marks(self) -> list[str]:
@@ -132,11 +158,11 @@ class Comparison(Printed, Plotted):
         return Cell(f"{report.shown(spec)}{bounds}", "best" if best else "other")
 
     def grid(self) -> list[list[Cell]]:
-        """Return a header and one row per measure."""
+        """Return a header and one row per measure (@private)."""
         return self.grid_of([*self.reports])
 
     def grid_of(self, names: Iterable[str]) -> list[list[Cell]]:
-        """Return the grid under other names of the reports."""
+        """Return the grid under other names of the reports (@private)."""
         rows = [[Cell("measure"), *(Cell(name, "other") for name in names)]]
         for spec in self.specs:
             cells = (self._cell(spec, name) for name in self.reports)
@@ -144,7 +170,7 @@ class Comparison(Printed, Plotted):
         return rows
 
     def part_tables(self, names: Iterable[str] | None = None) -> list[Table]:
-        """Return a table for each group that all reports have, under names of the reports."""
+        """Return a table for each group that all reports have, under names of the reports (@private)."""
         found = []
         for kind, of in (("groups", "labels"), ("row_groups", "rows")):
             several = [getattr(report, kind) for report in self.reports.values()]
@@ -167,7 +193,7 @@ class Comparison(Printed, Plotted):
         return f"{self.size(names)}{self._legend}"
 
     def size(self, names: Iterable[str] | None = None) -> str:
-        """Tell the size of the data, and of which report where the labels are not the same."""
+        """Tell the size of the data, and of which report where the labels are not the same (@private)."""
         widths = [report.n_labels for report in self.reports.values()]
         several = (f"{n} ({name})" for n, name in zip(widths, names or self.reports, strict=True))
         labels = f"{', '.join(several)} labels" if len(set(widths)) > 1 else counted(widths[0], "labels")
@@ -175,30 +201,80 @@ class Comparison(Printed, Plotted):
         return f"{counted(n_rows, 'rows')} x {labels}"
 
     def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
-        """Return further tables by the kind of figure that they belong to, under names of the reports."""
+        """Return further tables by the kind of their figure, under names of the reports (@private)."""
         return {"groups": self.part_tables(names)}
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, under short names of the reports."""
+        """Return a table for a terminal of ``width`` columns, if given, under short names of the reports.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> print(compared.to_text().splitlines()[0])
+        40 rows x 40 labels
+        """
         names = short_names([*self.reports])
         tables = self.part_tables(names)
         return as_text(self._title(names), self.grid_of(names), self.footnotes(), width, colour, tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``."""
+        """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> compared.to_dict()["reports"]["b"]["values"]
+        {'p@1': 0.5}
+        """
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         return {"schema": SCHEMA, "reports": reports, "notes": self.notes}
 
     def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
+        """Return `to_dict` as JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from xmleval import compare
+        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
+        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
+        >>> [*json.loads(compared.to_json())["reports"]]
+        ['a', 'b']
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
-        """Return CSV: name, symbol and direction of each measure, and value and bounds by report."""
+        """Return CSV: name, symbol and direction of each measure, and value and bounds by report.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Comparison, evaluate
+        >>> print(Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])}).to_csv())
+        name,symbol,direction,a,a lower,a upper
+        p@1,P@1,up,1.0,,
+        <BLANKLINE>
+        """
         return as_csv(*self._records())
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each measure, with a column of values for each report."""
+        """Return a pandas DataFrame: a row for each measure, with a column of values for each report.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import Comparison, evaluate
+        >>> compared = Comparison({"a": evaluate(np.eye(3), np.eye(3), metrics=["p@1"])})
+        >>> compared.to_frame()["a"].tolist()  # doctest: +SKIP
+        [1.0]
+        """
         header, rows = self._records()
         bounded = any(report.intervals for report in self.reports.values())
         ends = tuple(f"{name} {end}" for name in self.reports for end in ("lower", "upper"))

@@ -205,7 +205,9 @@ def _settings(report: SavedReport, names: Iterable[str]) -> list[str]:
     decision = report.settings["decision"]
     found = [name for spec in specs for name in spec.conventions(decision)]
     found += ["decision"] if any("sets" in spec.needs for spec in specs) else []
-    found += ["propensity"] if any("propensity" in spec.needs for spec in specs) else []
+    of_training = any({"propensity", "training"} & {*spec.needs} for spec in specs)
+    found += ["propensity"] if of_training else []
+    found += ["hierarchy"] if any("hierarchy" in spec.needs for spec in specs) else []
     return [*dict.fromkeys(found), "larger", "sample_weight", "exclude", "candidates"]
 
 

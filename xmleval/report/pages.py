@@ -32,13 +32,17 @@ HEADINGS = {
         "Precision and recall of all entries, by threshold of scores.",
     ),
     "roc": ("ROC curve", "Shares of relevant and of irrelevant entries, by threshold of scores."),
-    "scores": ("Scores", "Shares of relevant and of irrelevant entries with this score or a better one."),
+    "scores": (
+        "Scores",
+        "Shares of listed entries with this score or a better one, relevant and irrelevant.",
+    ),
     "calibration": (
         "Calibration",
         "The share of relevant entries in bins of scores; the bins of calibrated scores cross the diagonal.",
     ),
     "labels": ("Labels", "Each relevant label by both models; those that differ most have their names."),
 }
+MOST_ROWS = 1000  # of the tables below a figure
 SUPERLATIVES = {"up": "highest", "down": "lowest"}
 
 
@@ -51,14 +55,14 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
     for kind in KINDS:
         panels = _panels(told, kind)
         if panels:
-            figures.append(Figure(*HEADINGS[kind], panels, tables.pop(kind, [])))
+            figures.append(Figure(*HEADINGS[kind], panels, *_most(tables.pop(kind, []))))
     size = told.size()
     grid = told.grid() if names is None else told.grid_of(names)
     rest = [one for several in tables.values() for one in several]
     return Page(
         title=title or (f"Evaluation of {', '.join(models)}" if any(models) else "Evaluation"),
         summary=summary_of(told, models),
-        results=Section("Results", [Table(size, grid), *rest], told.footnotes()),
+        results=Section("Results", [Table(size, grid), *rest], _notes(told, names)),
         figures=figures,
         sections=[
             *_changed(told, models),
@@ -66,6 +70,26 @@ def page_of(told: Any, title: str | None, about: Mapping[str, str] | None) -> Pa
         ],
         about={"xmleval": __version__, "Data": size} | dict(about or {}),
     )
+
+
+def _notes(told: Any, names: Sequence[str] | None) -> list[str]:
+    """Return the lines below the table under names of the models, as the table has them."""
+    lines: list[str] = told.footnotes()
+    for name, shown in zip(told.reports, names, strict=True) if names else ():
+        start = f"{name}: "
+        lines = [f"{shown}: {line[len(start) :]}" if line.startswith(start) else line for line in lines]
+    return lines
+
+
+def _most(tables: Sequence[Table]) -> tuple[Sequence[Table], str]:
+    """Return the first tables, as many as a page has room for, and a line on the others."""
+    n_rows, shown = 0, 0
+    while shown < len(tables) and n_rows + len(tables[shown].rows) <= MOST_ROWS:
+        n_rows, shown = n_rows + len(tables[shown].rows), shown + 1
+    more = len(tables) - shown
+    return tables[
+        :shown
+    ], f"{counted(more, 'more tables', 'more table')}; CSV and JSON have all." if more else ""
 
 
 def _panels(told: Any, kind: str) -> Any:
@@ -116,7 +140,9 @@ def _decision(compared: Any, spec: Spec, names: Mapping[str, str], best: str) ->
     wins = [names[one.better] for own in parts for one in own.differences if one.better is not None]
     counts = ", ".join(f"{name} {wins.count(name)}" for name in names.values())
     chance = f"p < {1 - compared.level:.4g} after Holm's correction"
-    if compared.n_tests:
+    if compared.n_tests and not wins:
+        lines.append(f"None of {counted(compared.n_tests, 'tests')} is significant ({chance}).")
+    elif compared.n_tests:
         lines.append(f"Of {counted(compared.n_tests, 'tests')}, each model won ({chance}): {counts}.")
     return [" ".join(lines)]
 

@@ -43,6 +43,15 @@ class WithParts:
         predicted sets restricted to it. Averages over labels and measures of pooled scores are those of the
         group's labels in all rows. Predicted sets, also those of the first k labels, are decided over all
         labels before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.groups["tail"]["r@1"]
+        0.5
         """
         return self._parts("groups")
 
@@ -52,23 +61,42 @@ class WithParts:
 
         Measures at k that are linear in the hits have one: hits of the group's labels, with the ranks and the
         denominators of all. Up to rounding, the parts add up to the value of all labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> of = ["head", "head", "tail", "tail"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], label_groups=of)
+        >>> report.shares["tail"]["r@1"]
+        0.25
         """
         return self._parts("shares")
 
     @property
     def row_groups(self) -> dict[str, Any]:
-        """Report of each group of rows, by its name: that of evaluating these rows alone."""
+        """Report of each group of rows, by its name: that of evaluating these rows alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> of = ["en", "en", "de", "de"]
+        >>> report = evaluate(np.eye(4), np.eye(4)[[0, 1, 3, 3]], metrics=["r@1"], row_groups=of)
+        >>> report.row_groups["de"]["r@1"]
+        0.5
+        """
         return self._parts("row_groups")
 
     def _title(self) -> str:
         return self.size()
 
     def size(self) -> str:
-        """Tell the size of the data."""
+        """Tell the size of the data (@private)."""
         return f"{counted(self.n_rows, 'rows')} x {counted(self.n_labels, 'labels')}"
 
     def tables_by_kind(self, names: Sequence[str] | None) -> dict[str, list[Table]]:
-        """Return further tables by the kind of figure that they belong to."""
+        """Return further tables by the kind of figure that they belong to (@private)."""
         return {"groups": self.part_tables()}
 
     def _parts(self, kind: str) -> dict[str, Any]:
@@ -90,7 +118,7 @@ class WithParts:
         return replace(self, results=part.results, specs=specs, **own)  # type: ignore[type-var]
 
     def part_tables(self) -> list[Table]:
-        """Return a table for each kind of parts: a column for all and one for each group."""
+        """Return a table for each kind of parts: a column for all and one for each group (@private)."""
         found = []
         for kind, told in zip(KINDS, self._captions(), strict=True):
             parts: dict[str, Part] = getattr(self.results, kind)
@@ -121,7 +149,7 @@ class WithParts:
         return rows
 
     def part_columns(self) -> dict[str, Mapping[str, float]]:
-        """Return the values of each part by names of columns, such as "groups tail"."""
+        """Return the values of each part by names of columns (@private), such as "groups tail"."""
         return {
             f"{kind} {name}": part.results.values
             for kind in KINDS
@@ -129,11 +157,11 @@ class WithParts:
         }
 
     def part_values(self, spec: Spec) -> list[float]:
-        """Return the values of a measure in the order of `part_columns`, NaN where it has none."""
+        """Return the values of a measure in the order of `part_columns`, NaN where it has none (@private)."""
         return [values.get(spec.name, math.nan) for values in self.part_columns().values()]
 
     def parts_as_dict(self) -> dict[str, Any]:
-        """Return the values of all parts as JSON values, as far as there are any."""
+        """Return the values of all parts as JSON values, as far as there are any (@private)."""
         results = self.results
         ranges: list[Any] = self.group_ranges or [None] * len(results.groups)
         groups = {

@@ -78,7 +78,7 @@ class Plotted:
         return draw(self.panels(kind, metrics), ax)
 
     def panels(self, kind: str, metrics: str | Iterable[str] | None = None) -> list[Panel]:
-        """Return the numbers of a figure, see `plot`."""
+        """Return the numbers of a figure, see `plot` (@private)."""
         from xmleval.figures.kinds import AGAINST_K, OF_TABLES, panels_of
 
         specs = list(self.specs) if kind in OF_TABLES else self._plotted()

@@ -12,7 +12,7 @@ class Printed:
         raise NotImplementedError
 
     def grid(self) -> list[list[Cell]]:
-        """Return the header and the rows."""
+        """Return the header and the rows (@private)."""
         raise NotImplementedError
 
     def footnotes(self) -> list[str]:
@@ -20,7 +20,7 @@ class Printed:
         raise NotImplementedError
 
     def part_tables(self) -> list[Table]:
-        """Return further tables, of groups of labels or rows."""
+        """Return further tables, of groups of labels or rows (@private)."""
         return []
 
     def __str__(self) -> str:
@@ -28,7 +28,20 @@ class Printed:
         return self.to_text()
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, with colours or without."""
+        """Return a table for a terminal of ``width`` columns, if given, with colours or without.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_text(width=40))
+        3 rows x 3 labels
+        measure      @1
+        ---------------
+        P ↑      0.3333
+        empty=zero unlisted=below
+        """
         return as_text(self._title(), self.grid(), self.footnotes(), width, colour, self.part_tables())
 
     def _repr_html_(self) -> str:
@@ -41,14 +54,43 @@ class Printed:
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_markdown())
+        | measure | @1 |
+        |---|---:|
+        | P ↑ | 0.3333 |
+        <BLANKLINE>
+        empty=zero unlisted=below
+        <BLANKLINE>
         """
         return as_markdown(self.grid(), self.footnotes(), self.part_tables())
 
     def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
+        r"""Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
 
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_latex())
+        % empty=zero unlisted=below
+        \begin{tabular}{lr}
+        \toprule
+        measure & @1 \\
+        \midrule
+        P $\uparrow$ & 0.3333 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
         """
         return as_latex(self.grid(), self.footnotes(), self.part_tables())

@@ -48,7 +48,7 @@ class WithReliability:
         return BySpelling({name: found._asdict() for name, found in self.results.reliability.items()})
 
     def reliability_as_dict(self) -> dict[str, Any]:
-        """Return `reliability` as JSON values, if there is any."""
+        """Return `reliability` as JSON values, if there is any (@private)."""
         found = {
             name: {column: [*map(as_json_value, values.tolist())] for column, values in columns.items()}
             for name, columns in self.reliability.items()

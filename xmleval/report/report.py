@@ -60,6 +60,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         What leaves labels out, by argument: ``exclude``, ``candidates``; of files, their name and SHA-256.
     propensity : str or None
         Description of propensities without known constants.
+    hierarchy : str or None
+        Number of edges of a hierarchy of labels, and the beginning of their digest.
     confidence_level : float or None
         Probability that the intervals of `confidence` cover.
     keeps_rows : bool
@@ -93,6 +95,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     weighted: bool = False
     taken_out: dict[str, Any] = field(default_factory=dict)
     propensity: str | None = None
+    hierarchy: str | None = None
     confidence_level: float | None = None
     keeps_rows: bool = False
     larger: bool = True
@@ -137,6 +140,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         ------
         ValueError
             If the rows were not kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], keep_rows=True)
+        >>> report.per_row()["p@1"].tolist()
+        [1.0, 0.0, 0.0]
         """
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
@@ -146,12 +157,32 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Lower and upper bound of measures that the scores do not determine, by name."""
+        """Lower and upper bound of measures that the scores do not determine, by name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> lists = np.array([[0]]), np.array([[0.9]])
+        >>> report = evaluate(np.array([[1, 0, 1, 0]]), lists, metrics=["ranking_loss"], bounds=True)
+        >>> report.intervals
+        {'ranking_loss': (0.0, 1.0)}
+        """
         return self.results.intervals
 
     @cached
     def estimates(self) -> dict[str, Estimate]:
-        """Confidence intervals with their standard errors, by name, of measures that have any."""
+        """Confidence intervals with their standard errors, by name, of measures that have any.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
+        >>> round(report.estimates["p@1"].half_width, 2)
+        0.16
+        """
         replicates = self.results.replicates
         return estimates_of(self.specs, self.results.values, replicates, self.confidence_level)
 
@@ -162,27 +193,71 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Intervals cover the sampling of test rows, not that of training data or seeds: the value expected of
         as many other rows of the same kind. They are those of Student's t with the jackknife's standard error
         over at most 32 groups of rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
+        >>> lower, upper = report.confidence["p@1"]
+        >>> round(lower, 2), round(upper, 2)
+        (0.34, 0.66)
         """
         return {name: (found.lower, found.upper) for name, found in self.estimates.items()}
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Standard error of each measure that has one, by name; see `confidence`."""
+        """Standard error of each measure that has one, by name; see `confidence`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> scores = np.eye(40)[np.arange(40) // 2 * 2]
+        >>> report = evaluate(np.eye(40), scores, metrics=["p@1"], confidence=0.95)
+        >>> round(report.standard_errors["p@1"], 3)
+        0.075
+        """
         return {name: found.standard_error for name, found in self.estimates.items()}
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=."""
+        """Best threshold of measures that maximise over thresholds, by name: predict scores >= it, or <=.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(2), np.array([[0.9, 0.4], [0.3, 0.8]]), metrics=["peak_f1.micro"]).thresholds
+        {'peak_f1.micro': 0.8}
+        """
         return self.results.thresholds
 
     @property
     def rows_left_out(self) -> dict[str, int]:
-        """Number of rows left out of the mean because the measure is undefined there, by name."""
+        """Number of rows left out of the mean because the measure is undefined there, by name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["lrap"]).rows_left_out
+        {'lrap': 1}
+        """
         return self.results.rows_left_out
 
     @property
     def labels_left_out(self) -> dict[str, int]:
-        """Number of labels left out of the mean because they lack one of the classes, by name."""
+        """Number of labels left out of the mean because they lack one of the classes, by name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.array([[1, 0], [0, 0]]), np.eye(2), metrics=["auc.macro"]).labels_left_out
+        {'auc.macro': 1}
+        """
         return self.results.labels_left_out
 
     def per_label(self) -> dict[str, Any]:
@@ -202,6 +277,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         ------
         ValueError
             If the labels were not kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"], keep_labels=True)
+        >>> report.per_label()["tp@1"].tolist()
+        [1.0, 0.0, 0.0]
         """
         if not self.results.labels:
             raise ValueError("labels were not kept: evaluate with keep_labels=True")
@@ -221,6 +304,16 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         ------
         ValueError
             If no points were kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> scores = np.array([[0.9, 0.4], [0.3, 0.8]])
+        >>> report = evaluate(np.eye(2), scores, metrics=["auc.micro"], curve_points=9)
+        >>> fpr, tpr, thresholds = report.roc_curve()
+        >>> fpr.tolist(), tpr.tolist()
+        ([0.0, 0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0, 1.0])
         """
         thresholds, hits, misses = self._points()
         return misses / (misses[-1] or 1), hits / (hits[-1] or 1), thresholds
@@ -237,6 +330,16 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         ------
         ValueError
             If no points were kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> scores = np.array([[0.9, 0.4], [0.3, 0.8]])
+        >>> report = evaluate(np.eye(2), scores, metrics=["ap.micro"], curve_points=9)
+        >>> precision, recall, thresholds = report.pr_curve()
+        >>> precision.tolist(), recall.tolist()
+        ([1.0, 1.0, 1.0, 0.6666666666666666, 0.5], [0.0, 0.5, 1.0, 1.0, 1.0])
         """
         thresholds, hits, misses = self._points()
         precision = np.divide(hits, hits + misses, out=np.ones_like(hits), where=hits + misses > 0)
@@ -248,23 +351,45 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         return self.results.points["micro"].T.copy()
 
     def signature(self) -> str:
-        """Return the conventions that affect these measures, on one line."""
+        """Return the conventions that affect these measures, on one line.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> report.signature()
+        'empty=zero unlisted=below'
+        """
         return signature_of(self)
 
     def _models(self) -> Mapping[str, Report]:
         return {"": self}
 
     def footnotes(self) -> list[str]:
-        """Return the lines below the table: conventions, bounds, what was left out, `notes` and others."""
+        """Return the lines below the table: conventions, bounds, what was left out, `notes` and others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
+        ['ndcg_ties=order empty=zero unlisted=below']
+        """
         lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
             lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
         lines += about_confidence(self.confidence_level, self.specs, self.estimates)
         known = {name: score for name, score in self.thresholds.items() if not math.isnan(score)}
         if known:  # in full: rounding could exclude the entry with this score
-            shown = ", ".join(f"{name} {score!r}" for name, score in known.items())
-            sign = ">=" if self.larger else "<="
-            lines.append(f"best threshold (predict scores {sign} it): {shown}")
+            of_rows = {str(spec) for spec in self.specs if not spec.average}
+            sign, best = (">=", "largest") if self.larger else ("<=", "smallest")
+            for told, own in (
+                (f"best threshold (predict scores {sign} it)", known.keys() - of_rows),
+                (f"threshold (accept rows whose {best} score is {sign} it)", known.keys() & of_rows),
+            ):
+                shown = ", ".join(f"{name} {score!r}" for name, score in known.items() if name in own)
+                lines += [f"{told}: {shown}"] if shown else []
         if self.rows_left_out:
             shown = ", ".join(f"{name} {n}" for name, n in self.rows_left_out.items())
             lines.append(f"rows left out as undefined: {shown}")
@@ -289,7 +414,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         return found
 
     def grid(self) -> list[list[Cell]]:
-        """Return header and rows: a column per cutoff, and one for measures without a cutoff."""
+        """Return header and rows: a column per cutoff, and one for measures without a cutoff (@private)."""
         found = {spec.cutoff for spec in self.specs}
         columns = [*({""} & found), *sorted(found - {"", "all"}, key=int), *({"all"} & found)]
         header = ["measure", *(f"@{cutoff}" if cutoff else "value" for cutoff in columns)]
@@ -304,7 +429,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         return [[*map(Cell, header)], *([name, *map(Cell, texts)] for name, texts in rows.items())]
 
     def shown(self, spec: Spec) -> str:
-        """Return a value as tables show it, with half the width of its confidence interval."""
+        """Return a value as tables show it, with half the width of its confidence interval (@private)."""
         found, text = self.estimates.get(spec.name), short(self.results.values[spec.name])
         return text if found is None else f"{text} ±{short(found.half_width)}"
 
@@ -314,6 +439,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Returns
         -------
         dict
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> report.to_dict()["values"]
+        {'p@1': 0.3333333333333333}
         """
         return {
             "schema": SCHEMA,
@@ -327,6 +460,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
             "decision": self.decision,
             "larger": self.larger,
             "propensity": self.constants or self.propensity,
+            "hierarchy": self.hierarchy,
             "sample_weight": "given" if self.weighted else None,
             **{name: self.taken_out.get(name) for name in ("exclude", "candidates")},
             "rows_left_out": self.rows_left_out,
@@ -374,6 +508,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         ------
         ImportError
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> report.to_frame()["value"].tolist()  # doctest: +SKIP
+        [0.3333333333333333]
         """
         header, rows = self._records()
         shown = [n for n, name in enumerate(header) if n and (self.intervals or name not in RECORD[-2:])]
@@ -386,6 +528,15 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         -------
         str
             Values by canonical name under ``values``; null where one is undefined.
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> json.loads(report.to_json())["n_rows"]
+        3
         """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
@@ -397,6 +548,16 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> print(report.to_csv())
+        name,symbol,direction,value,lower,upper
+        p@1,P@1,up,0.3333333333333333,,
+        <BLANKLINE>
         """
         return as_csv(*self._records())
 

@@ -17,7 +17,7 @@ from xmleval.version import SCHEMA
 
 MOST_BYTES = 1 << 26
 OF_DATA = ("n_rows", "n_labels")
-BESIDE = ("decision", "larger", "propensity", "sample_weight", "exclude", "candidates")
+BESIDE = ("decision", "larger", "propensity", "hierarchy", "sample_weight", "exclude", "candidates")
 NUMBERS = {None: math.nan, "inf": math.inf, "-inf": -math.inf}  # what JSON has no numbers for
 KINDS = ("groups", "row_groups")  # of parts that have values of their own
 SHARES = "shares"
@@ -43,8 +43,8 @@ class SavedReport:
         Size of the truth.
     settings : dict
         What affects values: the fields of `Conventions`, ``decision``, ``larger``, ``propensity``,
-        ``sample_weight``, ``exclude`` and ``candidates``, as in the file; those that it lacks have the value
-        that they had before.
+        ``hierarchy``, ``sample_weight``, ``exclude`` and ``candidates``, as in the file; those that it lacks
+        have the value that they had before.
     parts : dict of str to SavedPart
         Groups by the names of their columns in CSV: "groups tail", "shares tail", "row_groups en".
     """

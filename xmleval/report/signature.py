@@ -18,6 +18,10 @@ def signature_of(report: Report) -> str:
         numbers = {name: f"{v:g}" if isinstance(v, float) else v for name, v in report.constants.items()}
         constants = " ".join(f"{name}={number}" for name, number in numbers.items())
         parts.append(f"propensity=({constants or report.propensity})")
+    elif "n" in report.constants and any("training" in spec.needs for spec in report.specs):
+        parts.append(f"y_train=({report.constants['n']:.0f} rows)")
+    if any("hierarchy" in spec.needs for spec in report.specs):
+        parts.append(f"hierarchy=({report.hierarchy})")
     if not report.larger:
         parts.append("larger=False")
     if report.weighted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,8 @@ class Calibration(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        numbers = {spec.k for spec in specs}
-        self.cutoffs: list[int | None] = [*sorted(k for k in numbers if k), *({None} & numbers)]
-        n, several = len(self.cutoffs), sorted({_bins_of(spec) for spec in specs if spec.params}) or [1]
+        self.cutoffs = cutoffs_of(specs)
+        n, several = len(self.cutoffs), sorted({bins_of(spec) for spec in specs if spec.params}) or [1]
         self.sums: dict[int, Ints] = {b: np.zeros((n, b, N_COLUMNS, LIMBS), np.int64) for b in several}
         self.lossy = any(not spec.params for spec in specs)
         self.losses: Ints = np.zeros((n, 2, LIMBS), np.int64)
@@ -103,9 +103,8 @@ class Calibration(State):
         losses = np.cumsum(self.losses, axis=0)
         self._carry(whole, losses)
         for spec in self.specs:
-            tier, bins = self.cutoffs.index(spec.k), _bins_of(spec) if spec.params else next(iter(whole))
-            n, hits, scores = (_integers(column) for column in np.moveaxis(whole[bins][tier], 1, 0))
-            found = Binned(n, hits, scores, *map(as_integer, losses[tier]))
+            tier, bins = self.cutoffs.index(spec.k), bins_of(spec) if spec.params else next(iter(whole))
+            found = binned(whole[bins][tier], *map(as_integer, losses[tier]))
             results.values[spec.name] = spec.metric.value(found, self.plan.setting(spec))
             if spec.params:
                 edges = edges_of(bins, np.float64)
@@ -149,12 +148,23 @@ def reliability_of(found: Binned, lower: Floats, upper: Floats, unit: float) -> 
     return Reliability(lower, upper, n / SCALE * unit, mean, rate)
 
 
-def _bins_of(spec: Spec) -> int:
+def binned(sums: Ints, squares: int = 0, logs: int = 0) -> Binned:
+    """Return sums by bin, int64 (bins, 3, 4), as integers."""
+    n, hits, scores = (
+        np.array([as_integer(own) for own in column], object) for column in np.moveaxis(sums, 1, 0)
+    )
+    return Binned(n, hits, scores, squares, logs)
+
+
+def cutoffs_of(specs: Sequence[Spec]) -> list[int | None]:
+    """Return the different cutoffs of measures, ascending; None, of all entries, last."""
+    numbers = {spec.k for spec in specs}
+    return [*sorted(k for k in numbers if k), *({None} & numbers)]
+
+
+def bins_of(spec: Spec) -> int:
+    """Return the number of bins of a measure that has bins."""
     return int(dict(spec.params)["bins"])
-
-
-def _integers(limbs: Ints) -> Any:
-    return np.array([as_integer(own) for own in limbs], object)
 
 
 STATE = Calibration

@@ -36,7 +36,7 @@ class Changes(NamedTuple):
 
     before : those of all rows, of each label; after : those without a fold, of label ``which`` (t,) of the
     range and fold ``folds``, uint8 (t,); sums : int64 (N_FOLDS, 3), tp, n_pred and n_true of the folds, not
-    with weights
+    with weights; start : first label of the range
     """
 
     before: Counts
@@ -44,6 +44,7 @@ class Changes(NamedTuple):
     which: Ints
     folds: Bytes
     sums: Ints
+    start: int
 
 
 class FoldTable(LabelTable):
@@ -184,7 +185,7 @@ class FoldTable(LabelTable):
                 hits, predicted, relevant, starts, held, (first, stop), every, scan, totals, n_rows, which,
                 folds, cells, sums,
             )  # fmt: skip
-            return function(Changes(before, Counts(*cells[:, :n]), which[:n], folds[:n], sums))
+            return function(Changes(before, Counts(*cells[:, :n]), which[:n], folds[:n], sums, start))
 
         return work.map(apply, range(len(bounds) - 1))
 
@@ -196,7 +197,8 @@ class FoldTable(LabelTable):
         keys = np.arange(occurs.size) if every else np.flatnonzero(occurs)
         which, folds = keys >> FOLD_BITS, keys & (N_FOLDS - 1)
         after = _tables(totals[:, which] - own[:, keys], (rows - self.rows)[folds], True)
-        return Changes(before, after, which, folds.astype(np.uint8), np.zeros((N_FOLDS, 3), np.int64))
+        nothing: Ints = np.zeros((N_FOLDS, 3), np.int64)
+        return Changes(before, after, which, folds.astype(np.uint8), nothing, start)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""

@@ -18,7 +18,7 @@ from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
-from xmleval.view.parts import rows_of
+from xmleval.view.parts import part_of
 from xmleval.view.view import View
 
 
@@ -73,7 +73,7 @@ class Folds(States):
         rows, starts = view.fold_order
         for fold, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
             if start < stop and self.folds[fold]._states:
-                self.folds[fold].update(rows_of(view.block, rows[start:stop]))
+                self.folds[fold].add(part_of(view, rows[start:stop]))
         self.n_rows = self.n_rows + np.diff(starts)
         self.n_weighing = self.n_weighing + view.n_weighing
 

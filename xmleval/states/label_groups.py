@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.message import printable
 from xmleval.plan import Plan, is_of_sets
-from xmleval.records import Floats, Ints, Propensity
+from xmleval.records import Floats, Ints
 from xmleval.results import Part, Results
 from xmleval.spec import Spec, parse_spec
 from xmleval.states.contents import Contents
@@ -61,10 +61,10 @@ class LabelGroups(Parts):
         linear = tuple(spec for spec in plan.specs if plan.state_of(spec) == "rank_profile")
         work = work._replace(memory=max(1, work.memory // len(groups.names)))
         for name, labels in zip(groups.names, self.own.labels, strict=True):
-            q = plan.propensity and plan.propensity.values[labels]
             within = plan.part(
                 n_labels=labels.size,
-                propensity=None if q is None else Propensity(q, float(q.min()), float(q.max())),
+                propensity=plan.propensity and plan.propensity.within(labels),
+                hierarchy=plan.hierarchy and plan.hierarchy.of(labels),
             )
             for kind, asked in kinds.items():
                 if asked or kind == ROWS:

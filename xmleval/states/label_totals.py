@@ -20,6 +20,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.fold_table import Changes, FoldTable
+from xmleval.states.label_slots import KINDS, slot_values
 from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
@@ -83,8 +84,11 @@ class LabelTotals(State):
         """Return averages over labels, one decision at a time to limit memory."""
         results, plan = Results(), self.plan
         for decision, table in self.tables.items():
-            specs = self.decided.get(decision, [])
-            results.add(label_values(specs, table, plan, self.work, self.folds.get(decision)))
+            specs, folds = self.decided.get(decision, []), self.folds.get(decision)
+            of_slots = [spec for spec in specs if spec.metric.table in KINDS]
+            others = [spec for spec in specs if spec.metric.table not in KINDS]
+            results.add(label_values(others, table, plan, self.work, folds))
+            results.add(slot_values(of_slots, table, plan, self.work, folds))
             if decision in plan.kept_decisions:
                 self._add_columns(results, decision, table.counts(self.work))
         return results

@@ -14,7 +14,7 @@ from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan, kept_of
-from xmleval.records import Floats, Ints
+from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, ceilings, expect, total
@@ -181,11 +181,18 @@ def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     metric, setting = spec.metric, plan.setting(spec)
     seen: object = view
     if "sets" in metric.needs:
-        seen = view.counts(plan.decide(spec))
+        seen = counts_of(spec, view, plan)
     elif "entry scores" in metric.needs:
         seen = view.extremes
     found = metric.value(seen, setting)
     return settle_empty(found, 1.0, view.n_relevant, metric.empty, setting.conventions.empty)
+
+
+def counts_of(spec: Spec, view: View, plan: Plan) -> Counts:
+    """Return the contingency table of each row that a measure of sets reads."""
+    if plan.hierarchy is not None and "hierarchy" in spec.metric.needs:
+        return view.closed_counts(plan.decide(spec), plan.hierarchy)
+    return view.counts(plan.decide(spec))
 
 
 STATE = RowSums

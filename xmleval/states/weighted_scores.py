@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from xmleval.input.weights import HEAVIEST
@@ -18,7 +16,8 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.curve_values import Needs, add_points, curve_values
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import Arrays
+from xmleval.states.summed_keys import SummedKeys
 from xmleval.threads import Work
 from xmleval.view.view import View
 
@@ -29,7 +28,7 @@ GOOD, BAD, TRUTH, MISSING, LEFT, TAKEN, LAST = (
 )  # fmt: skip
 
 
-class WeightedScores(State):
+class WeightedScores(SummedKeys):
     """Exact sums of weights by score, or by label and score; all unlisted entries are one tie group.
 
     Formulas receive the `Curve` of all entries, or of each label, or the `Bracket` that leading bits give.
@@ -42,7 +41,6 @@ class WeightedScores(State):
         self.curves = tuple(spec for spec in specs if spec.state != BRACKETS)
         self.needs = Needs.of(plan, self.curves)
         self.bits = {f"counts{bits}": bits for bits in {_bits_of(s) for s in specs if s.state == BRACKETS}}
-        self._share = work.budget.summed()  # bytes that updates may hold
         self.dtype = np.dtype(np.float32)  # of scores
         self.totals: Ints = np.zeros((2, SUM), np.int64)  # weights of rows, and of relevant entries
         self._pooled = self.needs.cells or bool(self.bits)
@@ -59,11 +57,6 @@ class WeightedScores(State):
         if self.needs.columns and self.needs.bounds:
             self.sums |= {f"{COLUMNS}.{kind}": KeySums(2) for kind in (MISSING, TAKEN)}
             self.sums[f"{COLUMNS}.{LAST}"] = KeySums(1)
-
-    @property
-    def held_bytes(self) -> int:
-        """Size of the sums in memory."""
-        return sum(sums.n_bytes for sums in self.sums.values())
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -96,8 +89,7 @@ class WeightedScores(State):
         self.totals = totals
         if view.n_rows:
             self.dtype = np.result_type(self.dtype, ranking.scores.dtype)
-        if self.held_bytes > self._share:
-            self.spill()
+        self.spill_beyond(self._share)
 
     def _add_open(self, view: View, weight: Floats) -> None:
         """Add what bounds read: the weights of entries by the last score of their row."""
@@ -114,36 +106,9 @@ class WeightedScores(State):
 
     def merge(self, other: WeightedScores) -> None:
         """Merge a state of other rows."""
-        for name, sums in self.sums.items():
-            sums.merge(other.sums[name])
+        super().merge(other)
         self.totals = np.stack([added(*pair) for pair in zip(self.totals, other.totals, strict=True)])
         self.dtype = np.result_type(self.dtype, other.dtype)
-        if self.held_bytes > self.work.budget.summed():
-            self.spill()
-
-    def empty(self) -> WeightedScores:
-        """Return an empty state to merge with this one."""
-        found = WeightedScores(self.plan, self.specs, self.work)
-        found._share = self.work.budget.summed(self.held_bytes)
-        return found
-
-    def divided(self, n_workers: int, n_blocks: int) -> list[WeightedScores]:
-        """Return one state per worker, this empty one first."""
-        parts = [self, *(self.empty() for _ in range(n_workers - 1))]
-        share = self._share // n_workers
-        for part in parts:
-            part._share = share
-        return parts
-
-    def spill(self) -> None:
-        """Spill the sums in memory, so that repeated saves write them once."""
-        for sums in self.sums.values():
-            sums.spill()
-
-    def discard(self) -> None:
-        """Release the files of spilled sums."""
-        for sums in self.sums.values():
-            sums.runs = []
 
     def finish(self) -> Results:
         """Return the values of curves, and the intervals and midpoints of brackets."""
@@ -230,10 +195,7 @@ class WeightedScores(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out: dict[str, Any] = {"totals": self.totals, "width": np.array([self.dtype.itemsize])}
-        for name, sums in self.sums.items():
-            out |= {f"{name}.{part}": array for part, array in sums.arrays().items()}
-        return out
+        return {"totals": self.totals, "width": np.array([self.dtype.itemsize]), **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -247,14 +209,9 @@ class WeightedScores(State):
         expect(
             rows <= contents.n_rows * ONE and relevant <= rows * self.plan.n_labels, "totals is out of range"
         )
-        for name, sums in self.sums.items():
+        for name in self.sums:
             by, kind = name.split(".")
-            low, high = self._key_range(by, kind)
-            for part in ("held", "run"):
-                for key in contents.numbered(f"{name}.{part}"):
-                    sums.restore(contents.take_chunks(key), part == "run", low, high)
-                    if self.held_bytes > self.work.budget.summed():
-                        self.spill()
+            self.restore(contents, name, *self._key_range(by, kind))
         self._expect_totals(n_entries)
 
     def _key_range(self, by: str, kind: str) -> tuple[list[int], list[int]]:

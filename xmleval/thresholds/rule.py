@@ -111,13 +111,31 @@ class Rule:
 
     @property
     def by_name(self) -> bool:
-        """Whether each label has a number of its own, and a name that is more than its column."""
+        """Whether each label has a number of its own, and a name that is more than its column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval.thresholds import fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> rule.by_name
+        False
+        """
         named = self.label_names is not None and self.label_names != (*range(self.n_labels),)
         return named and self.decision.kind in PER_LABEL
 
     @property
     def unlisted(self) -> float | None:
-        """Score of unlisted labels that a linear model was fitted with; None: below all."""
+        """Score of unlisted labels that a linear model was fitted with; None: below all.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval.thresholds import fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> rule.unlisted is None
+        True
+        """
         value = self.decision.value
         return None if self.decision.kind not in ("rows", "features") or math.isnan(value) else value
 
@@ -139,6 +157,14 @@ class Rule:
         ValueError
             If labels have their own thresholds or weights and the rule does not know their names, or any of
             these.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval.thresholds import fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> rule.for_labels(["cat", "dog"]).n_labels
+        2
         """
         decision = self.decision
         if decision.kind in PER_LABEL:
@@ -179,6 +205,14 @@ class Rule:
         ValueError
             If scores are invalid, have another number of labels, or are infinite where a linear model reads
             them; if features are missing or unexpected.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval.thresholds import fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> rule.apply(np.array([[0.7, 0.2]])).toarray().astype(int).tolist()
+        [[1, 0]]
         """
         if y_score is None:
             raise InputError("y_score", "missing; a rule is applied to scores")
@@ -244,6 +278,19 @@ class Rule:
         ------
         OSError
             If it cannot be written; an existing file is then kept.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from xmleval.thresholds import Rule, fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rule.save(Path(folder) / "rule.npz")
+        ...     again = Rule.load(Path(folder) / "rule.npz")
+        >>> again.measure
+        'f1.micro'
         """
         parts, numbers = as_parts(self.decision)
         meta = {
@@ -271,12 +318,25 @@ class Rule:
             If the file cannot be read.
         ValueError
             If it is not such a file, is damaged, or has another version.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from xmleval.thresholds import Rule, fit
+        >>> rule = fit(np.eye(2), np.array([[0.6, 0.1], [0.3, 0.8]]), "f1.micro")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rule.save(Path(folder) / "rule.npz")
+        ...     again = Rule.load(Path(folder) / "rule.npz")
+        >>> again.measure
+        'f1.micro'
         """
         return cls.within(as_path(path), UNLIMITED)
 
     @classmethod
     def within(cls, path: Path, allowance: Allowance) -> Rule:
-        """Load a saved rule within an allowance of memory."""
+        """Load a saved rule within an allowance of memory (@private)."""
         meta, arrays = load_state(path, RULE, allowance)
         with naming_damage(path, RULE):
             if [*arrays] != ["numbers"]:

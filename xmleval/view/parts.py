@@ -19,6 +19,7 @@ from xmleval.records import (
     Given,
     Groups,
     Ints,
+    Judged,
     Labels,
     Ranking,
     Truth,
@@ -32,8 +33,8 @@ from xmleval.view.view import View
 
 def rows_of(block: Block, rows: Ints) -> Block:
     """Return some rows of a block, which keep what does not depend on their numbers or on other rows."""
-    truth, ranking, pred, weight, n_reachable = (
-        block.truth, block.ranking, block.pred, block.weight, block.n_reachable,
+    truth, ranking, pred, weight, n_reachable, judged = (
+        block.truth, block.ranking, block.pred, block.weight, block.n_reachable, block.judged,
     )  # fmt: skip
     return Block(
         truth=_sets_of(truth, rows),
@@ -43,6 +44,7 @@ def rows_of(block: Block, rows: Ints) -> Block:
         first_row=0,
         n_reachable=None if n_reachable is None else n_reachable[rows],
         fold=None if block.fold is None else block.fold[rows],
+        judged=None if judged is None else _judged_of(judged, rows),
     )
 
 
@@ -50,6 +52,11 @@ def _sets_of(sets: Truth, rows: Ints) -> Truth:
     ptr = np.empty(rows.size + 1, np.int64)
     point_to_rows(sets.ptr, rows, ptr)
     return Truth(ptr, _taken(sets.ptr, sets.labels, rows, ptr))
+
+
+def _judged_of(judged: Judged, rows: Ints) -> Judged:
+    ptr, labels = _sets_of(Truth(judged.ptr, judged.labels), rows)
+    return Judged(ptr, labels, _taken(judged.ptr, judged.gains, rows, ptr))
 
 
 def _lists_of(lists: Ranking, rows: Ints) -> Ranking:
@@ -81,9 +88,19 @@ class WithinLabels(View):
     @cached
     def with_relevant(self) -> WithinLabels:
         """The rows that have relevant labels."""
-        rows = np.flatnonzero(self.n_relevant)
+        return self.of_rows(np.flatnonzero(self.n_relevant))
+
+    def of_rows(self, rows: Ints) -> WithinLabels:
+        """Return some of the rows."""
         sets = {decision: _sets_of(chosen, rows) for decision, chosen in self._sets.items()}
         return WithinLabels(rows_of(self.block, rows), self.n_labels, self.unlisted, sets)
+
+
+def part_of(view: View, rows: Ints) -> View:
+    """Return some of the rows of a view, whose sets stay as they were decided."""
+    if isinstance(view, WithinLabels):
+        return view.of_rows(rows)
+    return View(rows_of(view.block, rows), view.n_labels, view.unlisted)
 
 
 class Credited(View):
@@ -118,6 +135,8 @@ class LabelParts:
         """Yield a view within each group."""
         block, ranking = view.block, view.block.ranking
         truth = _Split(block.truth.ptr, block.truth.labels, self.groups)
+        judged = block.judged
+        split = None if judged is None else _Split(judged.ptr, judged.labels, self.groups)
         listed = None if ranking is None else _Split(ranking.ptr, ranking.labels, self.groups)
         chosen = {}
         for decision in decisions:
@@ -135,6 +154,10 @@ class LabelParts:
             if ranking is not None and listed is not None:
                 within = self._ranking(ranking, view.unlisted, *listed.entries(group))
             one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, groups=None)
+            if judged is not None and split is not None:
+                ptr, at = split.entries(group)
+                own_judged = Judged(*self._renumbered(judged.labels, ptr, at), judged.gains[at])
+                one = one._replace(judged=own_judged)
             yield WithinLabels(one._replace(n_reachable=None), own.size, view.unlisted, sets)
 
     def credited(self, view: View) -> Iterator[Credited]:

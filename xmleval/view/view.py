@@ -8,6 +8,7 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.discounts import discount_sums, tabulated_discounts, tabulated_logs
+from xmleval.kernels.ancestors import count_closed
 from xmleval.kernels.extremes import find_extremes
 from xmleval.kernels.folds import N_FOLDS, order_by_fold
 from xmleval.kernels.keys import find_last, flag_listed
@@ -24,8 +25,11 @@ from xmleval.kernels.matching import (
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
     complete_ties,
+    share_graded_discounts,
     sort_ties,
     sum_discounts,
+    sum_graded_discounts,
+    sum_ideal_gains,
     sum_precisions,
     sum_tied_discounts,
     summarise_ranks,
@@ -38,10 +42,12 @@ from xmleval.records import (
     Counts,
     Extremes,
     Floats,
+    Hierarchy,
     Ints,
     Labels,
     Ranking,
     Scores,
+    Truth,
     as_score,
     row_sizes,
 )
@@ -81,6 +87,7 @@ class View:
         self._predicted: dict[Decision, Chosen] = {}
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
+        self._closed: dict[Decision, Counts] = {}
 
     @property
     def n_rows(self) -> int:
@@ -276,22 +283,64 @@ class View:
     def tied_gain(self, k: int | None) -> Floats:
         """Return the discounted gain where tied labels share the mean discount of their ranks."""
         out = np.empty(self.n_rows, np.float64)
+        groups = self._tie_groups(k, *self.placed)
+        sum_tied_discounts(self.block.truth.ptr, *groups, tabulated_discounts(), tabulated_logs(), out)
+        return out
+
+    def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+        """Return what of the tie group of each relevant label is credited, see `sum_tied_discounts`."""
         everything = k is None or self.unlisted is not None
         n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
-        above, tied = self.placed
         deepest = self.n_labels if k is None else min(k, self.n_labels)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
-        long = discount_sums(stop) - discount_sums(start)
-        sum_tied_discounts(
-            self.block.truth.ptr, start, stop, tied, n_credited, long, tabulated_discounts(),
-            tabulated_logs(), out,
-        )  # fmt: skip
-        return out
+        return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
 
     def ideal_gain(self, k: int | None = None) -> Floats:
         """Return the discounted gain of the ideal ranking."""
         n_ideal = self.n_relevant if k is None else np.minimum(self.n_relevant, k)
         return discount_sums(n_ideal)
+
+    @cached
+    def gains(self) -> Floats:
+        """Gain of each relevant label, of a truth that holds grades."""
+        assert self.block.judged is not None
+        gains = self.block.judged.gains
+        return gains[gains > 0]
+
+    def graded_gain(self, k: int | None) -> Floats:
+        """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
+        out, ranks = np.empty(self.n_rows, np.float64), self.full_ranks if k is None else self.ranks
+        tables = tabulated_discounts(), tabulated_logs()
+        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_labels, *tables, out)
+        return out
+
+    def tied_graded_gain(self, k: int | None) -> Floats:
+        """Return the discounted gain of grades where tied labels share the mean discount of their ranks."""
+        out = np.empty(self.n_rows, np.float64)
+        groups, tables = self._tie_groups(k, *self.standing), (tabulated_discounts(), tabulated_logs())
+        share_graded_discounts(self.block.truth.ptr, *groups, self.gains, *tables, out)
+        return out
+
+    def ideal_graded_gain(self, k: int | None) -> Floats:
+        """Return the discounted gain of grades of the ideal ranking."""
+        out, depth = np.empty(self.n_rows, np.float64), k or self.n_labels
+        tables = tabulated_discounts(), tabulated_logs()
+        sum_ideal_gains(self.block.truth.ptr, self.gains, depth, *tables, out)
+        return out
+
+    @cached
+    def _of_judged(self) -> View:
+        """The same ranking with the judged labels for relevant ones."""
+        judged = self.block.judged
+        assert judged is not None
+        truth = Truth(judged.ptr, judged.labels)
+        return View(self.block._replace(truth=truth, judged=None), self.n_labels, self.unlisted)
+
+    def n_judged(self, k: int) -> Ints:
+        """Return how many of the first k labels are judged."""
+        view = self._of_judged
+        within = np.concatenate(([0], np.cumsum((view.ranks > 0) & (view.ranks <= k))))
+        return row_sizes(within[view.block.truth.ptr])
 
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
@@ -324,6 +373,19 @@ class View:
             tn -= self.n_relevant
             self._counts[decision] = Counts(tp, fp, fn, tn)
         return self._counts[decision]
+
+    def closed_counts(self, decision: Decision, hierarchy: Hierarchy) -> Counts:
+        """Return `counts` of sets with the ancestors of their labels."""
+        if decision not in self._closed:
+            truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
+            narrow = self.n_rows < 1 << 30  # two marks a row
+            marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
+            up = hierarchy.ptr, hierarchy.labels, marks
+            count_closed(truth.ptr, truth.labels, *self.predicted(decision), *up, *numbers)
+            n_true, n_predicted, tp = numbers.astype(np.float64)
+            tn = hierarchy.n_nodes - n_true - n_predicted + tp
+            self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
+        return self._closed[decision]
 
     def _sorted(self, ranks: Ints) -> Ints:
         ranks = ranks.copy()

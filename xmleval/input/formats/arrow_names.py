@@ -53,6 +53,20 @@ def read_arrow_truth(path: str | os.PathLike[str], labels: list[str] | None = No
         If the file cannot be read.
     ValueError
         If it is damaged, its columns are others, an instance has a label twice, or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from xmleval.io import read_arrow_truth
+    >>> table = pa.table({"instance": ["q1", "q2"], "labels": [["cat"], ["dog", "cat"]]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(table, Path(folder) / "truth.parquet")
+    ...     truth = read_arrow_truth(Path(folder) / "truth.parquet")
+    >>> truth.label_names, truth.matrix.toarray().tolist()
+    (['cat', 'dog'], [[1, 0], [1, 1]])
     """
     return truth_within(as_path(path), labels, UNLIMITED)
 
@@ -86,6 +100,20 @@ def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> 
         If the file cannot be read.
     ValueError
         If it is damaged, its columns are others, a score is NaN or given twice, or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> from pyarrow import parquet
+    >>> from xmleval.io import read_arrow_scores
+    >>> table = pa.table({"instance": ["q1"], "labels": [["dog", "cat"]], "scores": [[0.75, 0.5]]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(table, Path(folder) / "model.parquet")
+    ...     scores = read_arrow_scores(Path(folder) / "model.parquet", ["cat", "dog"])
+    >>> scores.matrix.toarray().tolist()
+    [[0.5, 0.75]]
     """
     return scores_within(as_path(path), like, UNLIMITED)
 

@@ -77,6 +77,12 @@ class Format:
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
     by_pieces : bool
         Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
+
+    Examples
+    --------
+    >>> from xmleval.io import FORMATS
+    >>> next(known.extensions for known in FORMATS if known.name == "qrels")
+    ('.qrels', '.qrels.gz')
     """
 
     name: str
@@ -99,7 +105,14 @@ class Format:
     by_pieces: bool = False
 
     def holds(self, kind: str) -> bool:
-        """Tell whether its files may hold a kind, by number or by name."""
+        """Tell whether its files may hold a kind, by number or by name.
+
+        Examples
+        --------
+        >>> from xmleval.io import FORMATS
+        >>> [known.name for known in FORMATS if not known.holds("truth")]
+        ['npy', 'run']
+        """
         return any(
             readers is not None and getattr(readers, kind) is not None for readers in (self, self.named)
         )

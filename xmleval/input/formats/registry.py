@@ -142,6 +142,13 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
 
     The given format applies to files of the same container and to files whose ending is unknown. If it
     cannot hold this kind, its sibling is tried, then the ending.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from xmleval.io import find_input_format
+    >>> find_input_format(Path("model.run"), "scores", None)[0].name
+    'run'
     """
     ending = _by_ending(path, kind)
     given = next((known for known in FORMATS if known.name == name), None)
@@ -157,7 +164,15 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
 
 
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
-    """Return the format of a file, by the given name or by the file's, and the file's whole name."""
+    """Return the format of a file, by the given name or by the file's, and the file's whole name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from xmleval.io import find_format
+    >>> find_format(Path("news.qrels"))[0].name
+    'qrels'
+    """
     if name is not None:
         by_name = {known.name: known for known in FORMATS}
         if name not in by_name:

@@ -80,7 +80,7 @@ def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance) ->
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
-    """Read scores from a TREC run, brought in line with the truth.
+    r"""Read scores from a TREC run, brought in line with the truth.
 
     Parameters
     ----------
@@ -105,6 +105,17 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
         If the file cannot be read.
     ValueError
         If a line is malformed, scores a label of an instance again, or a score is NaN.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from xmleval.io import read_run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "a.run").write_text("q1 Q0 dog 1 0.75 a\n")
+    ...     scores = read_run(Path(folder) / "a.run", ["cat", "dog"])
+    >>> scores.matrix.toarray().tolist()
+    [[0.0, 0.75]]
     """
     return _run_within(as_path(path), like, UNLIMITED)
 
@@ -233,6 +244,20 @@ def write_qrels(
     -----
     A row without labels, and the last label where none has it, would be lost. They are written as judged
     and not relevant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from xmleval.io import write_qrels
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_qrels(Path(folder) / "news.qrels", np.eye(2))
+    ...     text = (Path(folder) / "news.qrels").read_text()
+    >>> print(text)
+    0 0 0 1
+    1 0 1 1
+    <BLANKLINE>
     """
     with replacing_text(Path(path)) as file:
         first, last, last_is_there = 0, -1, False
@@ -268,6 +293,21 @@ def write_run(
         As `xmleval.evaluate` takes them. Lists without scores get the negative rank for one.
     row_names, label_names : list of str, optional
         Names without blanks; by default the numbers of rows and labels, from 0.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from xmleval.io import write_run
+    >>> lists = np.array([[1, 0]]), np.array([[0.75, 0.5]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_run(Path(folder) / "a.run", lists)
+    ...     text = (Path(folder) / "a.run").read_text()
+    >>> print(text)
+    0 Q0 1 1 0.75 xmleval
+    0 Q0 0 2 0.5 xmleval
+    <BLANKLINE>
     """
     with replacing_text(Path(path)) as file:
         first = 0

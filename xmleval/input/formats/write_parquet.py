@@ -35,6 +35,18 @@ def write_parquet(path: str | os.PathLike[str], data: Any, kind: str, *, n_label
         If the file cannot be written.
     ValueError
         If data are refused as `xmleval.evaluate` would, or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from xmleval.io import read_truth, write_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet(Path(folder) / "truth.parquet", np.eye(2), "truth")
+    ...     truth = read_truth(Path(folder) / "truth.parquet")
+    >>> truth.toarray().tolist()
+    [[1, 0], [0, 1]]
     """
     pa = import_pyarrow()
     known = known_labels(data, n_labels)

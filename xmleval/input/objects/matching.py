@@ -44,15 +44,21 @@ class Taken(NamedTuple):
     closed: bool = True  # whether all labels were known before the rows
     row_names: list[Any] | None = None
     notes: tuple[str, ...] = ()
+    grades: bool = False  # whether the truth has grades that are not asked for
 
 
 class Matching:
     """Columns and rows of arguments, of which some have names."""
 
     def __init__(
-        self, given: dict[str, Any], held: dict[str, Held], n_labels: int | None, names: list[Any] | None
+        self,
+        given: dict[str, Any],
+        held: dict[str, Held],
+        n_labels: int | None,
+        names: list[Any] | None,
+        graded: bool | None,
     ) -> None:
-        self.given, self.held = given, held
+        self.given, self.held, self.graded = given, held, graded
         truth = held.get("y_true")
         self.truth = truth
         self.notes: list[str] = []
@@ -114,11 +120,15 @@ class Matching:
                 of_labels = codes[argument]
                 assert n_labels is not None
                 assert of_labels is not None
-                found[argument] = numbered_entries(argument, rows, of_labels, order, n_labels)
+                graded = self.graded if argument == "y_true" else None
+                found[argument] = numbered_entries(argument, rows, of_labels, order, n_labels, graded)
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
         row_names = None if self.truth is None else self.truth.keys
         closed = self.index is None or self.closed
-        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, tuple(self.notes))
+        values = getattr(self.truth, "values", None)
+        grades = not self.graded and values is not None and bool((values > 1).any())
+        notes = tuple(self.notes)
+        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, notes, grades)
 
     def _width(self) -> int | None:
         """Return the number of labels, where the arguments without names of labels tell it."""

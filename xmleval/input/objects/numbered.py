@@ -11,6 +11,7 @@ from xmleval.input.csr import Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide
 from xmleval.input.objects.named import NamedRows
+from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
@@ -75,13 +76,15 @@ def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels
     return csr_array(parts, shape=(matrix.shape[0], n_labels))
 
 
-def numbered_entries(argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int) -> Any:
-    """Return sets, scores or lists of labels by number, with the rows in order."""
+def numbered_entries(
+    argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int, graded: bool | None = None
+) -> Any:
+    """Return sets, graded sets, scores or lists of labels by number, with the rows in order."""
     ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
     of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
     _refuse_twice(argument, rows, of_row, codes)
-    if argument != "y_score" and rows.values is not None:
-        _refuse_scores(argument, rows, rows.values)
+    if argument != "y_score" and rows.values is not None and not graded:
+        _refuse_scores(argument, rows, rows.values, graded is not None)
     values, sizes = rows.values, rows.sizes
     if order is not None:
         sizes = np.append(rows.sizes, 0)[order]  # none of row -1
@@ -89,7 +92,7 @@ def numbered_entries(argument: str, rows: NamedRows, codes: Ints, order: Ints | 
         places = starts + np.arange(starts.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         codes, values = codes[places], None if values is None else values[places]
         ptr = np.concatenate(([0], np.cumsum(sizes)))
-    if argument != "y_score":
+    if argument != "y_score" and not graded:
         if values is not None:
             kept = values > 0
             codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
@@ -112,13 +115,15 @@ def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> 
         raise InputError(argument, f"label {label!r} occurs twice", row=row, value=label)
 
 
-def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any]) -> None:
+def _refuse_scores(argument: str, rows: NamedRows, values: NDArray[Any], can_be_graded: bool) -> None:
     bad = np.flatnonzero(values != np.floor(values))
     if bad.size or rows.best_first:
         seen = f"value {values[bad[0]]} is no judgement, an integer" if bad.size else "labels have scores"
         where = "y_score" if argument == "y_pred" else "y_score; are the truth and the scores swapped?"
         row = rows.row_of(int(bad[0])) if bad.size else None
-        raise InputError(argument, f"{seen}; scores go to {where}", row=row)
+        told: list[object] = [f"{seen}; scores go to {where}"]
+        told += [" Grades need ", Keyword("gains", "'linear'")] if can_be_graded else []
+        raise InputError(argument, Message(*told), row=row)
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

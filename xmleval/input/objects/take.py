@@ -24,12 +24,19 @@ from xmleval.message import Keyword, Message
 
 
 def take(
-    y_true: Any, y_score: Any, y_pred: Any, n_labels: int | None, labels: Any = None, **sets: Any
+    y_true: Any,
+    y_score: Any,
+    y_pred: Any,
+    n_labels: int | None,
+    labels: Any = None,
+    graded: bool | None = None,
+    **sets: Any,
 ) -> Taken:
     """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
-    a truth names them first; those that only predictions name come behind.
+    a truth names them first; those that only predictions name come behind. With ``graded``, values of the
+    truth are grades of relevance, which they cannot be where it is None.
     """
     if isinstance(y_score, list) and len(y_score) == 2 and all(map(shape_of, y_score)):
         y_score = tuple(y_score)  # a pair of arrays, and no list of rows
@@ -50,7 +57,7 @@ def take(
             return Taken(tuple(dense_lists(given, len(names), n_labels).values()), len(names), names)
         lists = n_labels is None and any(isinstance(value, list) for value in given.values())
         return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
-    return Matching(given, held, n_labels, names).taken()
+    return Matching(given, held, n_labels, names, graded).taken()
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:

@@ -1,0 +1,63 @@
+"""Every name that the reference shows has an example, and examples that need a library run where it is."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import xmleval
+from xmleval.cached import cached
+
+MODULES = "xmleval", "xmleval.dask", "xmleval.effectiveness", "xmleval.io", "xmleval.thresholds"
+NEEDS = {"to_frame": "pandas"}  # examples that other runs skip
+
+
+def modules() -> Iterator[Any]:
+    for name in MODULES:
+        try:
+            yield importlib.import_module(name)
+        except ImportError:  # of the library that it is for
+            continue
+
+
+def shown_names() -> Iterator[tuple[str, str]]:
+    """Yield each function, class, method and property of the reference with its docstring."""
+    for module in modules():
+        for name in module.__all__:
+            found, title = getattr(module, name), f"{module.__name__}.{name}"
+            if inspect.isclass(found) or inspect.isroutine(found):
+                yield title, inspect.getdoc(found) or ""
+            for member in dir(found) if inspect.isclass(found) else ():
+                if member[0] != "_" and is_ours(inspect.getattr_static(found, member), member, found):
+                    yield f"{title}.{member}", inspect.getdoc(getattr(found, member)) or ""
+
+
+def is_ours(member: Any, name: str, owner: type) -> bool:
+    """Tell whether a member is a method or a property of this package, and no field."""
+    if isinstance(member, cached):
+        return True
+    member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    is_field = name in getattr(owner, "__dataclass_fields__", ())
+    return inspect.isfunction(member) and member.__module__.startswith("xmleval") and not is_field
+
+
+def test_every_public_name_has_an_example() -> None:
+    shown = dict(shown_names())
+    assert len(shown) > 150
+    assert [name for name, text in shown.items() if ">>>" not in text and "@private" not in text] == []
+
+
+@pytest.mark.parametrize("name", [name for name, text in shown_names() if "+SKIP" in text])
+def test_examples_that_need_a_library_run(name: str) -> None:
+    needed = NEEDS.get(name.rpartition(".")[2])
+    if needed is None:
+        pytest.skip("needs a cluster")
+    pytest.importorskip(needed)
+    text = dict(shown_names())[name].replace("# doctest: +SKIP", "")
+    test = doctest.DocTestParser().get_doctest(text, {"xmleval": xmleval}, name, None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0

@@ -1,0 +1,117 @@
+"""A Ray cluster of two processes: the bytes of one machine, whatever ends its processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
+from xmleval import evaluate as on_one_machine
+from xmleval.cluster import counting, cutting
+
+ray = pytest.importorskip("ray")
+
+from xmleval.integrations.ray import RayEngine  # noqa: E402
+from xmleval.ray import evaluate, evaluate_blocks  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+EVERYTHING: dict[str, Any] = {
+    "metrics": ["all"],
+    "inverse_propensity": 1 + np.arange(N_LABELS) / 7,
+    "confidence": 0.95,
+    "bounds": True,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Path]:
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 6000)
+    return make_files(tmp_path), tmp_path
+
+
+def test_files_of_every_measure(files: Any) -> None:
+    arrays, folder = files
+    shown: list[tuple[int, int]] = []
+    more: dict[str, Any] = {"row_groups": list("abcd" * (N_ROWS // 4)), **EVERYTHING}
+    found = evaluate(
+        folder / "Y_*",
+        folder / "m_*_indices.npy",
+        y_pred=folder / "pred_0.npz",
+        exchange=folder / "parts",
+        progress=lambda done, n_rows: shown.append((done, n_rows)),
+        **more,
+    )
+    assert (
+        found.to_json() == on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **more).to_json()
+    )
+    assert shown[-1] == (N_ROWS, N_ROWS)
+    assert not [*(folder / "parts").iterdir()]
+
+
+def test_blocks_in_the_object_store() -> None:
+    arrays = make_arrays()
+    labels, scores = arrays["m"]
+    ends = [0, 50, 50, 130, 200]
+    made: list[Any] = [
+        ray.put((arrays["Y"][lo:hi], (labels[lo:hi], scores[lo:hi]))) for lo, hi in itertools.pairwise(ends)
+    ]
+    found = evaluate_blocks(made, **EVERYTHING)
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **EVERYTHING).to_json()
+    bad = [*made[:2], (arrays["Y"][50:130], (np.full((80, 2), 77), None))]
+    with pytest.raises(ValueError, match=r"y_score: row 50: label id 77 is not in 0\.\.29"):
+        evaluate_blocks(bad, metrics="p@1")
+    with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
+        evaluate_blocks([3], metrics="p@1")
+
+
+def test_the_lowest_bad_row_is_told(files: Any) -> None:
+    folder = files[1]
+    for number in (1, 3):
+        labels = np.load(folder / f"m_{number}_indices.npy")
+        labels[7, 0] = 99
+        np.save(folder / f"m_{number}_indices.npy", labels)
+    with pytest.raises(ValueError, match=r"m_1_indices\.npy: row 7: label id 99"):
+        evaluate(folder / "Y_*", folder / "m_*_indices.npy", metrics="p@1")
+
+
+def _once(path: str, what: str, function: Any, *arguments: Any) -> Any:
+    """Do something to the process of a worker the first time, or always, that a task comes here."""
+    if what == "fail":
+        raise OSError("no space left")
+    if not Path(path).exists():
+        Path(path).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return function(*arguments)
+
+
+@pytest.mark.parametrize("what", ["die", "fail"])
+def test_a_worker_that_is_killed(files: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays, folder = files
+    submit = RayEngine.submit
+
+    def other(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        if function is counting.count:
+            return submit(self, _once, str(folder / "died"), what, function, *arguments, key=key)
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(RayEngine, "submit", other)
+    if what == "fail":
+        with pytest.raises(OSError, match="no space left"):
+            evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
+        return
+    found = evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics="p@1").to_json()

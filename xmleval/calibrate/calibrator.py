@@ -1,0 +1,229 @@
+"""A fitted map from scores to probabilities: applied to predictions, and kept in a file of JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xmleval.files.input import InputFile
+from xmleval.files.output import replacing
+from xmleval.files.remote import as_path
+from xmleval.input.csr import as_array, is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.pairs import TopK, is_pair, pair_members
+from xmleval.input.tensors import as_plain
+from xmleval.kernels.recalibrating import interpolate, write_platt
+from xmleval.records import Floats
+
+METHODS = {
+    "isotonic": "the best rising step curve, with lines between its steps",
+    "platt": "the sigmoid of slope * score + intercept",
+}
+KIND, VERSION = "calibrator", 1
+MOST_BYTES = 1 << 30
+EXPECTED = "expected a file that `xmleval calibrate fit` or Calibrator.save wrote"
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrator:
+    """A map from scores to probabilities, as `fit` gives it.
+
+    Parameters
+    ----------
+    method : {"isotonic", "platt"}
+        Kind of map, see `fit`.
+    k : int or None
+        Cutoff: it was fitted to the first k labels of each row; None for all listed ones.
+    n_pairs : float
+        Number of pairs that it was fitted to, or their weight.
+    scores, levels : float64 (p,)
+        For isotonic: scores, rising, and their probabilities. Between two scores the map is a line, beyond
+        the ends it is constant.
+    slope, intercept : float
+        For platt: the probability is 1 / (1 + exp(-(slope * score + intercept))).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval.calibrate import fit
+    >>> calibrator = fit(np.array([[1, 0, 0], [0, 1, 0]]), np.array([[3.0, 1.0, 1.0], [2.0, 3.0, 1.0]]))
+    >>> calibrator.apply(np.array([[2.5, 9.0, -9.0]]))
+    array([[0.5, 1. , 0. ]])
+    """
+
+    method: str
+    k: int | None
+    n_pairs: float
+    scores: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    levels: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    slope: float = 0.0
+    intercept: float = 0.0
+
+    def __str__(self) -> str:
+        """Describe the map."""
+        of = f"the first {self.k} labels of each row" if self.k else "all listed labels"
+        about = (
+            f"slope {self.slope:.6g}, intercept {self.intercept:.6g}"
+            if self.method == "platt"
+            else f"{self.scores.size} points"
+        )
+        return f"{self.method}, {about}, fitted to {self.n_pairs:.15g} pairs: {of}"
+
+    def apply(self, y_score: Any) -> Any:
+        """Return predictions with probabilities in place of scores.
+
+        Parameters
+        ----------
+        y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), or lists of (id, score) pairs
+            Scores, of which larger ones are better. Empty slots of a list, with label -1, stay as they are.
+
+        Returns
+        -------
+        csr_array, array, pair of arrays, or lists
+            The same form, with probabilities: float32 for scores of float32 or narrower, else float64. A list
+            keeps its order. In a matrix, labels of one step of an isotonic map become level.
+
+        Raises
+        ------
+        ValueError
+            If there are no scores, or some are NaN.
+        """
+        if isinstance(y_score, list):
+            return self._of_lists(y_score)
+        if is_pair(y_score):
+            labels, scores = pair_members("y_score", y_score, 0)
+            if scores is None:
+                raise InputError("y_score", "has no scores, which probabilities are made of")
+            found = scores.astype(_dtype_of(scores))
+            filled = labels >= 0
+            found[filled] = self._mapped(scores[filled], np.nonzero(filled)[0])
+            return TopK(labels, found) if isinstance(y_score, TopK) else (labels, found)
+        value = y_score if is_sparse(y_score) else as_plain("y_score", y_score)
+        if is_sparse(value):
+            matrix = value.tocsr(copy=True)
+            rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+            matrix.data = self._mapped(matrix.data, rows)
+            return matrix
+        scores = as_array("y_score", value)
+        if scores.ndim != 2:
+            raise InputError("y_score", f"shape {scores.shape}; expected scores of rows and labels")
+        rows = np.repeat(np.arange(scores.shape[0]), scores.shape[1])
+        return self._mapped(scores.reshape(-1), rows).reshape(scores.shape)
+
+    def _of_lists(self, lists: list[Any]) -> list[Any]:
+        try:
+            scores = np.array([score for row in lists for _, score in row], np.float64)
+        except (TypeError, ValueError):
+            raise InputError("y_score", "expected lists of (id, score) pairs") from None
+        rows = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
+        found = iter(self._mapped(scores, rows).tolist())
+        return [[(label, next(found)) for label, _ in row] for row in lists]
+
+    def _mapped(self, scores: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the probabilities of scores, (n,), which are in these rows."""
+        values = np.ascontiguousarray(scores, np.float64)
+        bad = np.flatnonzero(np.isnan(values))[:1]
+        if bad.size:
+            raise InputError("y_score", "score nan is not a number", row=int(rows[bad[0]]), value=math.nan)
+        out = np.empty(values.size)
+        if self.method == "platt":
+            write_platt(values, self.slope, self.intercept, out)
+        else:
+            interpolate(values, self.scores, self.levels, out)
+        return out.astype(_dtype_of(scores), copy=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the map as JSON, which replaces the file when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an existing file is then kept.
+        """
+        held: dict[str, Any] = {
+            "kind": KIND, "version": VERSION, "method": self.method, "k": self.k, "n_pairs": self.n_pairs
+        }  # fmt: skip
+        if self.method == "platt":
+            held |= {"slope": self.slope, "intercept": self.intercept}
+        else:
+            held |= {"scores": self.scores.tolist(), "levels": self.levels.tolist()}
+        with replacing(Path(path)) as file:
+            file.write(f"{json.dumps(held, indent=1)}\n".encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Calibrator:
+        """Load a saved map.
+
+        Parameters
+        ----------
+        path : path
+            File written by `save`.
+
+        Returns
+        -------
+        Calibrator
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is not such a file, is damaged, or has another version.
+        """
+        try:
+            with InputFile(as_path(path)).open() as file:
+                text = file.read(MOST_BYTES + 1)
+            if len(text) > MOST_BYTES:
+                raise ValueError("too large")
+            try:
+                held = json.loads(text)
+            except (UnicodeDecodeError, json.JSONDecodeError):
+                raise ValueError("not JSON") from None
+            return _calibrator_of(held)
+        except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+            told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"{path}: not a saved calibrator, or damaged ({told}); {EXPECTED}") from None
+
+
+def _calibrator_of(held: Any) -> Calibrator:
+    """Return the map that JSON values hold, or raise ValueError."""
+    if not isinstance(held, dict) or held.get("kind") != KIND:
+        raise ValueError(f"its kind is not {KIND!r}")
+    if held["version"] != VERSION:
+        raise ValueError(f"version {held['version']}, and this xmleval reads {VERSION}")
+    method, k, n_pairs = held["method"], held["k"], _number(held["n_pairs"])
+    if method not in METHODS:
+        raise ValueError(f"method {method!r}")
+    if not (k is None or (type(k) is int and k > 0)) or n_pairs <= 0:
+        raise ValueError("k or n_pairs")
+    if method == "platt":
+        return Calibrator(
+            method, k, n_pairs, slope=_number(held["slope"]), intercept=_number(held["intercept"])
+        )
+    scores, levels = (np.array([*map(_number, held[name])], np.float64) for name in ("scores", "levels"))
+    rising = scores.size == levels.size > 0 and (np.diff(scores) > 0).all() and (np.diff(levels) >= 0).all()
+    if not rising or levels[0] < 0 or levels[-1] > 1:
+        raise ValueError("scores or levels are not rising")
+    return Calibrator(method, k, n_pairs, scores, levels)
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    return float(value)
+
+
+def _dtype_of(scores: NDArray[Any]) -> Any:
+    return np.float32 if scores.dtype in (np.float16, np.float32) else np.float64

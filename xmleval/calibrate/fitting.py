@@ -1,0 +1,265 @@
+"""Fitting of maps from scores to probabilities, by exact sums of weights by score."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import MEMORY
+from xmleval.calibrate.calibrator import METHODS, Calibrator
+from xmleval.conventions import Conventions
+from xmleval.engine.blocks import join_arguments
+from xmleval.engine.run import count, make_work
+from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.objects.take import take
+from xmleval.input.objects.vectors import of_rows
+from xmleval.input.scores import has_scores
+from xmleval.input.sets import set_rows
+from xmleval.input.weights import HEAVIEST
+from xmleval.kernels.recalibrating import (
+    BOTH,
+    HIGHEST,
+    HITS,
+    INTERCEPT,
+    INTERCEPTS,
+    LOSS,
+    LOWEST,
+    SLOPE,
+    SLOPES,
+    N,
+    add_platt,
+    log_ratio,
+    pool_violators,
+)
+from xmleval.message import did_you_mean
+from xmleval.plan import Plan
+from xmleval.pooled.weight_sums import ONE, as_units
+from xmleval.records import Floats
+from xmleval.spec import MOST_K, parse_spec
+from xmleval.states.pair_scores import PairScores
+from xmleval.states.state import States
+from xmleval.threads import Work
+
+STATE = "pair_scores"
+MOST_STEPS, MOST_HALVINGS = 100, 60
+RIDGE = 1e-12  # share of the second derivatives, where these are singular
+SETTLED = 1e-15  # share of the loss by which a step must improve it
+
+
+def fit(
+    y_true: Any,
+    y_score: Any,
+    method: str = "isotonic",
+    *,
+    k: int | None = None,
+    n_labels: int | None = None,
+    labels: Any = None,
+    sample_weight: Any = None,
+    memory: int | str = MEMORY,
+    threads: int | None = None,
+) -> Calibrator:
+    """Fit a map from scores to probabilities, to the pairs of a score and a hit of held-out data.
+
+    Parameters
+    ----------
+    y_true : sparse matrix or array, dense 0/1 array, lists of labels, dict or frame; shape (m, l)
+        Relevant labels, as `xmleval.evaluate` takes them.
+    y_score : as y_true with scores, or (labels, scores) arrays of shape (m, k)
+        Scores of any range, such as logits; larger ones are better. Labels without one are no pairs.
+    method : {"isotonic", "platt"}
+        The best rising step curve (pool adjacent violators), or the sigmoid of slope * score + intercept.
+    k : int, optional
+        Fit to the first k labels of each row, for `ece@k` and its kind; default all listed labels.
+    n_labels : int, optional
+        Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
+    labels : list of str, optional
+        Names of all labels, by column.
+    sample_weight : array of shape (m,), optional
+        Weight of each instance.
+    memory : int or str, default "1GiB"
+        Bytes, or an amount such as "512MB", above which scores go to temporary files.
+    threads : int, optional
+        Maximum number of threads, by default one per processor. The map does not depend on them.
+
+    Returns
+    -------
+    Calibrator
+
+    Raises
+    ------
+    ValueError
+        If input is invalid, or no label has a score.
+
+    Notes
+    -----
+    Pairs of one score are one point with their share of hits, so that no order of rows changes the map. The
+    isotonic map is that of scikit-learn's `IsotonicRegression(out_of_bounds="clip")` on the pairs, in
+    float64. Platt's minimises the log loss with targets (n + 1) / (n + 2) of n hits and 1 / (m + 2) of m
+    others, as `CalibratedClassifierCV(method="sigmoid")` does, by Newton's method.
+
+    References
+    ----------
+    Zadrozny & Elkan 2002 (KDD); Platt 1999; Lin, Lin & Weng 2007 (Machine Learning 68).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import evaluate
+    >>> from xmleval.calibrate import fit
+    >>> y_valid = np.array([[1, 0], [0, 1], [0, 0]])
+    >>> valid_scores = np.array([[2.0, -1.0], [0.5, 1.0], [-0.5, -1.0]])
+    >>> calibrator = fit(y_valid, valid_scores, "platt")
+    >>> evaluate(y_valid, calibrator.apply(valid_scores), metrics=["brier"])["brier"] < 0.25
+    True
+    """
+    fitting = Fitting(method, k)
+    work = make_work(memory, threads)
+    taken = take(y_true, y_score, None, n_labels, labels)
+    (y_true, y_score, _), n_labels = taken.inputs, taken.n_labels
+    for note in taken.notes:
+        warnings.warn(note, stacklevel=2)
+    truth = set_rows("y_true", y_true, n_labels)
+    weight = of_rows("sample_weight", sample_weight, taken.row_names)
+    pairs = fitting.pairs(truth.n_labels, work, weight is not None)
+    pairs.add(truth, y_score, n_labels, weight)
+    return fitting.calibrator_of(pairs)
+
+
+class ScoredPairs:
+    """Pairs collected so far, within memory; more of them are in temporary files."""
+
+    def __init__(self, n_labels: int, k: int | None, work: Work, weighted: bool = False) -> None:
+        self.n_labels = n_labels
+        self.k = k
+        self.work = work
+        self.n_rows = 0
+        self.unit = HEAVIEST if weighted else 1.0
+        self._dtypes: set[str] = set()
+        self._plan = Plan(
+            specs=(parse_spec(f"ace@{k}" if k else "ace"),),
+            n_labels=n_labels,
+            conventions=Conventions(),
+            propensity=None,
+            decision=None,
+            weighted=weighted,
+            keep_rows=False,
+            any_scores=True,
+        )
+        self._states = States(self._plan, work, {STATE: PairScores(self._plan, self._plan.specs, work)})
+
+    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
+        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
+        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels)
+
+    def add(self, truth: Any, y_score: Any, n_labels: int | None, weight: Any = None) -> None:
+        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
+        if y_score is None:
+            raise InputError("y_score", "missing; probabilities are fitted to scores")
+        if has_scores(y_score, n_labels) is False:
+            raise InputError("y_score", "probabilities are made of scores; this list has none")
+        rows = join_arguments(
+            self._plan, truth, y_score, None, weight, n_labels=n_labels, n_before=self.n_rows,
+            first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
+        )  # fmt: skip
+        self._states = count(self._plan, self.work, self._states, rows)
+        self.n_rows += rows.n_rows
+
+    @property
+    def state(self) -> PairScores:
+        """The weights of hits and of misses by score."""
+        found = self._states[STATE]
+        assert isinstance(found, PairScores)
+        return found
+
+
+class Fitting:
+    """Checked arguments of `fit`."""
+
+    def __init__(self, method: str = "isotonic", k: int | None = None) -> None:
+        if not isinstance(method, str) or method not in METHODS:
+            near = did_you_mean(str(method), METHODS)
+            raise InputError(
+                "method", f"{method!r} is not one of {', '.join(METHODS)}{f'; {near}' if near else ''}"
+            )
+        self.method = method
+        self.k = None if k is None else positive_integer("k", k, most=MOST_K)
+
+    def pairs(self, n_labels: int, work: Work, weighted: bool = False) -> ScoredPairs:
+        """Return the empty collection to add data to."""
+        return ScoredPairs(n_labels, self.k, work, weighted)
+
+    def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
+        """Return the best map on the data."""
+        state, unit = pairs.state, pairs.unit
+        n_pairs = unit * (state.n_pairs(self.k) / ONE)
+        if not n_pairs:
+            raise InputError("y_score", "no label has a score; there is nothing to fit to")
+        blocks = pooled(state, self.k)
+        if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
+            raise InputError("y_score", "scores are infinite; expected finite ones to fit to")
+        if self.method == "platt":
+            slope, intercept = platt(state, self.k, unit)
+            return Calibrator(self.method, self.k, n_pairs, slope=slope, intercept=intercept)
+        shares = np.repeat(blocks[:, HITS] / blocks[:, N], 2)
+        scores = blocks[:, [LOWEST, HIGHEST]].reshape(-1)
+        own = np.append(True, scores[1:] > scores[:-1])  # blocks of one score have one point
+        return Calibrator(self.method, self.k, n_pairs, scores[own], shares[own])
+
+
+def pooled(state: PairScores, k: int | None) -> Floats:
+    """Return the blocks of the isotonic map; see `kernels.recalibrating.pool_violators`."""
+    blocks = np.empty((0, 4))
+    for hits, misses in state.tables(k):
+        n_blocks = len(blocks)
+        blocks = np.concatenate([blocks, np.empty((len(hits) + len(misses), 4))])
+        blocks = blocks[: pool_violators(hits, misses, blocks, n_blocks)].copy()
+    return blocks
+
+
+def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
+    """Return slope and intercept of the sigmoid with the least loss, by Newton's method with step halving."""
+    n_hits, n_misses = (
+        unit * (sum(as_units(sums.total) for sums in several) / ONE) for several in state.parts(k)
+    )
+    targets = (n_hits + 1) / (n_hits + 2), 1 / (n_misses + 2)
+
+    def sums_at(slope: float, intercept: float) -> list[float]:
+        sums = np.zeros(6)
+        for tables in state.tables(k):
+            for table, target in zip(tables, targets, strict=True):
+                add_platt(table, slope, intercept, target, sums)
+        return [float(total) for total in sums]
+
+    slope, intercept = 0.0, float(log_ratio(n_hits + 1, n_misses + 1))
+    found = sums_at(slope, intercept)
+    for _ in range(MOST_STEPS):
+        step = _newton_step(found)
+        gain = -(found[SLOPE] * step[0] + found[INTERCEPT] * step[1])
+        size, moved = 1.0, found
+        for _ in range(MOST_HALVINGS):
+            moved = sums_at(slope + size * step[0], intercept + size * step[1])
+            if moved[LOSS] <= found[LOSS] - 1e-4 * size * gain:
+                break
+            size /= 2
+        if not moved[LOSS] < found[LOSS]:
+            break
+        slope, intercept = slope + size * step[0], intercept + size * step[1]
+        settled = found[LOSS] - moved[LOSS] <= SETTLED * abs(found[LOSS])
+        found = moved
+        if settled:
+            break
+    return slope, intercept
+
+
+def _newton_step(sums: list[float]) -> tuple[float, float]:
+    """Return the step of slope and intercept; where all scores are one, that of the least slope."""
+    one, both, other = sums[SLOPES], sums[BOTH], sums[INTERCEPTS]
+    one, other = one * (1 + RIDGE), other * (1 + RIDGE)
+    determinant = one * other - both * both
+    if not determinant > 0 or not math.isfinite(determinant):
+        return 0.0, -sums[INTERCEPT] / other if other else 0.0
+    slope = (both * sums[INTERCEPT] - other * sums[SLOPE]) / determinant
+    return slope, (both * sums[SLOPE] - one * sums[INTERCEPT]) / determinant

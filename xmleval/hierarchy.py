@@ -1,0 +1,186 @@
+"""Hierarchies of labels: edges from children to parents, checked, and all ancestors of each label."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xmleval.budget import Allowance, OverLimitError, machine_allowance
+from xmleval.input.csr import is_sparse
+from xmleval.input.errors import InputError
+from xmleval.input.tensors import refuse_other
+from xmleval.kernels.ancestors import list_ancestors
+from xmleval.message import Keyword, Message
+from xmleval.records import Hierarchy, Ints, label_dtype
+
+ARGUMENT = "hierarchy"
+SHOWN = 8  # labels of a cycle that a message names
+
+
+def given_hierarchy(
+    value: Any,
+    n_labels: int,
+    names: Sequence[Any] | None = None,
+    in_order: bool = True,
+    allowance: Allowance | None = None,
+    places: Sequence[str] | None = None,
+) -> Hierarchy | None:
+    """Return a hierarchy that is given in any form, for labels by number or by name.
+
+    Parameters
+    ----------
+    value : sparse matrix or array of shape (l, l), pairs, dict, Hierarchy or None
+        Edges: nonzero entries at the row of a child and the column of its parent; (child, parent) pairs, a
+        list or an array of shape (e, 2); or a dict from children to a parent, or a list of them.
+    n_labels : int
+        Number of labels.
+    names : sequence, optional
+        Their names.
+    in_order : bool
+        Whether the caller knows all labels and their order. If not, nodes that are no labels may be named.
+    allowance : Allowance, optional
+        Memory for the ancestors of all labels; default that of the machine.
+    places : sequence of str, optional
+        What messages call each pair.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Hierarchy):
+        if value.ptr.size - 1 != n_labels:
+            raise InputError(ARGUMENT, f"is of {value.ptr.size - 1} labels, not {n_labels}")
+        return value
+    if is_sparse(value):
+        if names is not None and not in_order:
+            which = (
+                " has labels by number, which y_true names; give ",
+                Keyword("labels"),
+                ", or pairs of names",
+            )
+            raise InputError(ARGUMENT, Message("a matrix", *which))
+        if value.shape != (n_labels, n_labels):
+            expected = f"({n_labels}, {n_labels}): children by row, parents by column"
+            raise InputError(ARGUMENT, f"shape {value.shape} is not {expected}")
+        found = value.tocoo()
+        kept = found.data != 0
+        edges = np.column_stack([found.row[kept], found.col[kept]]).astype(np.int64)
+        return from_edges(edges, n_labels, n_labels, names, allowance)
+    pairs = _pairs(value)
+    numbers: dict[Any, int] | None = None
+    if names is not None:
+        numbers = {name: number for number, name in enumerate(names)}
+    open_to = numbers is not None and not in_order and isinstance(next(iter(numbers), ""), str)
+    edges = np.empty((len(pairs), 2), np.int64)
+    for number, pair in enumerate(pairs):
+        place = places[number] if places else f"edge {number}"
+        for side, label in enumerate(pair):
+            edges[number, side] = _number(label, place, n_labels, numbers, open_to)
+    every = range(n_labels) if numbers is None else [*numbers]
+    return from_edges(edges, n_labels, max(n_labels, len(every)), None if names is None else every, allowance)
+
+
+def from_edges(
+    edges: Ints,
+    n_labels: int,
+    n_nodes: int,
+    names: Sequence[Any] | None = None,
+    allowance: Allowance | None = None,
+) -> Hierarchy:
+    """Return the hierarchy of edges between numbered nodes, of which the first are the labels.
+
+    Cycles are refused, and ancestors that exceed the allowance, before they are listed.
+    """
+    from scipy.sparse import csr_array  # imported here to keep start-up fast
+
+    edges = np.unique(edges, axis=0)
+    ptr = np.searchsorted(edges[:, 0], np.arange(n_nodes + 1)).astype(np.int64)
+    parents = np.ascontiguousarray(edges[:, 1])
+    graph = csr_array((np.ones(len(edges), np.int8), parents, ptr), shape=(n_nodes, n_nodes))
+    _refuse_cycle(edges, graph, names)
+    allowance = machine_allowance() if allowance is None else allowance
+    dtype = label_dtype(n_nodes)
+    most = int(min(allowance.left // dtype.itemsize, np.iinfo(np.int64).max))
+    marks, stack = np.zeros((2, n_nodes), np.int64)
+    up_ptr = np.empty(n_labels + 1, np.int64)
+    exceeding = list_ancestors(ptr, parents, most, marks, stack, up_ptr, np.empty(0, dtype))
+    try:
+        if exceeding >= 0:
+            allowance.check((most + 1) * dtype.itemsize)
+        allowance.take(int(up_ptr[-1]) * dtype.itemsize)
+    except OverLimitError as error:
+        raise InputError(ARGUMENT, Message("listing the ancestors of all labels ", error.args[0])) from None
+    up = np.empty(up_ptr[-1], dtype)
+    marks[:] = 0
+    list_ancestors(ptr, parents, most, marks, stack, up_ptr, up)
+    digest = hashlib.sha256(np.ascontiguousarray(edges, "<i8").tobytes()).hexdigest()
+    above_all = np.flatnonzero(np.bincount(up, minlength=n_nodes) == n_labels)  # itself, if it is a label
+    top = _called(int(above_all[0]), names) if n_labels > 1 and above_all.size else None
+    return Hierarchy(up_ptr, up, n_nodes, edges, digest, top)
+
+
+def _called(node: int, names: Sequence[Any] | None) -> Any:
+    """Return the name of a node, or its number."""
+    return node if names is None or node >= len(names) else names[node]
+
+
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
+    """Return edges as pairs of a child and a parent."""
+    if isinstance(value, Mapping):
+        parents = {
+            child: [own] if isinstance(own, str) or not hasattr(own, "__iter__") else [*own]
+            for child, own in value.items()
+        }
+        return [(child, parent) for child, several in parents.items() for parent in several]
+    refuse_other(ARGUMENT, value)
+    found = value.tolist() if hasattr(value, "tolist") else value
+    if not hasattr(found, "__iter__"):
+        raise InputError(ARGUMENT, f"{value!r} is no list of (child, parent) pairs")
+    pairs = [*found]
+    for place, pair in enumerate(pairs):
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InputError(ARGUMENT, f"edge {place}: {pair!r} is not a (child, parent) pair", value=pair)
+    return [(child, parent) for child, parent in pairs]
+
+
+def _number(label: Any, place: str, n_labels: int, numbers: dict[Any, int] | None, open_to: bool) -> int:
+    """Return the number of a label, a new one where other nodes may be named."""
+    if numbers is None:
+        if isinstance(label, bool | np.bool_) or not isinstance(label, int | np.integer):
+            told = f"{place}: {label!r} is not a label id; here, labels have no names"
+            raise InputError(ARGUMENT, told, value=label)
+        if 0 <= label < n_labels:
+            return int(label)
+        known = f"0..{n_labels - 1}"
+    else:
+        found = numbers.get(label) if isinstance(label, str | int | np.integer) else None
+        if found is None and open_to and isinstance(label, str):
+            found = numbers.setdefault(label, len(numbers))
+        if found is not None:
+            return found
+        known = f"the {n_labels} labels"
+    fix = "leave out edges to what is no label, such as a root"
+    raise InputError(ARGUMENT, f"{place}: {label!r} is not one of {known}; {fix}", value=label)
+
+
+def _refuse_cycle(edges: Ints, graph: Any, names: Sequence[Any] | None) -> None:
+    """Refuse edges that lead from a label back to it, and name the labels on the way."""
+    from scipy.sparse.csgraph import connected_components
+
+    own = edges[edges[:, 0] == edges[:, 1]]
+    cycle = own[0].tolist() if own.size else []
+    if not cycle:
+        n_parts, part_of = connected_components(graph, connection="strong")
+        if n_parts == graph.shape[0]:
+            return
+        node = int((np.bincount(part_of)[part_of] > 1).argmax())
+        part, way = part_of[node], dict[int, int]()
+        while node not in way:
+            way[node] = len(way)
+            parents = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]
+            node = int(parents[part_of[parents] == part][0])
+        cycle = [*[*way][way[node] :], node]
+    called = [_called(node, names) for node in cycle]
+    shown = [*called[:SHOWN], "..", called[-1]] if len(called) > SHOWN + 1 else called
+    raise InputError(ARGUMENT, f"a cycle: {' -> '.join(map(str, shown))}, each a child of the next")

@@ -1,0 +1,125 @@
+"""Ray: evaluation of files, or of blocks of rows, by the processes of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Unpack
+
+from xmleval.budget import MEMORY
+from xmleval.cluster import evaluation
+from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.engine.settings import Options
+from xmleval.integrations.library import library
+from xmleval.report.report import Report
+
+ray = library("ray", "xmleval.ray", "ray")
+
+RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
+
+
+class RayEngine:
+    """Runs tasks on the cluster that this process is connected to; `ray.init` of its own is left to Ray."""
+
+    def __init__(self, threads: int) -> None:
+        self._call = ray.remote(_call)
+        self._options = {"num_cpus": threads, "max_retries": RETRIES, "retry_exceptions": [OSError]}
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
+        """Return a reference to an object that is to be."""
+        sizes = [len(one) if isinstance(one, list) else None for one in arguments]
+        flat = [one for own in arguments for one in (own if isinstance(own, list) else [own])]
+        name = f"xmleval {function.__name__}"
+        return self._call.options(name=name, **self._options).remote(function, sizes, *flat)
+
+    def completed(self, handles: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the place and the result of each object that was not given up."""
+        places = {handle: place for place, handle in enumerate(handles)}
+        while places:
+            (handle,), _ = ray.wait([*places], num_returns=1)
+            place = places.pop(handle)
+            try:
+                result = ray.get(handle)
+            except ray.exceptions.TaskCancelledError:
+                continue
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, ray.exceptions.TaskCancelledError):
+                    continue
+                raise error.cause from None
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
+                told = "each process that began a task died of it, perhaps for lack of memory"
+                raise ChildProcessError(f"{told}; the logs of Ray tell more") from error
+            yield place, result
+
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Give up objects that are not there yet."""
+        for handle in handles:
+            ray.cancel(handle)
+
+
+def _call(function: Callable[..., Any], sizes: Sequence[int | None], *flat: Any) -> Any:
+    """Call a function with lists made of arguments, as Ray does not look into lists."""
+    left = iter(flat)
+    return function(*(next(left) if n is None else [next(left) for _ in range(n)] for n in sizes))
+
+
+def evaluate(
+    truth: Paths,
+    scores: Paths | None = None,
+    *,
+    y_pred: Paths | None = None,
+    candidates: Paths | None = None,
+    metrics: str | Iterable[str] | None = None,
+    n_labels: int | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    row_groups: Any = None,
+    exchange: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    memory: int | str = MEMORY,
+    threads: int = 1,
+    progress: Progress = False,
+    **options: Unpack[Options],
+) -> Report:
+    """Compute measures of predictions in files that all nodes see, to the last bit as on one machine.
+
+    Takes what `xmleval.dask.evaluate` takes, but a client: the cluster is that of `ray.init`. A task takes
+    ``threads`` of the processors that Ray gives to tasks.
+
+    Examples
+    --------
+    >>> from xmleval.ray import evaluate  # doctest: +SKIP
+    >>> evaluate("Y/*.npz", "pred/part_*", metrics="p@5")  # doctest: +SKIP
+    """
+    files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
+    vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
+    job, tasks = evaluation.cut_files(
+        files, vectors, metrics=metrics, n_labels=n_labels, memory=memory, threads=threads, **options
+    )
+    return evaluation.evaluate_files(RayEngine(threads), job, tasks, exchange, resume, progress)
+
+
+def evaluate_blocks(
+    blocks: Iterable[Any],
+    *,
+    metrics: str | Iterable[str] | None = None,
+    n_labels: int | None = None,
+    memory: int | str = MEMORY,
+    threads: int = 1,
+    progress: Progress = False,
+    **options: Unpack[Options],
+) -> Report:
+    """Compute measures of rows that Ray's object store holds, without moving them here.
+
+    Takes what `xmleval.dask.evaluate_blocks` takes, with references to objects in place of futures.
+
+    Examples
+    --------
+    >>> from xmleval.ray import evaluate_blocks  # doctest: +SKIP
+    >>> blocks = [predict.remote(shard) for shard in shards]  # doctest: +SKIP
+    >>> evaluate_blocks(blocks, metrics="p@5", n_labels=10**6)  # doctest: +SKIP
+    """
+    held = [one if isinstance(one, ray.ObjectRef) else ray.put(one) for one in blocks]
+    return evaluation.evaluate_blocks(
+        RayEngine(threads), held, metrics, n_labels, options, memory, threads, progress
+    )

@@ -1,0 +1,74 @@
+"""Labels and their ancestors in a hierarchy."""
+
+from __future__ import annotations
+
+from xmleval.kernels.jit import kernel
+from xmleval.records import Ints, Labels
+
+
+@kernel
+def list_ancestors(
+    ptr: Ints, parents: Ints, most: int, marks: Ints, stack: Ints, out_ptr: Ints, out: Labels
+) -> int:
+    """List each label with its ancestors, itself first; or count them, where there is no room for any.
+
+    ptr, parents : int64 (nodes + 1,), (e,), without cycles
+    most : how many may be listed in all
+    marks, stack : int64 (nodes,), zeros; overwritten
+    out_ptr : int64 (n_labels + 1,), written; out : (t,), written, or (0,) to count alone
+    Returns the first label that exceeds ``most``, -1 if none does.
+    """
+    n_out = 0
+    out_ptr[0] = 0
+    for label in range(out_ptr.size - 1):
+        stack[0], n_left = label, 1
+        marks[label] = label + 1
+        while n_left:
+            n_left -= 1
+            node = stack[n_left]
+            if n_out >= most:
+                return label
+            if out.size:
+                out[n_out] = node
+            n_out += 1
+            for p in range(ptr[node], ptr[node + 1]):
+                parent = parents[p]
+                if marks[parent] != label + 1:
+                    marks[parent] = label + 1
+                    stack[n_left] = parent
+                    n_left += 1
+        out_ptr[label + 1] = n_out
+    return -1
+
+
+@kernel
+def count_closed(
+    true_ptr: Ints, true_labels: Labels, cut: Ints, list_ptr: Ints, list_labels: Labels, up_ptr: Ints,
+    up: Labels, marks: Labels, n_true: Ints, n_predicted: Ints, n_both: Ints,
+) -> None:  # fmt: skip
+    """Count relevant and predicted labels of each row, ancestors among them, and those that are both.
+
+    true_ptr, true_labels : int64 (n + 1,), (t,)
+    cut : int64 (n,), entries of each list that are predicted; list_ptr, list_labels : int64 (n + 1,), (s,)
+    up_ptr, up : int64 (n_labels + 1,), (a,), from `list_ancestors`
+    marks : int32 or int64 (nodes,), zeros; overwritten
+    n_true, n_predicted, n_both : int64 (n,), written
+    """
+    for i in range(true_ptr.size - 1):
+        relevant, predicted = 2 * i + 1, 2 * i + 2  # marks of this row, above those of all before
+        n = 0
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            label = true_labels[t]
+            for a in range(up_ptr[label], up_ptr[label + 1]):
+                n += marks[up[a]] < relevant
+                marks[up[a]] = relevant
+        n_true[i] = n
+        n, both = 0, 0
+        for s in range(list_ptr[i], list_ptr[i] + cut[i]):
+            label = list_labels[s]
+            for a in range(up_ptr[label], up_ptr[label + 1]):
+                mark = marks[up[a]]
+                n += mark < predicted
+                both += mark == relevant
+                marks[up[a]] = predicted
+        n_predicted[i], n_both[i] = n, both

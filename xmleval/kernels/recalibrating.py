@@ -1,0 +1,115 @@
+"""Kernels that fit maps from scores to probabilities, and apply them; see `kernels.calibrating` on bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xmleval.kernels.calibrating import exp_of, log_of, score_of_key, sigmoid_of
+from xmleval.kernels.discounting import multiply
+from xmleval.kernels.fixed import ONE
+from xmleval.kernels.jit import kernel
+from xmleval.records import Floats, Ints
+
+N, HITS, LOWEST, HIGHEST = 0, 1, 2, 3  # columns of a block
+LOSS, SLOPE, INTERCEPT, SLOPES, BOTH, INTERCEPTS = 0, 1, 2, 3, 4, 5  # sums of Platt's loss and derivatives
+
+
+@kernel
+def mass_of(mass: Ints) -> float:
+    """Return a sum of weights, int64 (3,), as float64."""
+    found: float = mass[0] + (mass[1] + mass[2] / ONE) / ONE
+    return found
+
+
+@kernel
+def is_level(one: Floats, other: Floats) -> bool:
+    """Tell whether the share of hits of a block is at least that of the next one; exact for counts."""
+    a, a_rest = multiply(one[HITS], other[N])
+    b, b_rest = multiply(other[HITS], one[N])
+    level: bool = a > b or (a == b and a_rest >= b_rest)
+    return level
+
+
+@kernel
+def pool_violators(hits: Ints, misses: Ints, blocks: Floats, n_blocks: int) -> int:
+    """Add scores, ascending, to blocks of rising shares of hits; return the number of blocks.
+
+    hits, misses : int64 (n, 4), key of a score and sum of weights, keys rising
+    blocks : float64 (b, 4), weights of pairs and of hits, lowest and highest score; has room for all scores
+    """
+    scratch = np.empty(1, np.int64)
+    i, j = 0, 0
+    while i < hits.shape[0] or j < misses.shape[0]:
+        of_hit = j == misses.shape[0] or (i < hits.shape[0] and hits[i, 0] <= misses[j, 0])
+        of_miss = i == hits.shape[0] or (j < misses.shape[0] and misses[j, 0] <= hits[i, 0])
+        own = blocks[n_blocks]
+        own[LOWEST] = own[HIGHEST] = score_of_key(hits[i, 0] if of_hit else misses[j, 0], scratch)
+        own[HITS] = mass_of(hits[i, 1:]) if of_hit else 0.0
+        own[N] = own[HITS] + (mass_of(misses[j, 1:]) if of_miss else 0.0)
+        i, j, n_blocks = i + of_hit, j + of_miss, n_blocks + 1
+        while n_blocks > 1 and is_level(blocks[n_blocks - 2], blocks[n_blocks - 1]):
+            last, n_blocks = blocks[n_blocks - 1], n_blocks - 1
+            blocks[n_blocks - 1, N] += last[N]
+            blocks[n_blocks - 1, HITS] += last[HITS]
+            blocks[n_blocks - 1, HIGHEST] = last[HIGHEST]
+    return n_blocks
+
+
+@kernel
+def interpolate(values: Floats, scores: Floats, levels: Floats, out: Floats) -> None:
+    """Write the level of each value: on the line between the scores around it; beyond the ends, theirs.
+
+    values, out : float64 (n,); scores : float64 (p,), rising; levels : float64 (p,)
+    """
+    last = scores.size - 1
+    for i in range(values.size):
+        value = values[i]
+        if value <= scores[0] or last == 0:
+            out[i] = levels[0]
+        elif value >= scores[last]:
+            out[i] = levels[last]
+        else:
+            low, high = 0, last  # scores[low] <= value < scores[high]
+            while high - low > 1:
+                middle = (low + high) // 2
+                if scores[middle] <= value:
+                    low = middle
+                else:
+                    high = middle
+            rise, run = levels[high] - levels[low], scores[high] - scores[low]
+            out[i] = levels[low] + (value - scores[low]) / run * rise
+
+
+@kernel
+def write_platt(values: Floats, slope: float, intercept: float, out: Floats) -> None:
+    """Write 1 / (1 + exp(-(slope * value + intercept))) of each value, float64 (n,)."""
+    for i in range(values.size):
+        out[i] = sigmoid_of(slope * values[i] + intercept)
+
+
+@kernel
+def add_platt(table: Ints, slope: float, intercept: float, target: float, sums: Floats) -> None:
+    """Add Platt's loss of scores with one target, its derivatives and its second derivatives.
+
+    table : int64 (n, 4), key of a score and sum of weights; sums : float64 (6,), added to
+    """
+    scratch = np.empty(1, np.int64)
+    for i in range(table.shape[0]):
+        score, mass = score_of_key(table[i, 0], scratch), mass_of(table[i, 1:])
+        z = slope * score + intercept
+        p = sigmoid_of(z)
+        error, spread = mass * (p - target), mass * p * (1.0 - p)
+        sums[LOSS] += mass * (max(z, 0.0) - target * z - log_of(1.0 / (1.0 + exp_of(-abs(z)))))
+        sums[SLOPE] += error * score
+        sums[INTERCEPT] += error
+        sums[SLOPES] += spread * score * score
+        sums[BOTH] += spread * score
+        sums[INTERCEPTS] += spread
+
+
+@kernel
+def log_ratio(one: float, other: float) -> Any:
+    """Return the natural logarithm of one / other, both positive."""
+    return log_of(one / other) if one <= other else -log_of(other / one)

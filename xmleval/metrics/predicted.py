@@ -1,0 +1,126 @@
+"""Measures of what is predicted, whether right or wrong: over labels, from the slots that each fills.
+
+A slot is a place of a predicted set, so that one label may fill as many as there are rows. Where nothing is
+predicted, all but coverage are undefined.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from xmleval.metrics.metric import Metric, Param, Setting
+from xmleval.records import Counts, Floats, Ints, Labels, Spread
+
+MOST_COUNT = 1 << 31
+
+
+def pred_coverage(counts: Counts, setting: Setting) -> Floats:
+    """Whether a label is predicted in any row."""
+    return (counts.tp + counts.fp > 0).astype(np.float64)
+
+
+def gini(spread: Spread, setting: Setting) -> float:
+    """Sum over labels, in ascending order, of (2 i - l - 1) n_i / (l sum of n), as RecBole's GiniIndex."""
+    from xmleval.exact import exact_product  # imports Numba, which no list of measures needs
+
+    n, times = spread
+    last = np.cumsum(times)
+    # sum over the ranks i of labels with the same number
+    above = exact_product(n, times * (2 * last - times - setting.n_labels))
+    below = setting.n_labels * exact_product(n, times)
+    return above / below if below else float("nan")
+
+
+def entropy(spread: Spread, setting: Setting) -> float:
+    """Shannon entropy of the shares of slots, divided by log l, that of equal shares."""
+    from xmleval.discounts import logs_of  # imports Numba, too
+    from xmleval.exact import ONE_EXACT, exact_product
+
+    predicted = spread.values > 0
+    n, times = spread.values[predicted], spread.n_labels[predicted]
+    total = exact_product(n, times)
+    if not total or setting.n_labels == 1:
+        return float("nan")
+    bits = exact_product(n * logs_of((total / ONE_EXACT) / n), times) / total
+    return min(1.0, bits / float(logs_of(np.array([float(setting.n_labels)]))[0]))
+
+
+def training_rows(counts: Labels, setting: Setting) -> Labels:
+    """Return the number of training rows of each label."""
+    return counts
+
+
+def in_tail(counts: Labels, setting: Setting) -> Ints:
+    """Whether a label has training rows, but at most ``count`` of them."""
+    return ((counts > 0) & (counts <= setting.params["count"])).astype(np.int64)
+
+
+OF_PREDICTED = partial(
+    Metric,
+    family="predicted",
+    state="label_totals",
+    needs=("sets",),
+    cutoff="optional",
+    conventions=("unlisted",),
+)
+PRED_COVERAGE = OF_PREDICTED(
+    name="pred_coverage",
+    title="share of all labels that are predicted in at least one row",
+    symbol="Predicted coverage",
+    formula="#{j: n_j > 0} / l",
+    reference="Herlocker et al. 2004 (TOIS 22(1))",
+    value=pred_coverage,
+    unsmooth=("",),
+)
+GINI = OF_PREDICTED(
+    name="gini",
+    title="Gini index of the numbers of predicted slots of all labels (0: equal)",
+    symbol="Gini index",
+    formula="sum over labels, n ascending, of (2 i - l - 1) n_i / (l sum of n)",
+    reference="Fleder & Hosanagar 2009 (Management Science 55(5))",
+    table="spread",
+    value=gini,
+    direction="down",
+)
+ENTROPY = OF_PREDICTED(
+    name="entropy",
+    title="normalised entropy of the predicted slots over labels (1: equal)",
+    symbol="Entropy",
+    formula="- sum over labels of p log p / log l, p = n_j / sum of n",
+    reference="Shannon 1948 (BSTJ 27(3))",
+    table="spread",
+    value=entropy,
+)
+POPULARITY = OF_PREDICTED(
+    name="popularity",
+    title="mean number of training rows of the labels of predicted slots",
+    symbol="Popularity",
+    formula="sum over labels of n_j N_j / sum of n",
+    reference="Yin et al. 2012 (VLDB 5(9))",
+    needs=("sets", "training"),
+    table="slots",
+    value=training_rows,
+    direction="down",
+    range=(0.0, np.inf),
+)
+TAIL_SHARE = OF_PREDICTED(
+    name="tail_share",
+    title="share of predicted slots of labels with 1 to `count` training rows",
+    symbol="Tail share (1-{count})",
+    formula="sum of n_j over labels with 1 <= N_j <= count / sum of n",
+    reference="Abdollahpouri et al. 2019 (FLAIRS)",
+    needs=("sets", "training"),
+    table="slots",
+    value=in_tail,
+    params={"count": Param(10.0, range(1, MOST_COUNT), default=True)},
+)
+
+TABLE = (
+    PRED_COVERAGE,
+    GINI,
+    ENTROPY,
+    POPULARITY,
+    TAIL_SHARE,
+)
