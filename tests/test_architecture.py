@@ -65,8 +65,8 @@ GRAPH = {
     # what is counted
     "pooled": "records message kernels threads",
     "states": (
-        "records message cached kernels exact budget threads input.errors input.weights view metrics spec"
-        " plan results pooled"
+        "records message cached kernels exact budget threads input.errors input.weights view discounts"
+        " metrics spec plan results pooled"
     ),
     # evaluation
     "thresholds.linear": "records kernels input.errors input.csr",
@@ -111,16 +111,18 @@ GRAPH = {
     "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
+    "propensity_fit": "records message input.errors input.csr input.sets propensity",
     "api": (
         "records message conventions files input.errors input.csr input.sets input.tensors input.objects"
         " propensity groups spec budget engine thresholds thresholds.rule comparing.differences report input"
-        " input.pairs threads fusion"
+        " input.pairs threads fusion discounts states figures"
         " report.saved_results report.saved_rows report.gates report.checks evaluator"
         " hierarchy"
     ),
     "demo": "records files propensity report api",
     "cluster": (
-        "version records message discounts budget threads files input input.errors engine report evaluator"
+        "version records message conventions discounts budget threads files input input.errors engine"
+        " report evaluator"
     ),
     "integrations": (
         "budget files input.errors spec engine evaluator report api cluster integrations.library"
@@ -137,8 +139,8 @@ GRAPH = {
         " input.objects"
     ),
     "": (
-        "version calibrate conventions input.objects propensity groups effectiveness thresholds report"
-        " comparing evaluator statistics io api"
+        "version calibrate conventions input.objects propensity propensity_fit groups effectiveness"
+        " thresholds report comparing evaluator statistics io api"
     ),
     "__main__": "cli",
 }

@@ -49,12 +49,14 @@ if TYPE_CHECKING:
         recall_at_k,
         subset_accuracy,
     )
+    from xmleval.api.sensitivity import Sensitivity, propensity_sensitivity
     from xmleval.comparing.ranking import Ranking, rank
     from xmleval.conventions import Conventions
     from xmleval.evaluator import Evaluator
     from xmleval.groups import LabelGroups, label_groups
     from xmleval.input.objects.frames import from_df
     from xmleval.propensity import inverse_propensity
+    from xmleval.propensity_fit import PropensityFit, fit_propensity
     from xmleval.report.changes import Changes
     from xmleval.report.compared import Compared
     from xmleval.report.comparison import Comparison
@@ -68,8 +70,10 @@ __all__ = [
     "Conventions",
     "Evaluator",
     "LabelGroups",
+    "PropensityFit",
     "Ranking",
     "Report",
+    "Sensitivity",
     "__version__",
     "auc_macro",
     "auc_micro",
@@ -84,6 +88,7 @@ __all__ = [
     "f1_macro",
     "f1_micro",
     "f1_samples",
+    "fit_propensity",
     "from_df",
     "fuse",
     "hamming_loss",
@@ -107,6 +112,7 @@ __all__ = [
     "one_error",
     "p_at_k",
     "precision_at_k",
+    "propensity_sensitivity",
     "psndcg_at_k",
     "psp_at_k",
     "r_at_k",
@@ -126,16 +132,20 @@ _HOMES = {  # the modules of names that are not in `xmleval.api.measures`
     "Evaluator": "evaluator",
     "LabelGroups": "groups",
     "Ranking": "comparing.ranking",
+    "PropensityFit": "propensity_fit",
     "Report": "report.report",
+    "Sensitivity": "api.sensitivity",
     "check": "api.check",
     "compare": "api.compare",
     "diff": "api.diff",
     "evaluate": "api.evaluate",
+    "fit_propensity": "propensity_fit",
     "from_df": "input.objects.frames",
     "fuse": "api.fuse",
     "inverse_propensity": "propensity",
     "label_groups": "groups",
     "label_statistics": "statistics",
+    "propensity_sensitivity": "api.sensitivity",
     "rank": "comparing.ranking",
 }
 

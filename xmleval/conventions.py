@@ -169,6 +169,7 @@ PRESETS: dict[str, Conventions] = {
     "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
     "wu2017": Conventions(auc_ties="full"),
     "mulan": Conventions(zero_division="both_empty"),
+    "meka": Conventions(no_pairs="perfect"),
     "beir": Conventions(empty="skip"),  # queries without judgements are left out
     "pyxclib": Conventions(),
     "napkinxc": Conventions(),

@@ -67,6 +67,15 @@ def given_hierarchy(
         kept = found.data != 0
         edges = np.column_stack([found.row[kept], found.col[kept]]).astype(np.int64)
         return from_edges(edges, n_labels, n_labels, names, allowance)
+    if (
+        names is None
+        and isinstance(value, np.ndarray)
+        and value.dtype.kind == "i"
+        and value.shape[1:] == (2,)
+    ):
+        inside = value.size and int(value.min()) >= 0 and int(value.max()) < n_labels
+        if inside:  # else the first offending pair is found below
+            return from_edges(value.astype(np.int64), n_labels, n_labels, None, allowance)
     pairs = _pairs(value)
     numbers: dict[Any, int] | None = None
     if names is not None:
@@ -94,7 +103,8 @@ def from_edges(
     """
     from scipy.sparse import csr_array  # imported here to keep start-up fast
 
-    edges = np.unique(edges, axis=0)
+    edges = edges[np.lexsort(edges.T[::-1])]
+    edges = edges[np.append(True, (edges[1:] != edges[:-1]).any(axis=1))[: len(edges)]]
     ptr = np.searchsorted(edges[:, 0], np.arange(n_nodes + 1)).astype(np.int64)
     parents = np.ascontiguousarray(edges[:, 1])
     graph = csr_array((np.ones(len(edges), np.int8), parents, ptr), shape=(n_nodes, n_nodes))

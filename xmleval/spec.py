@@ -254,6 +254,6 @@ def _members(group: str, ks: tuple[int, ...]) -> tuple[Spec, ...]:
     for metric in TABLE:
         cutoffs: list[int | None] = [None] if metric.cutoff != "required" else []
         cutoffs += ks if metric.cutoff in ("required", "optional") else []
-        if not metric.params and "probabilities" not in metric.needs:  # which not all scores are
+        if metric.general:
             specs += [Spec(metric, average, (), k) for k in cutoffs for average in metric.averages or (None,)]
     return tuple(specs)

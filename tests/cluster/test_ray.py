@@ -99,7 +99,7 @@ def _once(path: str, what: str, function: Any, *arguments: Any) -> Any:
 
 
 @pytest.mark.parametrize("what", ["die", "fail"])
-def test_a_worker_that_is_killed(files: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_dies_or_fails(files: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arrays, folder = files
     submit = RayEngine.submit
 
@@ -115,3 +115,4 @@ def test_a_worker_that_is_killed(files: Any, what: str, monkeypatch: pytest.Monk
         return
     found = evaluate(folder / "Y_*", folder / "m_*", metrics="p@1")
     assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], metrics="p@1").to_json()
+    assert (folder / "died").exists()

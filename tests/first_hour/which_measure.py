@@ -42,3 +42,14 @@ TASKS = [
     Task("xmleval metrics predicted", ("gini[@k]", "needs sets, training", "code 0")),
     Task("xmleval metrics micro_recall_at_r", ("rprec.micro", "code 0")),
 ]
+TASKS += [
+    Task(
+        DATA + "xmleval.evaluate(Y, S / 2, metrics=['log_loss.samples', 'ap.geometric'])",
+        ("Log loss samples ↓",),
+    ),
+    Task(
+        DATA + "xmleval.evaluate(Y, S, metrics='limited_log_loss(limit=5)')",
+        ("is outside 0..1; limited_log_loss(limit=5) needs probabilities",),
+    ),
+    Task(DATA + "xmleval.evaluate(Y, S, metrics='hmean.samples@2', conventions='meka')", ("H-mean samples",)),
+]

@@ -18,6 +18,7 @@ from tests.oracles import calibration as oracle_calibration
 from tests.oracles import curves as oracle_curves
 from tests.oracles import hierarchy as oracle_hierarchy
 from tests.oracles import judged as oracle_judged
+from tests.oracles import losses as oracle_losses
 from tests.oracles import margins as oracle_margins
 from tests.oracles import metrics as oracle
 from tests.oracles import predicted as oracle_predicted
@@ -43,10 +44,11 @@ WITH_PARAMETERS += [
 WITH_PARAMETERS += ["risk(coverage=0.6)@1", "risk(coverage=0.6)@3"]
 CALIBRATION = ["ece(bins=4)", "ece_over", "ece_under", "ace(bins=3)", "brier", "log_loss"]
 CALIBRATION += [f"{name}@3" for name in CALIBRATION]
+CALIBRATION += ["log_loss.samples", "limited_log_loss(limit=5)"]
 NAMES = [str(s) for s, _ in expand_metrics(["all", *WITH_PARAMETERS, *CALIBRATION], KS)]
 MEASURES = oracle.MEASURES.union(
     *(own.MEASURES for own in (oracle_curves, oracle_margins, oracle_calibration, oracle_judged)),
-    *(own.MEASURES for own in (oracle_predicted, oracle_abstaining, oracle_hierarchy)),
+    *(own.MEASURES for own in (oracle_losses, oracle_predicted, oracle_abstaining, oracle_hierarchy)),
 )
 SPECS = {name: parse_spec(name) for name in NAMES}
 
@@ -60,7 +62,7 @@ def names_for(problem: Problem) -> list[str]:
     """Names of what can be computed: pooled scores need scores, margins no gaps, judged@k grades."""
     refused = set()
     if problem.bare:
-        refused |= {"curves", "abstaining", "calibration"}
+        refused |= {"curves", "abstaining", "calibration", "losses"}
     if problem.bare or not oracle_margins.complete(problem.case):
         refused.add("margins")
     without = {"grades"} if problem.case.grades is None else set()
@@ -82,6 +84,9 @@ def expected(spec: Spec, case: oracle.Case) -> float:
         return oracle_abstaining.value(case, int(spec.cutoff), **dict(spec.params))
     if spec.metric.family == "margins":
         return oracle_margins.value(spec.metric.name, case, spec.average)
+    if spec.metric.family == "losses":
+        rows = oracle_losses.rows(spec.metric.name, case, **dict(spec.params))
+        return oracle.mean(rows, oracle.row_weights(case))
     if spec.metric.family == "predicted":
         return oracle_predicted.value(spec.metric.name, case, spec.k, **dict(spec.params))
     if spec.metric.name == "judged":
@@ -131,6 +136,8 @@ def test_rows_equal_oracle_and_resum(form: str, dtype: str, data: st.DataObject)
             rows = oracle_hierarchy.rows(spec.metric.name, problem.case, spec.average, spec.cutoff)
         elif spec.metric.family == "margins":
             rows = oracle_margins.rows(spec.metric.name, problem.case, spec.average)
+        elif spec.metric.family == "losses":
+            rows = oracle_losses.rows(spec.metric.name, problem.case, **dict(spec.params))
         elif spec.metric.name == "judged":
             rows = oracle_judged.rows(problem.case, spec.k or 0)
         else:
@@ -210,7 +217,7 @@ def test_monotone_maps_of_scores_do_not_matter(form: str, dtype: str, data: st.D
     problem.case.listed = [[(j, None if s is None else 4 * s - 7) for j, s in row] for row in listed]
     differ = same_bits(before, of_problem(problem))
     kept = [n for n in differ if SPECS[n].state != "key_counts" and SPECS[n].metric.name != "margin"]
-    kept = [n for n in kept if SPECS[n].metric.family != "calibration"]
+    kept = [n for n in kept if SPECS[n].metric.family not in ("calibration", "losses")]
     assert kept == []
 
 

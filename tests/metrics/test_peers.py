@@ -122,7 +122,39 @@ def test_pyxclib(name: str, k: int) -> None:
 def test_presets_that_change_nothing_are_the_default() -> None:
     changed = {name for name, preset in PRESETS.items() if preset != Conventions()}
     assert set(PRESETS) - changed == {"default", "pyxclib", "napkinxc"}
-    assert changed == {"sklearn", "wu2017", "mulan", "beir"}
+    assert changed == {"sklearn", "wu2017", "mulan", "meka", "beir"}
+
+
+def test_meka() -> None:
+    """Its Metrics.java gives 0.5333 for these sets, as it says itself; the losses are its formula by hand."""
+    truth, predicted = [[1, 2], [3, 4, 5], [6], [7]], [[1, 2, 3, 9], [3, 4], [6, 12], [1]]
+    sets = [np.isin(np.arange(15), own).astype(int) for rows in (truth, predicted) for own in rows]
+    found = evaluate(np.array(sets[:4]), y_pred=np.array(sets[4:]), metrics="f1.samples", conventions="meka")
+    assert found["f1.samples"] == pytest.approx(1.6 / 3)
+    scores = [
+        [(1, 0.7), (2, 0.8), (3, 0.9), (9, 0.7)],
+        [(3, 0.6), (4, 0.7)],
+        [(6, 0.8), (12, 0.8)],
+        [(1, 0.7)],
+    ]
+    losses = evaluate(
+        truth, scores, metrics=["limited_log_loss(limit=15)", "limited_log_loss(limit=4)"], n_labels=15
+    )
+    for limit, value in zip((15, 4), losses.values(), strict=True):
+        listed = [0.7, 0.8, 1 - 0.9, 1 - 0.7, 0.6, 0.7, 0.8, 1 - 0.8, 1 - 0.7]
+        every = [*listed, 0.0, 0.0]  # 5 and 7 are relevant, and not listed
+        assert value == pytest.approx(sum(min(-np.log(max(p, 1e-99)), np.log(limit)) for p in every) / 60)
+
+
+def test_mulan() -> None:
+    """Its LogLoss.java sums over labels, and its GMAP takes the root of the product of the labels' values."""
+    truth, scores = np.array([[1, 0, 1], [0, 1, 1]]), np.array([[0.9, 0.2, 0.0], [0.7, 1.0, 0.4]])
+    found = evaluate(truth, scores, metrics=["log_loss.samples", "ap.geometric", "specificity.samples@1"])
+    kept = [0.9, 0.8, 1e-8, 0.3, 1 - 1e-8, 0.4]
+    assert found["log_loss.samples"] == pytest.approx(-np.log(kept).sum() / 2, rel=1e-14)
+    assert np.isnan(evaluate(truth[:, [2]], scores[:, [2]], metrics="ap.geometric")["ap.geometric"])
+    assert found["ap.geometric"] == pytest.approx(np.sqrt(1.0 * 1.0))
+    assert found["specificity.samples@1"] == 1.0
 
 
 @pytest.mark.parametrize("given", ["sklern", "napkinXC2"])

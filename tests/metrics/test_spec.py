@@ -54,7 +54,7 @@ def test_spelling_parses(text: str, canonical: str | None) -> None:
         ("precisions@5", "'precisions@5': unknown measure 'precisions'"),
         ("auc", "'auc': needs an average; choose from auc.samples"),
         ("f1", "'f1': needs an average; choose from f1.samples, f1.micro, f1.macro, f1.weighted"),
-        ("ap", "'ap': needs an average; choose from ap.micro, ap.macro, ap.weighted, ap.samples"),
+        ("ap", "'ap': needs an average; choose from ap.micro, ap.macro, ap.weighted, ap.geometric, "),
         ("precision", "'precision': needs an average; choose from precision.samples, "),
         ("f1.mean", "'f1.mean': no average 'mean'; choose from f1.samples, "),
         ("mcc.samples", "'mcc.samples': no average 'samples'; choose from mcc.micro, mcc.macro, "),
@@ -146,8 +146,8 @@ XMC = [f"{name}@{k}" for name in ("p", "ndcg", "psp", "psndcg", "r") for k in (1
         (["precision@2", "p@2"], ["p@2"]), ("psndcg_repo", ["psdcg@1", "psdcg@3", "psdcg@5"]),
         ("f1.macro", ["f1.macro"]), (["r@9", "xmc"], ["r@9", *XMC]), (iter(["p@2"]), ["p@2"]),
         ("curves", [
-            "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "peak_f1.micro",
-            "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
+            "auc.micro", "auc.macro", "auc.weighted", "ap.micro", "ap.macro", "ap.weighted", "ap.geometric",
+            "peak_f1.micro", "peak_f1.macro", "auc.samples", "lrap", "peak_f1.samples",
         ]),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from tests.oracles.metrics import NAN, TIE_WEIGHT, Case, convention, mean, row_w
 
 MEASURES = frozenset(
     [(name, average, "") for name in ("auc", "ap") for average in ("micro", "macro", "weighted")]
+    + [("ap", "geometric", "")]
     + [("peak_f1", average, "") for average in ("micro", "macro")]
     + [
         (name, average, "")
@@ -158,6 +159,9 @@ def value(name: str, case: Case, average: str | None, bits: float = 0, **number:
         return of([cell for column in columns for cell in column])
     if name == "peak_f1" and convention(case, "labels") != "all":
         columns = [column for column in columns if any(c[1] for c in column)]
+    if average == "geometric":  # root of the product of n values
+        values = [own for column in columns if (own := of(column)) == own]
+        return math.prod(values) ** (1 / len(values)) if values else NAN
     support = [
         float(weight_of(c for c in column if c[1])) if average == "weighted" else 1.0 for column in columns
     ]

@@ -33,7 +33,8 @@ HOSTILE = [
     "=1+1", "+1", "-1", "-x", "@SUM(A1)", "\t=1", "\r\n=1", "'=1", "''", '"quoted"', 'a";=1', "a,=1", "", " ",
     "  x ", "~^#$", "<b>", "[x](javascript:y)", "`x`", "*x* __y__", "\x00", "\x7f", "\x9b31m", "\u202etxt",
     "\u2028", "\ufeff=1", "é日本", "\\",
-    "\\\\", "% x", "&amp;", "^^M", "[2em]", "*", "measure", "＝1", "a\u200cb", "x" * 300,
+    "\\\\", "% x", "&amp;", "^^M", "[2em]", "*", "measure", "＝1", "a\u200cb", "x" * 10_000,
+    "<script>alert(1)</script>", "نموذج", "\u202e\u2066نموذج",
 ]  # fmt: skip
 ANY = st.one_of(
     st.text(st.characters(), max_size=12),  # with surrogates

@@ -102,8 +102,8 @@ def evaluate(
         How to turn scores into sets without ``y_pred``: ``"top3"``, ``"threshold0.5"`` (strictly better), or
         a rule fitted by `xmleval.thresholds.fit`.
     conventions : str, Conventions or dict, optional
-        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``, `Conventions`, or
-        a dict of fields that differ from the default.
+        ``"sklearn"``, ``"wu2017"``, ``"mulan"``, ``"meka"``, ``"beir"``, ``"pyxclib"``, ``"napkinxc"``,
+        `Conventions`, or a dict of fields that differ from the default.
     unlisted : "below" or float, optional
         Score of labels without a stored score; ``0.0`` reproduces the dense matrix.
     gains : {"linear", "exp"}, optional

@@ -44,9 +44,11 @@ from xmleval.states.state import States
 from xmleval.threads import Work
 
 STATE = "pair_scores"
-MOST_STEPS, MOST_HALVINGS = 100, 60
+MOST_STEPS = 100
+SHORTEST = 2.0**-30  # part of a step
+ENOUGH = 1e-4  # part of the promised gain that a step must have
+SETTLED = 1e-12  # gain in parts of the loss
 RIDGE = 1e-12  # share of the second derivatives, where these are singular
-SETTLED = 1e-15  # share of the loss by which a step must improve it
 
 
 def fit(
@@ -236,21 +238,17 @@ def platt(state: PairScores, k: int | None, unit: float) -> tuple[float, float]:
     slope, intercept = 0.0, float(log_ratio(n_hits + 1, n_misses + 1))
     found = sums_at(slope, intercept)
     for _ in range(MOST_STEPS):
-        step = _newton_step(found)
-        gain = -(found[SLOPE] * step[0] + found[INTERCEPT] * step[1])
-        size, moved = 1.0, found
-        for _ in range(MOST_HALVINGS):
-            moved = sums_at(slope + size * step[0], intercept + size * step[1])
-            if moved[LOSS] <= found[LOSS] - 1e-4 * size * gain:
-                break
+        step, size = _newton_step(found), 1.0
+        gain = -(found[SLOPE] * step[0] + found[INTERCEPT] * step[1])  # twice what the step promises
+        if not gain > SETTLED * found[LOSS]:  # from here on, steps square their error
+            return slope + step[0], intercept + step[1]
+        moved = sums_at(slope + step[0], intercept + step[1])
+        while moved[LOSS] > found[LOSS] - ENOUGH * size * gain and size > SHORTEST:
             size /= 2
+            moved = sums_at(slope + size * step[0], intercept + size * step[1])
         if not moved[LOSS] < found[LOSS]:
             break
-        slope, intercept = slope + size * step[0], intercept + size * step[1]
-        settled = found[LOSS] - moved[LOSS] <= SETTLED * abs(found[LOSS])
-        found = moved
-        if settled:
-            break
+        slope, intercept, found = slope + size * step[0], intercept + size * step[1], moved
     return slope, intercept
 
 

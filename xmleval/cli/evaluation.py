@@ -119,9 +119,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
     refuse_pairs(others)
-    first, pred, train, among, *others = with_fields(
-        fields, find(truth, "truth"), pred, train, among, *others
-    )
+    first = find(truth, "truth").with_grades(options.get("gains") is not None)
+    first, pred, train, among, *others = with_fields(fields, first, pred, train, among, *others)
     given = first, others
     alone = [options.get(name) for name in FILES_ALONE]
     rule = as_path(options["decision"] or "")

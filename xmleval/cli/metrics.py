@@ -34,7 +34,7 @@ def metrics(name: str | None) -> None:
         lines = [folded(line, screen()[0]) for line in legend.splitlines()]
         show(_table_of(TABLE), "", *lines)
     elif group == "all":
-        show(_table_of([metric for metric in TABLE if not metric.params]))
+        show(_table_of([metric for metric in TABLE if metric.general]))
     elif group in GROUPS:
         show(f"{group}: {_joined(GROUPS[group])}", "", _table_of([record(text) for text in GROUPS[group]]))
     else:
@@ -163,8 +163,8 @@ def _explained(metric: Metric) -> Table:
         table.add_row("best", (metric.best.__doc__ or "").splitlines()[0])
     table.add_row("needs", _needs(metric))
     groups = [group for group, members in GROUPS.items() if metric in map(record, members)]
-    if not metric.params:
-        table.add_row("groups", ", ".join([*groups, "all"]))
+    if metric.general or groups:
+        table.add_row("groups", ", ".join([*groups, *(["all"] if metric.general else [])]))
     table.add_row("reference", metric.reference)
     for name in metric.conventions:
         table.add_row(f"  {name}", _choices(name))

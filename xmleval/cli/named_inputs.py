@@ -20,7 +20,7 @@ from xmleval.input.names import INDEX_BYTES, Gathering, Named, load_names
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.shards import Input
-from xmleval.input.stack import filled_lists, make_csr, stack
+from xmleval.input.stack import all_cells, filled_lists, make_csr, stack
 from xmleval.message import counted
 from xmleval.numerals import whole_number
 from xmleval.records import Ints, Truth
@@ -68,7 +68,8 @@ def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
         return _numbered_alone(truth, labels)
     reader = truth.shards[0].format.named
     if len(truth.shards) == 1 and reader is not None and reader.truth is not None:
-        return reader.truth(truth.shards[0].path, labels, truth.allowance)
+        read = reader.grades if truth.kind == "grades" and reader.grades else reader.truth
+        return read(truth.shards[0].path, labels, truth.allowance)
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
     if not truth.named:
         hint += ", or --labels with the names of its columns"
@@ -96,11 +97,23 @@ def _numbered_alone(truth: Input, labels: list[str]) -> Named:
             truth.allowance.take(block.ptr.nbytes + block.labels.nbytes + block.labels.size)
             blocks.append(block)
 
-    n_rows = read_sets("y_true", truth.name, pieces, n_labels, PIECE_BYTES, take)
+    if truth.kind == "grades":
+        matrix = stack(_taken_from(truth.allowance, pieces), n_labels, np.float64)
+        n_rows = matrix.shape[0]
+    else:
+        n_rows = read_sets("y_true", truth.name, pieces, n_labels, PIECE_BYTES, take)
+        ones = (make_csr(one.ptr, one.labels, np.ones(one.labels.size, np.uint8), n_labels) for one in blocks)
+        matrix = stack(ones, n_labels, np.uint8)
     truth.allowance.take(INDEX_BYTES * n_rows)
-    ones = (make_csr(one.ptr, one.labels, np.ones(one.labels.size, np.uint8), n_labels) for one in blocks)
-    matrix = stack(ones, n_labels, np.uint8)
     return Named(matrix, [*map(str, range(n_rows))], labels, closed=True, by_order=True)
+
+
+def _taken_from(allowance: Allowance, pieces: Pieces) -> Iterator[Any]:
+    """Yield the rows of a truth with grades, which are checked where they are counted."""
+    for piece in pieces.read(PIECE_BYTES):
+        found = piece if scipy.sparse.issparse(piece) else all_cells(piece)
+        allowance.take(found.data.nbytes + found.indices.nbytes + found.indptr.nbytes)
+        yield found
 
 
 def read_candidates(given: Input, truth: str, found: Named) -> Named:
@@ -208,6 +221,10 @@ def named_rows(
         if is_ranked:
             scores.append((given.name, pieces_of(named)))
     shared = _notes(truth.name, found.told)
+    if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
+        asked = expand_metrics(options["metrics"], options["k"])
+        unread = f"{truth.name}: grades above 1 count as 1, unless --gains is given"
+        shared += [unread] * any(spec.metric.graded for spec, _ in asked)
     every = [found, *(named for _, named in predictions)]
     shared += _notes(truth.name, unused_separator(options.get("separator"), every))
     if len(notes) > len(scores):  # those of sets

@@ -16,6 +16,7 @@ from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Engine, Leaf, leaves_of, run
+from xmleval.conventions import resolve_conventions
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
@@ -50,6 +51,8 @@ def cut_files(
         See `xmleval.dask.evaluate`.
     """
     inputs = {name: find_inputs(name, _paths(value)) for name, value in files.items() if value is not None}
+    graded = resolve_conventions(options.get("conventions"), gains=options.get("gains")).graded
+    inputs["y_true"] = inputs["y_true"].with_grades(graded)
     of_rows = {name: values for name, values in (vectors or {}).items() if values is not None}
     job = _job(Evaluator(metrics, n_labels=n_labels or _width(inputs), **options), memory, threads)
     return job, cut(job, inputs, of_rows)

@@ -74,10 +74,11 @@ class Exchange:
         try:
             yield len(keys)
         except BaseException as error:
-            if self._owner() == own:
-                self._remove([OWNER])
-            elif isinstance(error, FileNotFoundError):
-                raise ValueError(f"{self.folder}: another process has taken over this run") from error
+            with contextlib.suppress(OSError):  # what went wrong first is told
+                if self._owner() == own:
+                    self._remove([OWNER])
+                elif isinstance(error, FileNotFoundError):
+                    raise ValueError(f"{self.folder}: another process has taken over this run") from error
             raise
         if self._owner() == own:
             self._remove([f"{key}.npz" for key in self.keys()] + [PROPENSITY, OWNER])

@@ -120,7 +120,7 @@ class Named:
     Parameters
     ----------
     matrix : sparse array of shape (m, l)
-        Ones for relevant labels, or scores.
+        Ones for relevant labels, grades of judged ones, or scores.
     row_names, label_names : list of str
         Names of its m rows and l labels.
     n_empty, n_ignored, n_new_labels : int
@@ -138,6 +138,8 @@ class Named:
         Whether a separator stands between labels in some field of text.
     uncut : str or None
         A field of text without the separator that was given, and with another one.
+    has_grades : bool
+        Of a truth: whether the file has grades above 1.
     told : tuple of str
         What was settled by the names of fields or by what they hold, for messages.
 
@@ -161,6 +163,7 @@ class Named:
     by_order: bool = False
     is_cut: bool = False
     uncut: str | None = None
+    has_grades: bool = False
     told: tuple[str, ...] = ()
 
     def widened(self, label_names: list[str]) -> Named:
@@ -266,9 +269,14 @@ class Gathering:
         order in which they appear first; None to gather a truth.
     labels : list of str or None
         Names of all labels of a truth, None where it is the truth that tells them.
+    grades : bool
+        Whether to keep all judged labels of a truth with their grades, instead of the relevant ones.
     """
 
-    def __init__(self, like: Named | list[str] | None, labels: list[str] | None = None) -> None:
+    def __init__(
+        self, like: Named | list[str] | None, labels: list[str] | None = None, grades: bool = False
+    ) -> None:
+        self._grades = grades
         named = like if isinstance(like, Named) else None
         self._is_truth, self._own_rows = like is None, named is None
         self._closed = labels is not None or (named is not None and named.closed)
@@ -336,7 +344,7 @@ class Gathering:
         return int(places[first]), self._rows.names[rows[first]], self._labels.names[labels[first]]
 
     def finish(self, allowance: Allowance, unit: str = "line") -> Named:
-        """Return the array: of ones where the values of a truth are positive, of scores as they are.
+        """Return the array: of ones where values of a truth are positive, of grades or scores as they are.
 
         A label that a row has twice is refused; ``unit`` is what a place in the file is called.
         """
@@ -352,10 +360,11 @@ class Gathering:
         n_rows, n_labels = len(self._rows), len(self._labels)
         n_empty = n_rows - np.unique(rows).size
         data: NDArray[Any] = values
-        if self._is_truth:
+        n_empty = 0 if self._is_truth else n_empty
+        has_grades = self._is_truth and bool((values > 1).any())
+        if self._is_truth and not self._grades:
             kept = values > 0
             rows, labels, data = rows[kept], labels[kept], np.ones(int(kept.sum()), np.uint8)
-            n_empty = 0
         order = np.lexsort((labels, rows))
         ptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
@@ -365,7 +374,8 @@ class Gathering:
         if self._listed_in is not None:
             names = names[0], ListedNames(names[1], self._listed_in)
         other_row = None if self._met else next(iter(self._ignored), None)
-        return Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
+        found = Named(matrix, *names, n_empty, len(self._ignored), n_new, self._closed, other_row)
+        return replace(found, has_grades=has_grades)
 
 
 def refuse_other_order(like: Named, n_rows: int) -> None:

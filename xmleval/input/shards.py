@@ -37,7 +37,10 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """What a name on the command line stands for: one file, or several that follow one another."""
+    """What a name on the command line stands for: one file, or several that follow one another.
+
+    ``kind`` is "truth", "scores", or "grades" for a truth with grades of relevance.
+    """
 
     name: str
     kind: str
@@ -52,10 +55,19 @@ class Input:
     @cached_property
     def _by_number(self) -> dict[Path, Pieces | None]:
         """Rows of the files of formats with names, None where there are any: telling may take reading all."""
-        named = ((shard.path, shard.format.named) for shard in self.shards)
         return {
-            path: readers.by_number(path, self.kind, self.allowance) for path, readers in named if readers
+            path: known.named.by_number(path, self._kind_of(known), self.allowance)
+            for path, known in self.shards
+            if known.named
         }
+
+    def with_grades(self, graded: bool) -> Input:
+        """Return a truth that is read with its grades, if so asked."""
+        return replace(self, kind="grades") if graded else self
+
+    def _kind_of(self, known: Format) -> str:
+        """Return what to read from a file; formats that do not tell grades apart hold them in a truth."""
+        return "truth" if self.kind == "grades" and not known.graded else self.kind
 
     @property
     def files(self) -> list[Path]:
@@ -78,7 +90,9 @@ class Input:
     def each(self) -> list[tuple[Shard, Pieces]]:
         """Return its files with the rows of each."""
         known = self._by_number
-        return [(s, _pieces(s, self.kind, known.get(s.path), self.allowance)) for s in self.shards]
+        return [
+            (s, _pieces(s, self._kind_of(s.format), known.get(s.path), self.allowance)) for s in self.shards
+        ]
 
 
 def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
@@ -93,11 +107,11 @@ def with_fields(fields: Fields, *several: Input | None) -> list[Any]:
 
 def _pieces(shard: Shard, kind: str, by_number: Pieces | None, allowance: Allowance) -> Pieces:
     known = shard.format
-    if getattr(known, kind) is None and known.named is not None and kind == "scores":
+    if kind == "scores" and known.scores is None and known.named is not None:
         raise ValueError(
             f"{shard.path}: rows and labels of a {known.title} have names; so must those of TRUTH"
         )
-    reader = reader_of(known, shard.path, kind)
+    reader = reader_of(known, shard.path, "scores" if kind == "scores" else "truth")
     if by_number is not None:
         return by_number
     return known.pieces(shard.path, kind, allowance) if known.pieces else whole(reader(shard.path))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import BITS, MASK, ONE, add_limbs, add_term
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, add_limbs, add_term, as_float
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.weight_sums import HIGHEST
 from xmleval.records import Bools, Bytes, Floats, Ints, Scores
@@ -19,6 +19,8 @@ from xmleval.records import Bools, Bytes, Floats, Ints, Scores
 LOG2E = 1.4426950408889634
 LN2_HIGH = 0.693147180369123816490  # 33 bits, so that products with exponents are exact
 LN2_LOW = 1.90821492927058770002e-10
+POWERS = np.array([1.0 / math.factorial(n) for n in range(15)])  # of the exponential
+ODD = np.array([1.0 / n for n in range(3, 27, 2)])  # of the inverse hyperbolic tangent
 SQRT_HALF = 0.7071067811865476
 SPLITTER = 2.0**27 + 1.0  # splits the 53 bits of a float64 in halves
 LEAST_EXPONENT = -745.0  # below which the exponential is 0
@@ -32,10 +34,9 @@ def exp_of(x: float) -> float:
     if x < LEAST_EXPONENT:
         return 0.0
     n = math.floor(x * LOG2E + 0.5)
-    r = (x - n * LN2_HIGH) - n * LN2_LOW
-    series = 1.0
-    for term in range(14, 0, -1):
-        series = 1.0 + series * r / term
+    r, series = (x - n * LN2_HIGH) - n * LN2_LOW, 0.0
+    for term in range(POWERS.size - 1, -1, -1):
+        series = POWERS[term] + series * r
     found: float = math.ldexp(series, int(n))
     return found
 
@@ -48,8 +49,8 @@ def log_of(x: float) -> float:
         mantissa, exponent = 2.0 * mantissa, exponent - 1
     s = (mantissa - 1.0) / (mantissa + 1.0)
     square, series = s * s, 0.0
-    for odd in range(25, 1, -2):
-        series = square * (1.0 / odd + series)
+    for term in range(ODD.size - 1, -1, -1):
+        series = square * (ODD[term] + series)
     return exponent * LN2_HIGH + (2.0 * s + (2.0 * s * series + exponent * LN2_LOW))
 
 
@@ -163,6 +164,30 @@ def losses_of(score: float, hit: Any, floor: float) -> tuple[Any, Any]:
     error = 1.0 - score if hit else score
     kept = min(max(score, floor), 1.0 - floor)
     return error * error, -log_of(kept if hit else 1.0 - kept)
+
+
+@kernel
+def limited_loss(score: float, hit: Any, least: float, most: float) -> float:
+    """Return the logarithmic loss of a probability clipped to least..1 - least, at most ``most``."""
+    kept = min(max(score, least), 1.0 - least)
+    right = kept if hit else 1.0 - kept
+    if right <= 0.0:
+        return most
+    return min(-log_of(right), most)
+
+
+@kernel
+def sum_log_losses(ptr: Ints, scores: Floats, hits: Bools, least: float, most: float, out: Floats) -> None:
+    """Sum the losses of the listed entries of each row, see `limited_loss`, in any order with the same bits.
+
+    ptr : int64 (n + 1,); scores : float64 (s,) within 0..1; hits : bool (s,); out : float64 (n,)
+    """
+    total = np.zeros(LIMBS, np.int64)
+    for row in range(out.size):
+        total[:] = 0
+        for place in range(ptr[row], ptr[row + 1]):
+            add_term(total, limited_loss(scores[place], hits[place], least, most))
+        out[row] = as_float(total)
 
 
 @kernel

@@ -159,6 +159,11 @@ class Metric:
     best: Best | None = None
     conventions: tuple[str, ...] = ()
 
+    @property
+    def general(self) -> bool:
+        """Whether the group ``all`` has it: it takes no parameter, and scores of any kind."""
+        return not self.params and "probabilities" not in self.needs
+
 
 def settle_empty(values: Floats, weight: Floats | float, n_relevant: Ints, empty: str, rule: str) -> Floats:
     """Set the values of rows or groups without relevant labels; ``rule`` is the convention ``empty``."""

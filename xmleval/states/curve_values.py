@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from typing import NamedTuple
 
 import numpy as np
 
+from xmleval.discounts import logs_of
 from xmleval.kernels.sweeps import AREA, FALLOUT, PRECISION, RECALL
 from xmleval.message import Keyword, Message
 from xmleval.metrics import Setting
@@ -18,6 +20,7 @@ from xmleval.spec import Spec, parse_spec
 from xmleval.states.label_totals import mean_over_labels
 from xmleval.threads import Work
 
+EXACT = Context(prec=28)  # powers of the C library differ between processors
 ASKED = {"recall": RECALL, "precision": PRECISION, "fallout": FALLOUT, "area": AREA}  # by `Metric.asks`
 
 
@@ -98,14 +101,21 @@ def curve_values(
 def _averaged(spec: Spec, values: Floats, curve: Curve, plan: Plan) -> float:
     if spec.average == "micro":
         return float(values[0])
-    return mean_over_labels(*terms_of(spec, values, curve.n_relevant, plan))
+    return finished(spec, mean_over_labels(*terms_of(spec, values, curve.n_relevant, plan)))
 
 
 def terms_of(spec: Spec, values: Floats, n_relevant: Floats, plan: Plan) -> tuple[Floats, Floats | None]:
     """Return the values that an average over labels takes, NaN for none, and their weights, if any."""
     if plan.conventions.labels != "all":  # the best cut predicts nothing for labels without relevant entries
         values = np.where(n_relevant > 0, values, np.nan)
+    if spec.average == "geometric":  # above 0 where defined
+        values = logs_of(1.0 / values)
     return values, n_relevant if spec.average == "weighted" else None
+
+
+def finished(spec: Spec, mean: float) -> float:
+    """Return an average from the mean of `terms_of`."""
+    return float(EXACT.power(2, Decimal(-mean))) if spec.average == "geometric" and mean == mean else mean
 
 
 def _columns_of(curves: Curve, plan: Plan, specs: tuple[Spec, ...], needs: Needs) -> dict[str, Floats]:

@@ -15,7 +15,7 @@ from xmleval.pooled.piles import Pile
 from xmleval.pooled.store import Store
 from xmleval.records import Curve, Floats, Ints
 from xmleval.spec import Spec
-from xmleval.states.curve_values import terms_of
+from xmleval.states.curve_values import finished, terms_of
 from xmleval.states.label_totals import mean_of_sums, mean_sums
 from xmleval.threads import Work
 
@@ -98,7 +98,8 @@ def labels_without(
     alone = all(spec.metric.pairs_alone for spec in specs)
     sweep_label_folds(piles[0], piles[1], n_true, n_rows, level, work, alone, use)
     found: dict[str, Floats] = {}
-    for name, parts in sums.items():  # exact sums, in any order
-        folds = (zip(*own, strict=True) for own in zip(*parts, strict=True))
-        found[name] = np.array([mean_of_sums([*map(sum, columns)]) for columns in folds])
+    for spec in specs:  # exact sums, in any order
+        folds = (zip(*own, strict=True) for own in zip(*sums[spec.name], strict=True))
+        means = [mean_of_sums([*map(sum, columns)]) for columns in folds]
+        found[spec.name] = np.array([finished(spec, mean) for mean in means])
     return found

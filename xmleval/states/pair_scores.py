@@ -129,6 +129,8 @@ class PairScores(State):
     def tables(self, k: int | None) -> Iterator[tuple[Ints, Ints]]:
         """Yield the weights of hits and of misses at a cutoff by score, ascending, a range at a time."""
         hits, misses = self.parts(k)
+        for sums in (*hits, *misses):
+            sums.compact()
         ranges = Ranges([*hits, *misses], wanted_ranges([*hits, *misses], self.work))
         for number in range(ranges.n):
             tables = [ranges.load(which, number) for which in range(2 * len(hits))]
@@ -142,11 +144,14 @@ class PairScores(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {
-            f"{name}.{part}": array
-            for name, sums in self.sums.items()
-            for part, array in sums.arrays().items()
-        }
+        out: Arrays = {"totals": self._totals}
+        for name, sums in self.sums.items():
+            out |= {f"{name}.{part}": array for part, array in sums.arrays().items()}
+        return out
+
+    @property
+    def _totals(self) -> Ints:
+        return np.array([sums.total for sums in self.sums.values()])
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -158,8 +163,9 @@ class PairScores(State):
                     sums.restore(contents.take_chunks(key), part == "run", [low, 0], [high, most])
                     if self.held_bytes > self.work.budget.summed():
                         self.spill()
-        within = not self.cutoffs or self.n_pairs(self.cutoffs[-1]) <= most * ONE
-        expect(within, f"there are more than {most} pairs")
+        totals = contents.take("totals", len(self.sums), SUM, least=None)
+        expect(np.array_equal(totals, self._totals), "totals is not that of the pairs")
+        expect(self.n_pairs(self.cutoffs[-1]) <= most * ONE, f"there are more than {most} pairs")
 
 
 STATE = PairScores

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.kernels.calibrating import find_outside, find_tiers, write_sigmoid
+from xmleval.kernels.calibrating import find_outside, find_tiers, limited_loss, sum_log_losses, write_sigmoid
 from xmleval.records import Bools, Bytes, Floats, Ints, Ranking, Scores, as_score, row_sizes
 from xmleval.view.decision import top
 from xmleval.view.view import View
@@ -39,6 +39,26 @@ def sigmoid(values: Scores) -> Floats:
     out = np.empty(values.size)
     write_sigmoid(values, out)
     return out
+
+
+def log_losses(view: View, link: str, least: float, most: float) -> Floats:
+    """Return the sum over all labels of each row of `kernels.calibrating.limited_loss`; float64 (n,)."""
+    ranking, n_listed = view.ranking, row_sizes(view.ranking.ptr)
+    assert ranking.scores is not None
+    level, scores = np.zeros(1), ranking.scores.astype(np.float64)
+    if link == "sigmoid":
+        scores = sigmoid(scores)
+    if view.unlisted is not None:
+        level = np.array([as_score(view.unlisted, ranking.scores)])
+        level = sigmoid(level) if link == "sigmoid" else level
+    hits, found = view.relevant_entries, np.empty(view.n_rows)
+    sum_log_losses(ranking.ptr, scores, hits, least, most, found)
+    n_hits = np.diff(np.concatenate([[0], np.cumsum(hits)])[ranking.ptr])
+    n_missed = view.n_relevant - n_hits
+    n_others = view.n_labels - n_listed - n_missed
+    for n, hit in ((n_missed, True), (n_others, False)):
+        found += n * limited_loss(float(level[0]), hit, least, most)
+    return found
 
 
 def first_outside(ranking: Ranking, depth: int) -> int:

@@ -29,7 +29,7 @@ def find_columns(schema: Any, kind: str, unscored: bool) -> tuple[bool, list[str
     if label not in names or not (lists or instance) or len(instance) > 1:
         raise ValueError(f"its columns are {', '.join(map(shown, names[:9])) or 'none'}")
     if kind == "truth" and score in names:
-        raise ValueError(f"a column {score!r} in what should be relevant labels")
+        raise ValueError(f"a column {score!r} in what should be relevant labels; grades need gains")
     if kind == "scores" and score not in names and not (lists and unscored):
         raise ValueError(f"no column {score!r} beside {label!r}")
     used = [*instance, label] + ([score] if score in names else [])
@@ -67,8 +67,8 @@ def flat_lists(batch: Any, name: str, first: int) -> tuple[Ints, Any]:
     return ptr, values
 
 
-def listed_scores(batch: Any, ptr: Ints, first: int) -> NDArray[Any]:
-    """Return the scores of lists of labels that begin and end at ``ptr``."""
+def listed_scores(batch: Any, ptr: Ints, first: int, graded: bool = False) -> NDArray[Any]:
+    """Return the scores, or grades, of lists of labels that begin and end at ``ptr``."""
     score_ptr, values = flat_lists(batch, "scores", first)
     if not np.array_equal(ptr, score_ptr):
         at = int(np.argmax(ptr != score_ptr)) - 1
@@ -76,7 +76,7 @@ def listed_scores(batch: Any, ptr: Ints, first: int) -> NDArray[Any]:
         raise ValueError(
             f"row {first + at}: {counted(sizes[0], 'labels')} with {counted(sizes[1], 'scores')}"
         )
-    return numbers(values, "scores")
+    return numbers(values, "scores", graded)
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -121,9 +121,11 @@ def _is_text(kind: str) -> bool:
     return kind in text or kind.startswith(tuple(f"dictionary<values={name}," for name in text))
 
 
-def numbers(column: Any, name: str) -> NDArray[Any]:
-    """Return scores in the type that the file has."""
+def numbers(column: Any, name: str, graded: bool = False) -> NDArray[Any]:
+    """Return scores, or grades, which may be integers, in the type that the file has."""
     kind = str(column.type)
+    if graded and kind.removeprefix("u") in ("int8", "int16", "int32", "int64"):
+        return as_numpy(column)
     if kind not in ("halffloat", "float16", "float", "double"):
         raise ValueError(f"column {name!r} holds {kind[:SHOWN]}, not floating-point numbers")
     return as_numpy(column)

@@ -76,6 +76,11 @@ def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> 
     return _gather(path, "truth", Gathering(None, labels), allowance)
 
 
+def grades_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    """Read judged labels with their grades, in a column ``score`` or ``scores``; 1 without it."""
+    return _gather(path, "grades", Gathering(None, labels, True), allowance)
+
+
 def read_arrow_scores(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     """Read scores of labels that have names, brought in line with the truth.
 
@@ -136,7 +141,7 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> 
     with naming(path, EXPECTED), opened(InputFile(path)) as file:
         lists, columns = find_columns(file.schema, kind, unscored=False)
         for batch in file.batches(columns, BATCH_BYTES):
-            for row, name, score, place in _named_entries(batch, lists, columns, first, entries):
+            for row, name, score, place in _named_entries(batch, kind, lists, columns, first, entries):
                 try:
                     entries.add(row, name, score, place)
                 except ValueError as error:
@@ -147,9 +152,10 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> 
 
 
 def _named_entries(
-    batch: Any, lists: bool, columns: list[str], first: int, entries: Gathering
+    batch: Any, kind: str, lists: bool, columns: list[str], first: int, entries: Gathering
 ) -> Iterator[tuple[str, str, float, int]]:
     """Yield instance, label, value and row of each entry of a batch."""
+    graded = kind == "grades"
     rows = [str(first + place) for place in range(batch.num_rows)]
     if columns[0] in INSTANCE:
         refuse_null(batch.column(columns[0]), columns[0], first)
@@ -163,13 +169,13 @@ def _named_entries(
         names, sizes = texts(values, "labels"), np.diff(ptr)
         rows = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         places = np.repeat(places, sizes)
-        scores = listed_scores(batch, ptr, first) if "scores" in columns else None
+        scores = listed_scores(batch, ptr, first, graded) if "scores" in columns else None
     else:
         refuse_null(batch.column("label"), "label", first)
         names = texts(batch.column("label"), "label")
         if "score" in columns:
             refuse_null(batch.column("score"), "score", first)
-            scores = numbers(batch.column("score"), "score")
+            scores = numbers(batch.column("score"), "score", graded)
     if scores is None:
         scores = np.ones(len(names))
     refuse_nan(scores, np.ones(scores.size, bool), places)

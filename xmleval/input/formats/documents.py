@@ -105,6 +105,10 @@ class Documents:
         """Read relevant labels, with the names of all labels given or None."""
         return self._gather(path, "truth", Gathering(None, labels), allowance)
 
+    def grades(self, path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+        """Read judged labels with their grades, likewise."""
+        return self._gather(path, "grades", Gathering(None, labels, True), allowance)
+
     def scores(self, path: Path, like: Named | list[str], allowance: Allowance) -> Named:
         """Read predictions, brought in line with a truth or with labels alone."""
         return self._gather(path, "scores", Gathering(like), allowance, like)
@@ -170,7 +174,7 @@ class _Reading:
             if self._kind == "scores" and not self._has_scores:
                 raise ValueError(f"no field {shown(value)} beside {long[1]!r}")
             if self._kind == "truth" and self._has_scores and long is ENTRIES[0]:
-                raise ValueError(f"a field {long[2]!r} in what should be relevant labels")
+                raise ValueError(f"a field {long[2]!r} in what should be relevant labels; grades need gains")
             return self._distinct([*long[:2], *([value] if self._has_scores else [])], names)
         labels = self._labels_field(names)
         self._cells = LabelCells(labels, self._fields.separator)
@@ -198,12 +202,12 @@ class _Reading:
 
     @property
     def _of_labels(self) -> str | None:
-        return self._fields.true if self._kind == "truth" else self._fields.pred
+        return self._fields.pred if self._kind == "scores" else self._fields.true
 
     def _labels_field(self, names: list[str]) -> str:
         """Return the field with labels; in a file of predictions alone, they may have a truth's name."""
-        usual = [TRUE] if self._kind == "truth" else [PRED, TRUE]
-        option = "--true-field" if self._kind == "truth" else "--pred-field"
+        usual = [PRED, TRUE] if self._kind == "scores" else [TRUE]
+        option = "--pred-field" if self._kind == "scores" else "--true-field"
         for several in usual:
             found = self._named(names, self._of_labels, several)
             if found is not None:
@@ -241,9 +245,10 @@ class _Reading:
             scores = scores_of(cells[-1], self._allowance)
             if len(scores) != len(labels):
                 raise ValueError(f"{counted(len(labels), 'labels')} with {counted(len(scores), 'scores')}")
-        if self._kind == "truth":
-            if scores:
-                raise ValueError(f"{shown(self._cells.field)} has scores, in what should be relevant labels")
+        if self._kind == "truth" and scores:
+            told = f"{shown(self._cells.field)} has scores, in what should be relevant labels"
+            raise ValueError(f"{told}; grades need gains")
+        if self._kind != "scores" and not scores:
             scores = [1.0] * len(labels)
         if labels:
             self._refuse_some_scored(scores is not None)
@@ -279,7 +284,7 @@ class _Reading:
             raise ValueError("no row in it")
         if cells is not None:
             cells.close()
-            what = f"{'relevant' if self._kind == 'truth' else 'predicted'} labels in {shown(cells.field)}"
+            what = f"{'predicted' if self._kind == 'scores' else 'relevant'} labels in {shown(cells.field)}"
             if cells.found is not None:
                 told = [f"{what} cut at {cells.found!r}", *told]
             elif self._of_labels is None:
@@ -317,7 +322,8 @@ def _instance(value: Any) -> str:
 def _format(name: str, title: str, extensions: tuple[str, ...], rows: Rows, expected: str) -> Format:
     def for_fields(fields: Fields) -> NamedReaders:
         files = Documents(rows, expected, fields)
-        return NamedReaders(lambda path, kind, allowance: None, files.truth, files.scores, files.holds_both)
+        of_files = files.truth, files.scores, files.holds_both, files.grades
+        return NamedReaders(lambda path, kind, allowance: None, *of_files)
 
     return Format(
         name=name,
@@ -325,6 +331,7 @@ def _format(name: str, title: str, extensions: tuple[str, ...], rows: Rows, expe
         files=" or ".join(f"NAME{ending}" for ending in extensions) + ", each also with .gz",
         extensions=tuple(ending + packed for ending in extensions for packed in ("", ".gz")),
         named=for_fields(Fields()),
+        graded=True,
         for_fields=for_fields,
         by_whole_name=True,
     )

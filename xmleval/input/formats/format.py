@@ -25,13 +25,15 @@ class NamedReaders(NamedTuple):
     by_number : gives the rows of a file, by its kind, or None where names stand in it; truth : reads
     relevant labels, the names of all labels given or None; scores : reads predictions, brought in line
     with a truth, or with labels alone; holds_both : tells whether a file of relevant labels also has
-    predictions; each within an allowance of memory
+    predictions; grades : reads judged labels with their grades, None where files hold none; each within an
+    allowance of memory
     """
 
     by_number: Callable[[Path, str, Allowance], Pieces | None]
     truth: Callable[[Path, list[str] | None, Allowance], Named] | None
     scores: Callable[[Path, Named | list[str], Allowance], Named] | None
     holds_both: Callable[[Path, Allowance], bool] = lambda path, allowance: False
+    grades: Callable[[Path, list[str] | None, Allowance], Named] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,9 @@ class Format:
         Endings of the names that it writes to, where these are not all its extensions.
     write : callable, optional
         ``write(path, data, kind, n_labels)`` writes what `evaluate` takes, whole or not at all.
+    graded : bool
+        Whether its readers also take the kind "grades": judged labels with their grades, where the kind
+        "truth" leaves them out or refuses them.
     by_pieces : bool
         Whether it also writes `Pieces` of sparse rows, of known size, as they are read.
 
@@ -102,6 +107,7 @@ class Format:
     sibling: str = ""
     written: tuple[str, ...] = ()
     write: Callable[[Path, Any, str, int | None], None] | None = None
+    graded: bool = False
     by_pieces: bool = False
 
     def holds(self, kind: str) -> bool:

@@ -14,12 +14,18 @@ from xmleval.input.lines import read_json, shown
 from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
+RELEVANCE = "relevance, an integer"
 MOST_RELEVANCE = 1 << 62
 
 
 def truth_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
     """Read relevant labels: those with a positive relevance."""
-    return _gather(path, "relevance, an integer", Gathering(None, labels), allowance)
+    return _gather(path, RELEVANCE, Gathering(None, labels), allowance)
+
+
+def grades_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
+    """Read judged labels with their grades."""
+    return _gather(path, "grade", Gathering(None, labels, True), allowance)
 
 
 def scores_within(path: Path, like: Named | list[str], allowance: Allowance) -> Named:
@@ -35,7 +41,7 @@ def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> 
                 raise ValueError(f"instance {shown(row)}: {shown(json.dumps(labels)[:80])} is no object")
             entries.add_row(row)
             for label, value in labels.items():
-                if not _is_value(value, what == "score"):
+                if not _is_value(value, what != RELEVANCE):
                     told = shown(value) if isinstance(value, str) else json.dumps(value)[:40]
                     raise ValueError(f"instance {shown(row)}: {told} is no {what}")
                 entries.add(row, label, float(value), place)
@@ -47,10 +53,10 @@ def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> 
         return entries.finish(allowance)
 
 
-def _is_value(value: Any, is_score: bool) -> bool:
+def _is_value(value: Any, is_real: bool) -> bool:
     if type(value) is int:
         return abs(value) < MOST_RELEVANCE
-    return is_score and type(value) is float and not math.isnan(value)
+    return is_real and type(value) is float and not math.isnan(value)
 
 
 def _objects(path: Path, allowance: Allowance) -> dict[str, Any]:
@@ -75,6 +81,7 @@ JSON = Format(
     title="JSON object of judgements or of scores",
     files="NAME.json or NAME.json.gz",
     extensions=(".json", ".json.gz"),
-    named=NamedReaders(lambda path, kind, allowance: None, truth_within, scores_within),
+    named=NamedReaders(lambda path, kind, allowance: None, truth_within, scores_within, grades=grades_within),
+    graded=True,
     by_whole_name=True,
 )

@@ -28,7 +28,7 @@ from xmleval.input.formats.arrow_columns import (
     refuse_null,
     stored_labels,
 )
-from xmleval.input.formats.arrow_names import has_names, scores_within, truth_within
+from xmleval.input.formats.arrow_names import grades_within, has_names, scores_within, truth_within
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
@@ -79,13 +79,14 @@ def _read_lists(
             allowance.check(ROW_ENTRY_BYTES * int(np.diff(ptr).max(initial=0)))
             labels, rows = ids(values, "labels"), first + np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
             refuse_ids(labels, -1 if kind == "scores" else 0, n_labels, rows)
-            if kind == "truth":
+            scores = listed_scores(batch, ptr, first, kind == "grades") if "scores" in columns else None
+            if kind != "scores":
                 for start, stop in _cuts(ptr, BYTES_PER_ENTRY, n_bytes):
                     part = labels[ptr[start] : ptr[stop]]
                     width = n_labels or max(width, int(part.max(initial=0)) + 1)
-                    yield _sparse_array(ptr[start : stop + 1], part, None, width)
+                    data = None if scores is None else scores[ptr[start] : ptr[stop]]
+                    yield _sparse_array(ptr[start : stop + 1], part, data, width)
             else:
-                scores = listed_scores(batch, ptr, first) if "scores" in columns else None
                 if scores is not None:
                     refuse_nan(scores, labels >= 0, rows)
                 yield from _padded(ptr, labels, scores, n_bytes)
@@ -149,7 +150,8 @@ def _batches_of_entries(
             for name in columns:
                 refuse_null(batch.column(name), name, first)
             rows, labels = ids(batch.column(columns[0]), columns[0]), ids(batch.column("label"), "label")
-            scores = numbers(batch.column("score"), "score") if kind == "scores" else None
+            graded = kind == "grades"
+            scores = numbers(batch.column("score"), "score", graded) if "score" in columns else None
             at = first + np.arange(rows.size)
             refuse_ids(labels, 0, n_labels, at)
             if rows.size and rows.min() < 0:
@@ -289,7 +291,8 @@ ARROW = Format(
     truth=partial(read_arrow, kind="truth"),
     scores=partial(read_arrow, kind="scores"),
     pieces=_pieces,
-    named=NamedReaders(_by_number, truth_within, scores_within),
+    named=NamedReaders(_by_number, truth_within, scores_within, grades=grades_within),
+    graded=True,
     written=(".parquet",),
     write=_write,
     by_pieces=True,

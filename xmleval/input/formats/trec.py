@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ MOST_FIELDS, MOST_DIGITS = 6, 18
 TAG = "xmleval"
 
 
-def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) -> Named:
+def read_qrels(
+    path: str | os.PathLike[str], labels: list[str] | None = None, *, grades: bool = False
+) -> Named:
     r"""Read relevant labels from TREC qrels.
 
     Parameters
@@ -39,6 +42,8 @@ def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) ->
     labels : list of str, optional
         Names of all labels by column, as `read_names` reads them; by default those of the file, in the
         order in which they appear first.
+    grades : bool, default False
+        Whether to keep ``rel`` of all judged labels, as `xmleval.evaluate` takes them with ``gains``.
 
     Returns
     -------
@@ -72,11 +77,11 @@ def read_qrels(path: str | os.PathLike[str], labels: list[str] | None = None) ->
     >>> truth.widened(scores.label_names).matrix.shape
     (2, 3)
     """
-    return _qrels_within(as_path(path), labels, UNLIMITED)
+    return _qrels_within(as_path(path), labels, UNLIMITED, grades)
 
 
-def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance) -> Named:
-    return _gather(path, JUDGEMENTS, Gathering(None, labels), _judgement, allowance)
+def _qrels_within(path: Path, labels: list[str] | None, allowance: Allowance, grades: bool = False) -> Named:
+    return _gather(path, JUDGEMENTS, Gathering(None, labels, grades), _judgement, allowance)
 
 
 def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
@@ -181,7 +186,8 @@ def qrels_by_number(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> 
     """Read qrels whose names are the numbers of their rows and labels; None where any is not."""
     taken = allowance.taken
     try:
-        return whole(_by_number(_gather(path, JUDGEMENTS, Gathering(None), _numbered_judgement, allowance)))
+        entries = Gathering(None, None, kind == "grades")
+        return whole(_by_number(_gather(path, JUDGEMENTS, entries, _numbered_judgement, allowance)))
     except _FoundNameError:
         return None
     except _GapError:
@@ -349,7 +355,8 @@ QRELS = Format(
     extensions=(".qrels", ".qrels.gz"),
     sibling="run",
     truth=read_numbered_qrels,
-    named=NamedReaders(qrels_by_number, _qrels_within, None),
+    named=NamedReaders(qrels_by_number, _qrels_within, None, grades=partial(_qrels_within, grades=True)),
+    graded=True,
     write=lambda path, data, kind, n_labels: write_qrels(path, data),
 )
 RUN = Format(

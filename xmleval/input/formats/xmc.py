@@ -45,6 +45,7 @@ EXPECTED = {
     "or 'rows labels' above lines of 'label:1 ...'; of ids without a header, --input-format lines",
     "scores": f"{SCORES}; of labels without a header, --input-format lines",
 }
+EXPECTED["grades"] = EXPECTED["truth"]
 DTYPES = {"truth": np.uint8, "scores": np.float64}
 HEADER = re.compile(rb"[ \t]*(\d{1,15})[ \t]+(\d{1,15})(?:[ \t]+(\d{1,15}))?[ \t]*\r?")
 HEADER_BYTES = 1024
@@ -65,10 +66,10 @@ class Header(NamedTuple):
 def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Pieces:
     """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
-    Truth is what lies before the features, or every label with a value other than 0; scores are all stored
-    values, zeros included. Pieces are CSR arrays with rising ids: scores in float64; truth in uint8, or in
-    float64 where other values than 0 and 1 are stored. The first line is read at once; faults of others are
-    found with the rows.
+    Truth is what lies before the features, or every label with a value other than 0; scores and grades are
+    all stored values, zeros included. Pieces are CSR arrays with rising ids: scores and grades in float64;
+    truth in uint8, or in float64 where other values than 0 and 1 are stored. The first line is read at once;
+    faults of others are found with the rows.
     """
     source = InputFile(path)
     with naming(path, EXPECTED[kind]), open_text(source) as file:
@@ -156,7 +157,7 @@ def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Any:
     made = canonical_csr(ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries], n_labels)
     if n_fine < lines.n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {explain_entries(lines.line(n_fine), n_labels)}")
-    return made if kind == "scores" else _without_zeros(made)
+    return _without_zeros(made) if kind == "truth" else made
 
 
 def _settle(text: NDArray[np.uint8], scores: Floats, powers: NDArray[np.int16]) -> int:
@@ -303,5 +304,6 @@ XMC = Format(
     scores=partial(_read_whole, kind="scores"),
     pieces=xmc_pieces,
     write=lambda path, data, kind, n_labels: _write(path, _as_pieces(data, kind, n_labels), kind),
+    graded=True,
     by_pieces=True,
 )

@@ -1,0 +1,155 @@
+"""Propensity-scored measures on a grid of constants, and constants that are fitted."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+import xmleval
+from xmleval import evaluate, fit_propensity, inverse_propensity, propensity_sensitivity
+
+A, B = [0.0, 0.4, 0.55, 0.8], [0.4, 1.5, 5.0]
+NAMES = ["psp@1", "psp@3", "psndcg@3", "psndcg@5", "psdcg@5"]
+
+
+def made(seed: int, n_rows: int = 60, n_labels: int = 12) -> tuple[Any, Any, Any]:
+    """Truth, scores and training labels; frequent labels score high, and some labels never occur."""
+    rng = np.random.default_rng(seed)
+    share = 0.6 / np.arange(1, n_labels + 1)
+    y_train = sp.csr_array((rng.random((200, n_labels)) < share).astype(int))
+    y_true = (rng.random((n_rows, n_labels)) < 0.5 * share).astype(int)
+    y_true[0], y_true[1] = 0, 1
+    return y_true, np.round(y_true * rng.random(y_true.shape) + share, 2), y_train
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
+    y_true, scores, y_train = made(seed)
+    listed = sp.csr_array(scores * (scores > 0.2))
+    exclude = sp.csr_array(([1, 1], ([2, 3], [0, 1])), shape=y_true.shape)
+    found = propensity_sensitivity(
+        {"full": scores, "short": listed}, y_true, y_train, a=A, b=B, metrics=NAMES, exclude=exclude,
+        threads=threads, block_rows=7,
+    )  # fmt: skip
+    for name, given in (("full", scores), ("short", listed)):
+        for (i, a), (j, b) in product(enumerate(A), enumerate(B)):
+            q = inverse_propensity(y_train, a, b)
+            wanted = evaluate(y_true, given, metrics=NAMES, inverse_propensity=q, exclude=exclude)
+            own = {metric: of[name][i, j] for metric, of in found.values.items()}
+            assert own == pytest.approx(dict(wanted), rel=1e-12)
+
+
+def test_labels_are_matched_by_name() -> None:
+    y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
+    run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
+    found = propensity_sensitivity({"one": run}, y_true, y_train, a=[0.5], b=[1.0], metrics="psp@1")
+    wanted = evaluate(y_true, run, metrics="psp@1", inverse_propensity=inverse_propensity(y_train, 0.5, 1.0))
+    assert found.values["psp@1"]["one"][0, 0] == pytest.approx(wanted["psp@1"], rel=1e-12)
+
+
+def test_where_the_best_model_changes_is_told() -> None:
+    y_train = np.repeat(np.eye(3, dtype=int), [90, 9, 1], axis=0)
+    y_true = np.repeat(np.eye(3, dtype=int), [5, 1, 3], axis=0)
+    models = {"head": np.tile([0.9, 0.5, 0.1], (9, 1)), "tail": np.tile([0.1, 0.5, 0.9], (9, 1))}
+    found = propensity_sensitivity(models, y_true, y_train, a=[0.0, 0.3, 0.9], b=[0.5, 3], metrics=["psp@1"])
+    assert found.best().tolist()[0] == ["head", "head"]
+    assert found.best("PSP@1").tolist()[2] == ["tail", "tail"]
+    assert found.n_orders("psp@1") == 2
+    assert "2 orders of models; head best at" in str(found)
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = found.plot("psp@1")
+    assert [one.get_title(loc="left") for one in axes] == ["psp@1 of head", "psp@1 of tail"]
+    assert axes[0].lines  # where the best model changes
+    one = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psndcg@1").plot()
+    assert not one.lines
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"models": np.eye(3)}, "models: ndarray is no dict of models"),
+        ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
+        ({"a": "x"}, "a: 'x' is no list of numbers"),
+        ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),
+        ({"a": [-1]}, "a=-1, b=0.4: the model needs a >= 0"),
+        ({"models": {"x": np.eye(4)}}, "models: 'x': .*4"),
+    ],
+)
+def test_what_cannot_be_is_refused(changed: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"models": {"m": np.eye(3)}, "y_true": np.eye(3), "y_train": np.eye(3)}
+    with pytest.raises(ValueError, match=message):
+        propensity_sensitivity(**given | changed)
+
+
+def sampled(seed: int, a: float, b: float) -> tuple[Any, Any, Any]:
+    """Training labels, all relevant labels of a sample, and those observed under a propensity model."""
+    rng = np.random.default_rng(seed)
+    counts = np.repeat([1, 2, 4, 9, 30, 100, 400, 1500], 5)
+    y_train = sp.csr_array((np.arange(3000)[:, None] < counts).astype(int))
+    full = rng.random((1500, counts.size)) < 0.3
+    p = 1 / np.asarray(inverse_propensity(y_train, a, b))
+    return y_train, full.astype(int), (full & (rng.random(full.shape) < p)).astype(int)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.55, 1.5), (0.9, 4.0), (0.3, 0.4)])
+def test_constants_that_made_a_sample_are_found(a: float, b: float) -> None:
+    y_train, full, observed = sampled(1, a, b)
+    fit = fit_propensity(observed, full, y_train)
+    assert abs(fit.a - a) < 4 * fit.a_error < 0.2
+    assert abs(fit.b - b) < 4 * fit.b_error
+    assert 0.1 < fit.dispersion < 4
+    assert fit.n_full.sum() == full.sum()
+    np.testing.assert_allclose(1 / fit.propensity, np.unique(inverse_propensity(y_train, fit.a, fit.b))[::-1])
+
+    def loss(point: Any) -> float:  # the likelihood again, label by label
+        p = 1 / np.asarray(inverse_propensity(y_train, *map(float, point)))
+        return -float((observed * np.log(p) + (full - observed) * np.log1p(-p)).sum())
+
+    other = minimize(loss, (fit.a, fit.b), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
+    assert (fit.a, fit.b) == pytest.approx(other.x, rel=1e-3)
+    step = 1e-3
+    hessian = [
+        [
+            (loss(other.x + step * (u + v)) - loss(other.x + step * (u - v)) - loss(other.x - step * (u - v))
+             + loss(other.x - step * (u + v))) / (4 * step**2)
+            for v in np.eye(2)
+        ]
+        for u in np.eye(2)
+    ]  # fmt: skip
+    errors = np.sqrt(np.diag(np.linalg.inv(hessian)))
+    assert (fit.a_error, fit.b_error) == pytest.approx(errors, rel=0.1)
+
+
+def test_observed_labels_that_are_not_relevant_do_not_count() -> None:
+    y_train, full, observed = sampled(2, 0.55, 1.5)
+    wrong = np.where(full == 0, 1, observed)
+    assert str(fit_propensity(sp.csr_array(wrong), sp.csr_array(full), y_train)) == str(
+        fit_propensity(observed, full, y_train)
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"y_observed": np.eye(4)}, "y_observed: 4 rows, but y_full has 3"),
+        ({"y_train": np.eye(4)}, "y_train: 4 labels, but y_full has 3"),
+        ({"y_train": np.eye(2, 3)}, "y_train: 2 rows; the model needs 3 or more"),
+        ({}, "y_full: .* two training frequencies or more are needed, not 1"),
+        ({"y_train": np.tri(3), "y_observed": np.zeros((3, 3))}, "y_observed: 0 of 3 relevant entries were"),
+    ],
+)
+def test_samples_that_tell_nothing_are_refused(changed: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"y_observed": np.eye(3), "y_full": np.eye(3), "y_train": np.eye(3)}
+    with pytest.raises(ValueError, match=message):
+        fit_propensity(**given | changed)
+
+
+def test_they_are_public() -> None:
+    assert {"propensity_sensitivity", "fit_propensity", "Sensitivity", "PropensityFit"} <= {*xmleval.__all__}
