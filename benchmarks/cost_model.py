@@ -1,8 +1,8 @@
 """Seconds that an evaluation takes on a cluster, from what `benchmarks.large` measured, as tables.
 
 The rows are cut into tasks of equally many. Workers read shards from a store and count them, each in several
-threads; counts of labels are merged by a tree, scores by ranges of values: every worker gets one range of all
-tasks.
+threads; counts of labels and scores, packed as counts by value, are merged by a tree, whose last node is the
+client.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Constants(NamedTuple):
     table_bytes : float
         Bytes of the counts of a label.
     value_bytes, task_bytes : float
-        Bytes of the scores of a run, counted by value, and of as many scores as a task has.
+        Bytes of the scores of a run, counted by value, and of as many scores as a task has: what is
+        sent, and how much it grows when it is merged.
     finish_label_seconds, finish_value_seconds : float
         CPU seconds to compute the values from the counts of a label, and from a byte of scores.
     """
@@ -124,18 +125,22 @@ def cluster_seconds(
     # threads share tables of labels, and one of them merges those of an update: that has more rows
     merged = found.update_seconds * run["labels"] * n_updates(run) / cores
     own = (found.score_seconds * n_scores(run) / cores + merged) / workers
-    of_range = tasks * found.task_bytes / workers  # every task's scores of one range
     if workers == 1:
-        tasks = of_range = 0
+        tasks = 0
+    leaves = min(tasks, FAN_IN) * (
+        found.task_bytes - found.value_bytes
+    )  # which are smaller than sums of them
+    rate = cores * found.value_rate
+    scores = tree_seconds(tasks, workers, found.value_bytes, bandwidth, rate)
     return {
         "propensities": 8 * run["labels"] / bandwidth,
         "reading": stored_bytes(run) / (workers * bandwidth),
         "counting": own,
         "labels": tree_seconds(tasks, workers, counts, bandwidth, found.table_rate),
-        "scores": of_range * (1 / bandwidth + 1 / (cores * found.value_rate)),
+        "scores": scores + leaves * (1 / bandwidth + 1 / rate),
         "rest": tasks * TASK_SECONDS
         + found.finish_label_seconds * run["labels"]
-        + found.finish_value_seconds * found.value_bytes / (workers * cores),
+        + found.finish_value_seconds * found.value_bytes / cores,
     }
 
 
@@ -248,7 +253,7 @@ def cluster_table(runs: Sequence[Run]) -> str:
         )  # fmt: skip
     head = [
         "workers x cores", "GB/s", "propensities, s", "reading, s", "counting, s", "tree of label counts, s",
-        "scores by range, s", "rest, s", "total, s", "bound by",
+        "tree of scores, s", "rest, s", "total, s", "bound by",
     ]  # fmt: skip
     sizes = f"{power(LARGE['rows'])} rows x {LARGE['depth']} scores, {power(LARGE['labels'])} labels"
     told = f"{stored_bytes(run) / 1e12:.2f} TB, {TASKS} tasks; one machine reads all"

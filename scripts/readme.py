@@ -135,6 +135,13 @@ def large_tables() -> str:
     return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
 
 
+def workers_tables() -> str:
+    """Return the tables of processes beside threads."""
+    from benchmarks.workers import tables_of
+
+    return tables_of(json.loads((RESULTS / "workers.json").read_text(encoding="utf-8")))
+
+
 def pages_table() -> str:
     """Return the table of time and memory of pages."""
     from benchmarks.pages import table_of
@@ -152,6 +159,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "intervals": interval_tables,
     "streams": streams_table,
     "large": large_tables,
+    "workers": workers_tables,
     "pages": pages_table,
 }
 

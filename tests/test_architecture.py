@@ -121,8 +121,8 @@ GRAPH = {
     ),
     "demo": "records files propensity report api",
     "cluster": (
-        "version records message conventions discounts budget files input input.errors engine report"
-        " evaluator"
+        "version records message conventions discounts budget threads files input input.errors engine"
+        " report evaluator"
     ),
     "integrations": (
         "budget files input.errors spec engine evaluator report api cluster integrations.library"

@@ -112,7 +112,14 @@ class Conventions:
 
     @property
     def graded(self) -> bool:
-        """Whether the truth holds grades of relevance."""
+        """Whether the truth holds grades of relevance.
+
+        Examples
+        --------
+        >>> from xmleval import Conventions
+        >>> Conventions(gains="exp").graded
+        True
+        """
         return self.gains != "binary"
 
     def signature(self, names: list[str]) -> str:

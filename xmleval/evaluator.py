@@ -369,11 +369,11 @@ class Evaluator:
         own = {"settings": settings.as_dict(), "constants": settings.constants, "rule": rule}
         return Saved({**own, **counts}, arrays)
 
-    def counts(self, *, spill: bool = False) -> Saved:
-        """Return what of `as_saved` depends on the rows (@private)."""
+    def counts(self, *, spill: bool = False, loose: bool = False) -> Saved:
+        """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
         counted = self._replace(self._counting.settled)
         with self._lock:
-            return saved_counts(counted, spill)
+            return saved_counts(counted, spill, loose)
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""
@@ -441,8 +441,9 @@ class Evaluator:
             **more,
         )
         insisted = dict(settings["metrics"])
-        asked = [(spec, bool(insisted[spec.name])) for spec, _ in found._counting.settings.asked]
-        own = replace(found._counting.settings, asked=asked, constants=known_constants(meta["constants"]))
+        before = found._counting.settings.sharing(saved.arrays.get("propensity"))
+        asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
+        own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)

@@ -22,7 +22,7 @@ LEAST_B, MOST_B = 1e-3, 1e6  # within which B is sought
 class PropensityFit:
     """Constants of the propensity model with their standard errors, and the counts that they were fitted to.
 
-    Attributes
+    Parameters
     ----------
     a, b : float
         The constants, see `inverse_propensity`.
@@ -35,6 +35,16 @@ class PropensityFit:
         Training frequencies that occur, relevant entries of labels of each, and those that were observed.
     n_instances : int
         Number of training instances, N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from xmleval import fit_propensity
+    >>> y_train = np.repeat(np.eye(3, dtype=int), [60, 20, 2], axis=0)
+    >>> y_observed = (np.arange(20)[:, None] < [17, 13, 6]).astype(int)
+    >>> print(fit_propensity(y_observed, np.ones((20, 3), int), y_train))
+    A 0.9618 ±0.7882, B 2.0299 ±6.5929 (standard errors)
+    36 of 60 relevant entries observed, at 3 training frequencies
     """
 
     a: float
@@ -49,7 +59,17 @@ class PropensityFit:
 
     @property
     def propensity(self) -> Floats:
-        """Fitted propensity at each frequency, float64 (f,)."""
+        """Fitted propensity at each frequency, float64 (f,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import fit_propensity
+        >>> y_train = np.repeat(np.eye(3, dtype=int), [60, 20, 2], axis=0)
+        >>> y_observed = (np.arange(20)[:, None] < [17, 13, 6]).astype(int)
+        >>> fit_propensity(y_observed, np.ones((20, 3), int), y_train).propensity.round(2).tolist()
+        [0.28, 0.66, 0.84]
+        """
         return _propensity(self.frequency, self.n_instances, self.a, self.b)
 
     def __str__(self) -> str:

@@ -115,8 +115,8 @@ def test_the_command_line(
     assert run(f"{line} {there}") == run(line)
     line = "evaluate Y_* m_* --metrics p@1,f1.micro@2 --exclude pairs.txt --candidates c_* --format json"
     line += " --confidence 0.95 --clusters groups.txt"
-    run(f"{line} --save one.state --per-row one.csv")
-    run(f"{line} {there} --save two.state --per-row two.csv")
+    whole = run(f"{line} --save one.state --per-row one.csv")
+    assert run(f"{line} {there} --save two.state --per-row two.csv") == whole
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
     assert run("merge two.state --format json") == run("merge one.state --format json")
     assert "are counted already" in refused("merge one.state two.state")

@@ -1,8 +1,12 @@
-"""Counts travel as bytes, and come back as they were."""
+"""Counts travel as bytes, scores as they are held, and both come back as they were."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +16,9 @@ from xmleval.cluster import packing
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import make_job
 from xmleval.cluster.packing import packed, unpacked
+from xmleval.cluster.run import Leaf, SerialEngine, run
+from xmleval.pooled import values
+from xmleval.states import score_runs
 
 SIZE = packing.LEAST_SIZE
 
@@ -38,3 +45,44 @@ def test_a_label_takes_a_byte_for_each_count() -> None:
     truth = sp.csr_array((np.ones(1500), labels.ravel(), np.arange(0, 1501, 5)), shape=(300, n))
     part = count_block(job, 0, (truth, (labels, None)))
     assert 3 * n <= part["n_bytes"]["label_totals"] < 3 * n + 200
+
+
+Change = Callable[[Any], Any]
+CHANGES: dict[str, tuple[str, Change]] = {
+    "a bucket that begins before the one before": (
+        "starts.cells.relevant.ordered0",
+        lambda a: a[[0, *range(2, a.size), 1]],
+    ),
+    "buckets behind the last one": (
+        "starts.cells.relevant.ordered0",
+        lambda a: np.append(np.uint32(65_000), a[1:]),
+    ),
+    "infinity and more": ("starts.cells.relevant.ordered0", lambda a: np.append(np.uint32(0xFF80), a[1:])),
+    "fewer scores than their buckets hold": ("cells.relevant.ordered0", lambda a: a[1:]),
+    "scores of another type": ("cells.relevant.ordered0", lambda a: a.astype(np.int64)),
+    "a label with less than no scores": (
+        "sizes.columns.irrelevant.grouped0",
+        lambda a: a - 3 * (a == a.max()),
+    ),
+    "fewer scores than labels have": ("columns.irrelevant.grouped0", lambda a: a[1:]),
+    "scores that are no numbers": ("columns.irrelevant.grouped0", lambda a: a * np.float32(np.nan)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_damaged_scores_are_refused(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MANY", 2)
+    monkeypatch.setattr(score_runs, "SMALL", 0)
+    monkeypatch.setattr(score_runs, "GROUPED", 0)
+    job = make_job(Evaluator(["auc.micro", "auc.macro"], n_labels=4), 1 << 26, 1)
+    truth, scores = np.eye(4, dtype=int)[[0, 1, 2, 3, 0]], np.arange(20, dtype=np.float32).reshape(5, 4)
+
+    def damaged(*arguments: Any) -> Any:
+        part = count_block(job, 0, (truth, scores))
+        name, changed = CHANGES[change]
+        array = part["arrays"][f"score_runs/{name}"]
+        part["arrays"][f"score_runs/{name}"] = changed(array)
+        return part
+
+    with pytest.raises(ValueError, match=r"^score_runs/.*(cut|out of range)"):
+        run(SerialEngine(), job, [Leaf(damaged, (), "0", 5)])

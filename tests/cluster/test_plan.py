@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from tests.cluster.engines import ShuffledEngine
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
+from xmleval.cluster import cutting, packing
 from xmleval.cluster import job as job_module
-from xmleval.cluster import packing, reduction
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Leaf, SerialEngine, run
+from xmleval.pooled import values
+from xmleval.states import score_runs
 
 MEMORY = 1 << 26
 
@@ -59,13 +62,16 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
     whole = evaluate(**inputs, **options).to_json()
     cuts = data.draw(st.lists(st.integers(0, n_rows), max_size=9))
     engine = ShuffledEngine(data.draw(st.integers(0, 99)))
-    before = reduction.FAN_IN, packing.LEAST_SIZE
-    reduction.FAN_IN, packing.LEAST_SIZE = data.draw(st.integers(2, 8)), data.draw(st.sampled_from([1, 99]))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "FAN_IN", data.draw(st.integers(2, 8)))
+        patch.setattr(packing, "LEAST_SIZE", data.draw(st.sampled_from([1, 99])))
+        if data.draw(st.booleans()):  # scores ordered by bucket and grouped by label, as many scores are
+            patch.setattr(values, "MANY", 2)
+            patch.setattr(values, "CHUNK", 3)
+            patch.setattr(score_runs, "SMALL", 0)
+            patch.setattr(score_runs, "GROUPED", 0)
         made = leaves([0, *sorted(cuts), n_rows], inputs)
         found = run(engine, job_of(n_labels, **options), made).compute()
-    finally:
-        reduction.FAN_IN, packing.LEAST_SIZE = before
     assert found.to_json() == whole
 
 
@@ -112,6 +118,24 @@ def test_propensities_are_not_repeated() -> None:
     part = count_block(job, 0, (TRUTH, SCORES))
     assert not any("propensity" in name for name in part["arrays"])
     assert part["n_bytes"].keys() == {"rank_profile", "seen"}
+
+
+def test_propensities_of_a_file_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_module, "LEAST_FILE", 0)
+    q = np.arange(1.0, 6.0)
+    options: dict[str, Any] = {"metrics": ["psp@1", "psndcg@3"], "inverse_propensity": q}
+    whole = evaluate(TRUTH, SCORES, **options).to_json()
+    job = job_of(5, **options).with_file(tmp_path / "q.npy")
+    job_module._opened.clear()
+    found = job_module.opened(job)._counting.settings.propensity
+    assert found is not None
+    assert isinstance(found.values.base, np.memmap)
+    made = leaves([0, 10, 30], {"y_true": TRUTH, "y_score": SCORES})
+    assert run(ShuffledEngine(), job, made).compute().to_json() == whole
+    np.save(tmp_path / "q.npy", q + 1)
+    job_module._opened.clear()
+    with pytest.raises(ValueError, match=r"q\.npy: not the propensities of this run"):
+        run(SerialEngine(), job, made)
 
 
 def test_other_versions_are_refused() -> None:

@@ -16,8 +16,10 @@ import scipy.sparse as sp
 from tests.oracles import calibration as oracle
 from xmleval import Evaluator, evaluate
 from xmleval.cli import main
-from xmleval.kernels.calibrating import exp_of, find_bin, log_of
-from xmleval.states.calibration import edges_of
+from xmleval.exact import NO_WEIGHT
+from xmleval.kernels.calibrating import add_to_bins, exp_of, find_bin, log_of
+from xmleval.spec import parse_spec
+from xmleval.states.calibration import binned, edges_of
 from xmleval.view.pairs import sigmoid
 
 NAMES = ["ece", "ece_over", "ece_under", "ace", "brier", "log_loss"]
@@ -54,13 +56,13 @@ def authors_ace(scores: Any, hits: Any, bins: int) -> float:
 
 
 def test_values_are_those_of_the_authors_definition() -> None:
-    rng, groups = np.random.default_rng(0), np.repeat(np.arange(125), 7)
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(12), 7)
     for bins, k in [(15, 1), (10, 3), (15, 5), (1, 2), (29, 4), (7, 6), (2, 3), (20, 2)]:
-        truth, scores = rng.integers(0, 2, (875, 6)), rng.random((875, 6))
-        scores[:, :1][rng.random((875, 1)) < 0.1] = 1.0
+        truth, scores = rng.integers(0, 2, (84, 6)), rng.random((84, 6))
+        scores[:, :1][rng.random((84, 1)) < 0.1] = 1.0
         names = [f"{n}(bins={bins})@{k}" for n in NAMES[:4]]
         found = evaluate(truth, scores, metrics=names, row_groups=groups, threads=1).row_groups
-        for group in range(125):
+        for group in range(12):
             rows = slice(7 * group, 7 * group + 7)
             gaps, shares = authors_gaps(*leading(truth[rows], scores[rows], k), bins)
             want = [(own * shares).sum() for own in (np.abs(gaps), np.maximum(-gaps, 0), np.maximum(gaps, 0))]
@@ -69,6 +71,23 @@ def test_values_are_those_of_the_authors_definition() -> None:
             one, hits = leading(truth[rows], scores[rows], k)
             if np.unique(one).size == one.size:  # their order of ties is any
                 assert math.isclose(ace, authors_ace(one, hits, bins), abs_tol=1e-12)
+
+
+def test_sums_by_bin_are_those_of_the_authors_on_many_inputs() -> None:
+    rng, n = np.random.default_rng(1), 40
+    for bins in (15, 10, 1, 33):
+        scores, hits = rng.random((250, n)), rng.random((250, n)) < 0.4
+        scores[rng.random(scores.shape) < 0.1] = 1.0
+        tiers, sums = np.repeat(np.arange(250, dtype=np.uint8), n), np.zeros((250, bins, 3, 4), np.int64)
+        edges, rows = edges_of(bins, np.float64), np.zeros(tiers.size, np.int64)
+        add_to_bins(scores.ravel(), hits.ravel(), tiers, rows, NO_WEIGHT, edges, sums)
+        for one, own, table in zip(scores, hits, sums, strict=True):
+            found, (gaps, shares) = binned(table), authors_gaps(one, own, bins)
+            want = [
+                (part * shares).sum() for part in (np.abs(gaps), np.maximum(-gaps, 0), np.maximum(gaps, 0))
+            ]
+            values = [parse_spec(name).metric.value(found, None) for name in NAMES[:3]]
+            np.testing.assert_allclose(values, want, atol=1e-12)
 
 
 @pytest.mark.parametrize("k", [None, 1, 4])
@@ -84,7 +103,7 @@ def test_values_are_those_of_libraries_on_the_pairs(k: int | None) -> None:
 
 def test_bins_hold_their_lower_ends_as_their_scores_are_rounded() -> None:
     for dtype in (np.float32, np.float64):
-        for bins in (3, 10, 15, 999, 1000):
+        for bins in (3, 10, 15, 999):
             edges = edges_of(bins, dtype)
             assert [find_bin(edge, edges) for edge in edges] == [*range(bins), bins - 1]
             inside = np.nextafter(edges[1:], 0)
@@ -96,10 +115,10 @@ def test_bins_hold_their_lower_ends_as_their_scores_are_rounded() -> None:
 
 def test_powers_and_logarithms_are_exact_to_the_last_place() -> None:
     context, rng = Context(prec=40), np.random.default_rng(2)
-    for x in [*(-(10.0 ** rng.uniform(-12, 2.8, 400))), 0.0, -745.0]:
+    for x in [*(-(10.0 ** rng.uniform(-12, 2.8, 100))), 0.0, -745.0]:
         want = float(context.exp(Decimal(float(x))))
         assert abs(exp_of(float(x)) - want) <= 2 * np.spacing(want)
-    for x in [*(10.0 ** rng.uniform(-16, 0, 400)), *(1 - 10.0 ** rng.uniform(-15, -1, 100)), 1.0]:
+    for x in [*(10.0 ** rng.uniform(-16, 0, 100)), *(1 - 10.0 ** rng.uniform(-15, -1, 50)), 1.0]:
         want = float(context.ln(Decimal(float(x))))
         assert abs(log_of(float(x)) - want) <= 2 * np.spacing(abs(want))
     ends = sigmoid(np.array([-np.inf, -800.0, -0.0, 0.0, 40.0, np.inf]))

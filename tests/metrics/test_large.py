@@ -52,6 +52,10 @@ def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
         more["decision"] = "top2"
     if weighted:
         more["sample_weight"] = np.array([0.25, 3.0, 2.0])
+    if "hierarchy" in spec.needs:
+        more["hierarchy"] = [(1, 0), (2, 0)]
+    if "grades" in spec.needs:
+        more["conventions"] = {"gains": "linear"}
     return more
 
 

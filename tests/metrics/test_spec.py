@@ -166,7 +166,8 @@ def test_cutoffs_of_names_without_one(ks: Any) -> None:
 
 def test_groups_hold_what_their_names_say() -> None:
     assert set(GROUPS) == {
-        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "predicted", "calibration", "statistics",
+        "xmc", "wu2017", "sets", "ranking", "curves", "ps", "predicted", "calibration", "hierarchy",
+        "statistics",
     }  # fmt: skip
     everything = set(names("all"))
     general = [metric for metric in TABLE if not metric.params and "probabilities" not in metric.needs]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from xmleval.cli.counting import progress
@@ -38,6 +40,9 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
                 if n_there:
                     tell(options["checkpoint"], f"resumed with {n_there} parts of {given.names[place]}")
         engine = opened.enter_context(connected(options["scheduler"], options["workers"]))
+        if options["scheduler"] is None:  # processes of this machine
+            own = Path(opened.enter_context(TemporaryDirectory(prefix="xmleval-")))
+            plans = [(job.with_file(own / f"{job.propensity_digest}.npy"), leaves) for job, leaves in plans]
         for place, (job, leaves) in enumerate(plans):
             with progress(n_rows, 0) as show:
                 found = run(engine, job, leaves, held[place] if held else None, show)
@@ -47,7 +52,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
 
 def _of_files(evaluator: Evaluator, given: Run) -> Evaluator:
     """Return an evaluator whose rows are those of the files of the truth, as on one machine."""
-    meta, arrays = evaluator.counts()
+    meta, arrays = evaluator.counts(loose=True)
     truth = given.inputs["y_true"][0]
     sizes = [(given.sources[str(shard.path)], pieces.n_rows or 0) for shard, pieces in truth.each()]
     spans = {source: ((0, n_rows),) for source, n_rows in sizes if n_rows}

@@ -18,6 +18,8 @@ from xmleval.message import NO_MATCH, counted
 from xmleval.records import Ints
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
+FAN_IN = 8  # parts that are merged at a time
+SHORT_BYTES = 48 << 20  # of the files of a task where there are no more of them
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def _ends(inputs: Sequence[Sequence[Place]], n_rows: int) -> list[int]:
     """Return the first row of each task, and the number of rows."""
     n_bytes = sum(place.n_bytes for own in inputs for place in own)
     n_tasks = -(-n_bytes // min(max(LEAST_BYTES, n_bytes // MOST_TASKS), MOST_BYTES))
+    n_tasks = max(n_tasks, min(FAN_IN, n_bytes // SHORT_BYTES))
     aims = [n_rows * number // n_tasks for number in range(1, n_tasks)]
     whole = [place for own in inputs for place in own if not place.any_row]
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xmleval.cluster.job import digest_of
+from xmleval.cluster.job import Job, digest_of
 from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 
 OWNER, MARK = "run.json", "xmleval run"
+PROPENSITY = "propensity.npy"
 PART = re.compile(r"([0-9a-f]{32})\.npz")
 
 
@@ -33,6 +34,10 @@ class Exchange:
     def path(self, key: str) -> Path:
         """Return where the part of a key is."""
         return self.folder / f"{key}.npz"
+
+    def with_propensity(self, job: Job) -> Job:
+        """Return the job with its propensities in a file of the folder."""
+        return job.with_file(self.folder / PROPENSITY)
 
     def keys(self) -> set[str]:
         """Return the keys of the parts that are there."""
@@ -76,7 +81,7 @@ class Exchange:
                     raise ValueError(f"{self.folder}: another process has taken over this run") from error
             raise
         if self._owner() == own:
-            self._remove([f"{key}.npz" for key in self.keys()] + [OWNER])
+            self._remove([f"{key}.npz" for key in self.keys()] + [PROPENSITY, OWNER])
 
     def _owner(self) -> dict[str, Any] | None:
         """Return what is told of the process that began last, None if it has ended."""

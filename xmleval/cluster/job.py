@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from xmleval.discounts import tabulated_discounts
 from xmleval.evaluator import Evaluator
+from xmleval.files.input import InputFile
+from xmleval.files.output import replacing
+from xmleval.files.remote import RemotePath, as_path
 from xmleval.files.saved import first_difference, from_bytes, to_bytes
+from xmleval.records import Floats
 from xmleval.version import __version__
 
-_opened: dict[str, Evaluator] = {}  # the last one of this process, by digest
+LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file
+_opened: dict[tuple[str, int], Evaluator] = {}  # the last one of this process, by digest and threads
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,9 @@ class Job:
     digest : str
         Hash of the settings, propensities and versions.
     sent : bytes
-        The evaluator.
+        The evaluator, without propensities.
+    propensity : float64 (n_labels,), str or None
+        Inverse propensities, or the file that they are in; ``propensity_digest`` is a hash of them.
     constants : dict of str to str
         Versions and constants of the process that made it; those of every other process must be the same.
     memory, threads : int
@@ -38,35 +47,67 @@ class Job:
 
     digest: str
     sent: bytes
+    propensity: Floats | str | None
+    propensity_digest: str
     constants: dict[str, str]
     memory: int
     threads: int
+
+    def with_file(self, path: Path) -> Job:
+        """Return the job with its propensities in a file, in memory once a machine."""
+        if not isinstance(self.propensity, np.ndarray) or self.propensity.nbytes < LEAST_FILE:
+            return self
+        with replacing(path) as file:
+            np.save(file, self.propensity)
+        return replace(self, propensity=str(path))
 
 
 def make_job(evaluator: Evaluator, memory: int, threads: int) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
     constants = dict(own_constants())
-    return Job(digest_of([constants, saved.meta], saved.arrays), to_bytes(saved), constants, memory, threads)
+    propensity = saved.arrays.pop("propensity", None)
+    of_propensity = "" if propensity is None else digest_of(None, {"propensity": propensity})
+    digest = digest_of([constants, saved.meta, of_propensity], saved.arrays)
+    return Job(digest, to_bytes(saved), propensity, of_propensity, constants, memory, threads)
 
 
-def opened(job: Job) -> Evaluator:
-    """Return a new evaluator without rows.
+def opened(job: Job, threads: int | None = None) -> Evaluator:
+    """Return a new evaluator without rows, with other ``threads`` than those of tasks where given.
 
     Raises
     ------
     ValueError
         If this process could give other bits than the one that made the job.
     """
-    found = _opened.get(job.digest)
+    own = job.digest, threads or job.threads
+    found = _opened.get(own)
     if found is None:
         differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
         if differs:
             raise ValueError(f"workers: {differs}; the same is needed everywhere")
-        found = Evaluator.from_saved(from_bytes(job.sent), memory=job.memory, threads=job.threads)
+        saved = from_bytes(job.sent)
+        if job.propensity is not None:
+            saved.arrays["propensity"] = _propensity(job)
+        found = Evaluator.from_saved(saved, memory=job.memory, threads=own[1])
         _opened.clear()
-        _opened[job.digest] = found
+        _opened[own] = found
     return copy(found)
+
+
+def _propensity(job: Job) -> Any:
+    """Return the propensities of a job; those of a file are mapped, where that can be."""
+    if not isinstance(job.propensity, str):
+        return job.propensity
+    path = as_path(job.propensity)
+    if isinstance(path, RemotePath):
+        with InputFile(path).open() as file:
+            found = np.load(io.BytesIO(file.read()))
+    else:
+        found = np.load(path, mmap_mode="c")  # which kernels take like an array in memory
+    if digest_of(None, {"propensity": found}) != job.propensity_digest:
+        raise ValueError(f"{path}: not the propensities of this run")
+    return found
 
 
 @cache

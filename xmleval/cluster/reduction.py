@@ -1,15 +1,14 @@
-"""Merge parts in a tree, and finish the last one."""
+"""Merge parts: in a tree on workers, and the last few where the values are computed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, compiling, put, restored_part
 from xmleval.cluster.job import Job, opened
 from xmleval.evaluator import Evaluator
 from xmleval.message import counted
-
-FAN_IN = 8  # parts that are merged at a time
 
 
 def merge(job: Job, parts: Sequence[Part], path: str | None = None) -> Part:
@@ -30,9 +29,8 @@ def merge(job: Job, parts: Sequence[Part], path: str | None = None) -> Part:
 
     def merged() -> Evaluator:
         whole = opened(job)
-        with compiling("merge"):
-            for part in parts:
-                whole.merge(restored_part(job, part))
+        for part in parts:
+            add(job, whole, part)
         return whole
 
     return put(merged, path)
@@ -40,25 +38,20 @@ def merge(job: Job, parts: Sequence[Part], path: str | None = None) -> Part:
 
 def groups(n: int) -> list[range]:
     """Return which of n parts in the order of their rows are merged at a time."""
-    return [range(start, min(start + FAN_IN, n)) for start in range(0, n, FAN_IN)]
+    return [range(start, min(start + cutting.FAN_IN, n)) for start in range(0, n, cutting.FAN_IN)]
 
 
-def finish(job: Job, part: Part, n_rows: int) -> Evaluator:
-    """Return the evaluator that has counted all rows.
+def add(job: Job, whole: Evaluator, part: Part) -> None:
+    """Add a part to the evaluator of others."""
+    with compiling("merge"):
+        whole.merge(restored_part(job, part))
 
-    Raises
-    ------
-    ValueError
-        The error of the part, if it has one, or if rows are missing.
-    """
-    if part.get("error") is not None:
-        raise part["error"]
-    found = restored_part(job, part)
-    spans = found.counts().meta["spans"]
-    rows = spans.get("", ())
+
+def expect_rows(whole: Evaluator, n_rows: int) -> None:
+    """Raise ValueError if rows are missing."""
+    rows = whole.counts(loose=True).meta["spans"].get("", ())
     if rows != ((0, n_rows),) and n_rows:
         start = next((stop for first, stop in rows if first == 0), 0)
         raise ValueError(
-            f"rows from {start} on were not counted: {found.n_rows} of {counted(n_rows, 'rows')}"
+            f"rows from {start} on were not counted: {whole.n_rows} of {counted(n_rows, 'rows')}"
         )
-    return found

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from xmleval.cluster.counting import count, told_of
+from xmleval.cluster import cutting
+from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import Exchange
-from xmleval.cluster.job import Job, digest_of
-from xmleval.cluster.reduction import finish, groups, merge
+from xmleval.cluster.job import Job, digest_of, opened
+from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
+from xmleval.threads import available_processors
 
 
 class Engine(Protocol):
@@ -85,12 +87,13 @@ def run(
     ValueError
         The error of the lowest rows that have one, as on one machine.
     """
+    job = job if exchange is None else exchange.with_propensity(job)
     sent = engine.submit(as_it_is, job, key=f"job-{job.digest}")
+    few = len(leaves) <= cutting.FAN_IN  # which are merged here
+    reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set() if exchange is None else exchange.keys()
-    told: list[Any] = []
-    of_told: list[int] = []
 
-    def stored(key: str) -> dict[str, Any] | None:
+    def stored(key: str) -> Part | None:
         return {"file": str(exchange.path(key))} if exchange is not None and key in there else None
 
     def made(function: Callable[..., Any], *arguments: Any, key: str) -> Any:
@@ -102,14 +105,13 @@ def run(
         part: Any = stored(leaf.key)
         if part is None:
             part = made(leaf.function, *leaf.arguments, key=leaf.key)
-            told.append(engine.submit(told_of, part, key=f"told-{leaf.key}"))
-            of_told.append(place)
+            reported[place] = part if few else engine.submit(told_of, part, key=f"told-{leaf.key}")
         return part
 
-    def summed(keys: Sequence[str], part: Callable[[int], Any]) -> Any:
-        """Return the sum of parts, of which only those are made that no stored sum holds."""
-        if len(keys) == 1:
-            return part(0)
+    def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:
+        """Return the few parts that are left to merge; of these, those that are not stored are made."""
+        if len(keys) <= cutting.FAN_IN:
+            return [*map(part, range(len(keys)))]
         several = [[keys[place] for place in group] for group in groups(len(keys))]
         sums = [own[0] if len(own) == 1 else digest_of(["merge", *own]) for own in several]
 
@@ -117,25 +119,44 @@ def run(
             group = groups(len(keys))[number]
             if len(group) == 1:
                 return part(group[0])
-            return stored(sums[number]) or made(merge, [part(place) for place in group], key=sums[number])
+            return stored(sums[number]) or made(merge, [*map(part, group)], key=sums[number])
 
         return summed(sums, one)
 
-    whole = summed([leaf.key for leaf in leaves], counted)
-    done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in of_told)
-    failed: dict[int, Exception] = {}
-    for number, result in engine.completed(told):
-        place = of_told[number]
-        if result["error"] is not None:
-            failed[place] = result["error"]
-            engine.cancel([one for one, at in zip(told, of_told, strict=True) if at > place])
-        done += leaves[place].n_rows
-        show(done)
+    last = summed([leaf.key for leaf in leaves], counted)
+    found, failed = opened(job, available_processors()), dict[int, Exception]()
+    done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in reported)
+    others = [part for part in last if not few or all(part is not own for own in reported.values())]
+    at_once = [part for part in others if isinstance(part, dict)]  # stored, or made by an engine at once
+    waiting = [part for part in others if not isinstance(part, dict)]
+    places = [*reported]
+
+    of_merges: list[Exception] = []
+
+    def added(part: Part) -> None:
+        if part.get("error") is not None:
+            of_merges.append(part["error"])
+        elif not failed:
+            add(job, found, part)
+
+    for number, result in engine.completed([*reported.values(), *waiting]):
+        if number < len(places):
+            place = places[number]
+            if result.get("error") is not None:
+                failed[place] = result["error"]
+                engine.cancel([own for at, own in reported.items() if at > place] + waiting)
+            done += leaves[place].n_rows
+            show(done)
+        if few or number >= len(places):
+            added(result)
     if failed:
         raise failed[min(failed)]
-    if not isinstance(whole, dict):  # a part that was there, or that an engine made at once
-        ((_, whole),) = engine.completed([whole])
-    return finish(job, whole, sum(leaf.n_rows for leaf in leaves))
+    for part in at_once:
+        added(part)
+    if of_merges:
+        raise of_merges[0]
+    expect_rows(found, sum(leaf.n_rows for leaf in leaves))
+    return found
 
 
 def as_it_is(value: Any) -> Any:

@@ -273,6 +273,12 @@ class Settings:
             "hierarchy": (none if self.hierarchy is None else self.hierarchy.edges, "hierarchy differs"),
         }
 
+    def sharing(self, q: Any) -> Settings:
+        """Return the same settings; inverse propensities of a mapped file are left there."""
+        if self.propensity is None or not isinstance(q, np.memmap):
+            return self
+        return replace(self, propensity=self.propensity._replace(values=np.asarray(q)))
+
     def unlike(self, other: Settings) -> str | None:
         """Return what is said of the first array of labels that differs, or None."""
         pairs = zip(self.of_labels.values(), other.of_labels.values(), strict=True)

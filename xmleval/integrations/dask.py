@@ -51,7 +51,7 @@ class DaskEngine:
             if future.cancelled():
                 continue
             try:
-                result = future.result()
+                result = self.client.gather(future, direct=True)  # not by way of the scheduler
             except distributed.KilledWorker:
                 told = "each worker that began a task died of it, perhaps for lack of memory"
                 raise ChildProcessError(f"{told}; their logs tell more") from None

@@ -6,6 +6,7 @@ import numpy as np
 
 from xmleval.kernels.checking import HASH
 from xmleval.kernels.jit import kernel
+from xmleval.kernels.packing import LEAST_RANK, MOST_RANK
 from xmleval.records import Bools, Ints, Labels, Scores
 
 HALF = 32
@@ -145,6 +146,20 @@ def decode_keys(keys: Ints, scores: Scores) -> None:
     for p in range(keys.size):
         rank = (keys[p] & LOW) - BIAS
         scores[p] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+
+
+@kernel
+def count_keys(keys: Ints, counts: Ints) -> bool:
+    """Count the keys of each label; return whether all are of one of the labels and of a number.
+
+    keys : int64 (n,), any; counts : int64 (n_labels,), added to
+    """
+    for key in keys:
+        label, rank = key >> HALF, key & LOW
+        if label < 0 or label >= counts.size or rank < LEAST_RANK or rank > MOST_RANK:
+            return False
+        counts[label] += 1
+    return True
 
 
 @kernel

@@ -141,11 +141,11 @@ class Folds(States):
             results.replicates = {name: replicates[name] for name in known}
         return results
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
-        out = {**super().arrays(), "fold_rows": self.n_rows, "fold_weighing": self.n_weighing}
+    def arrays(self, loose: bool = False) -> Arrays:
+        """Return the arrays to save, or ``loose`` ones, for a process that merges them."""
+        out = {**super().arrays(loose), "fold_rows": self.n_rows, "fold_weighing": self.n_weighing}
         for number, own in enumerate(self.folds):
-            out |= {f"fold{number}/{name}": array for name, array in own.arrays().items()}
+            out |= {f"fold{number}/{name}": array for name, array in own.arrays(loose).items()}
         return out
 
     def from_contents(self, contents: Contents) -> None:

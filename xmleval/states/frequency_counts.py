@@ -49,13 +49,15 @@ class FrequencyCounts(State):
         frequency = self.of_label[view.block.truth.labels]
         capped = np.minimum(view.n_relevant, self.depth)[rows] - 1
         hit = (view.ranks > 0) & (view.ranks <= self.depth)
-        hits, ideals = self.hits.copy(), self.ideals.copy()
-        np.add.at(hits, (frequency[hit], view.ranks[hit] - 1, capped[hit]), 1)
-        order = np.lexsort([frequency, rows])  # the rarest labels of each row first
+        order = np.argsort(rows * np.int64(len(self.hits)) + frequency)  # the rarest labels of each row first
         place = np.arange(rows.size) - view.block.truth.ptr[:-1][rows]
         first = place < self.depth
-        np.add.at(ideals, (frequency[order][first], place[first], capped[first]), 1)
-        self.hits, self.ideals = hits, ideals
+        self._add(self.hits, frequency[hit], view.ranks[hit] - 1, capped[hit])
+        self._add(self.ideals, frequency[order][first], place[first], capped[first])
+
+    def _add(self, table: Ints, frequency: Ints, place: Ints, capped: Ints) -> None:
+        """Count in a table, in place: no other state shares it."""
+        np.add.at(table.reshape(-1), (frequency * self.depth + place) * self.depth + capped, 1)
 
     def merge(self, other: FrequencyCounts) -> None:
         """Merge a state of other rows."""

@@ -137,10 +137,9 @@ class LabelGroups(Parts):
             found.notes["groups"] = f"{told}: measures at k within it count the missing ones as wrong"
         return found
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
+    def _arrays(self, loose: bool) -> Arrays:
         n_rows = np.array([self.n_rows[f"{ROWS}/{name}"] for name in self.own.groups.names])
-        return {**self.arrays_of(self.parts), "n_rows": n_rows, "n_listed": self.n_listed}
+        return {**self.arrays_of(self.parts, loose), "n_rows": n_rows, "n_listed": self.n_listed}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

@@ -68,10 +68,21 @@ class Parts(State):
         for states in self.parts.values():
             states.spill()
 
-    def arrays_of(self, parts: dict[str, States]) -> Arrays:
+    def arrays(self) -> Arrays:
+        """Return the arrays to save."""
+        return self._arrays(loose=False)
+
+    def loose(self) -> Arrays:
+        """Return arrays for a process that merges them."""
+        return self._arrays(loose=True)
+
+    def _arrays(self, loose: bool) -> Arrays:
+        raise NotImplementedError
+
+    def arrays_of(self, parts: dict[str, States], loose: bool) -> Arrays:
         """Return the arrays of parts to save, by their numbers."""
-        numbered = enumerate(parts.values())
-        return {f"{number}/{key}": a for number, states in numbered for key, a in states.arrays().items()}
+        found = (states.arrays(loose) for states in parts.values())
+        return {f"{number}/{key}": a for number, own in enumerate(found) for key, a in own.items()}
 
     def restore(self, contents: Contents) -> None:
         """Restore the states of the parts, whose names and numbers of rows are known."""

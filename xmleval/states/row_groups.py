@@ -81,12 +81,11 @@ class RowGroups(Parts):
             found.row_groups[name] = Part(results, self.n_rows[name], self.plan.n_labels)
         return found
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
+    def _arrays(self, loose: bool) -> Arrays:
         names = [*self.counted]
         texts = np.frombuffer(json.dumps(names).encode(), np.uint8)
         n_rows = np.array([self.n_rows[name] for name in names], np.int64)
-        return {**self.arrays_of(self.counted), "names": texts, "n_rows": n_rows}
+        return {**self.arrays_of(self.counted, loose), "names": texts, "n_rows": n_rows}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

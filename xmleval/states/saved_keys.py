@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.kernels.keys import count_keys
 from xmleval.kernels.labels import count_entries
-from xmleval.kernels.packing import check_packed
+from xmleval.kernels.packing import HALF, LEAST_RANK, MINUS_ZERO, MOST_RANK, check_packed
 from xmleval.kernels.values import N_BUCKETS
-from xmleval.pooled.piles import key_dtype, label_of, score_of
+from xmleval.pooled.piles import Grouped, key_dtype, label_of, score_of
 from xmleval.pooled.spill import Keys
-from xmleval.pooled.values import Packed
+from xmleval.pooled.values import Ordered, Packed
 from xmleval.records import MOST_ENTRIES, Chunks, Ints
-from xmleval.states.contents import Contents, expect
+from xmleval.states.contents import Contents, expect, total
 
 
 def key_types(dtype: np.dtype[Any], n_labels: int | None = None) -> set[np.dtype[Any]]:
@@ -30,12 +31,16 @@ def checked_keys(
     expect(keys.dtype in key_types(dtype, n_labels), f"{name} scores are {keys.dtype}")
     yield np.empty(0, keys.dtype)
     for part in keys.read():
+        part = _together([part])
+        if part.dtype == np.int64:
+            expect(count_keys(part, counts), f"{name} scores are out of range")
+            yield part
+            continue
         fits = not np.isnan(score_of(part)).any()
         if n_labels is not None:
-            wide = part.dtype.kind == "c"
-            labels = part.real if wide else label_of(part)
+            labels = part.real
             fits &= bool(0 <= labels.min(initial=0) <= labels.max(initial=0) < n_labels)  # False for NaN
-            fits &= not wide or bool((labels == np.floor(labels)).all())
+            fits &= bool((labels == np.floor(labels)).all())
         expect(fits, f"{name} scores are out of range")
         if n_labels is None:
             counts += part.size
@@ -61,10 +66,53 @@ def joined(chunks: Iterator[Keys], n_bytes: int) -> Iterator[Keys]:
     for keys in chunks:
         held.append(keys)
         if sum(part.nbytes for part in held) >= n_bytes:
-            yield np.concatenate(held)
+            yield _together(held)
             held = []
     if held:
-        yield np.concatenate(held)
+        yield _together(held)
+
+
+def _together(arrays: list[Any]) -> Any:
+    """Return arrays as one that kernels take; the array itself if it is the only one and can be written."""
+    some = [array for array in arrays if array.size] or arrays[:1]
+    return np.require(some[0] if len(some) == 1 else np.concatenate(some), requirements=["C", "A", "W"])
+
+
+def loose(key: str, part: Ordered | Grouped) -> dict[str, Any]:
+    """Return scores ordered by bucket, or grouped by label, as arrays that begin with a name."""
+    if isinstance(part, Grouped):
+        scores = part.scores[part.ptr[0] : part.ptr[-1]]
+        return {f"sizes.{key}": np.diff(part.ptr), key: scores}
+    starts = np.append(np.uint32(part.first), part.starts)
+    return {f"starts.{key}": starts, key: part.places[: part.size]}
+
+
+def checked_ordered(key: str, contents: Contents) -> Ordered:
+    """Take scores ordered by bucket; raise ValueError if invalid."""
+    first, *_ = starts = contents.take(f"starts.{key}", None, dtype=np.uint32)
+    places = _together([np.empty(0, np.uint16), *contents.take_chunks(key).read()])
+    starts = starts[1:]
+    fits = places.dtype == np.uint16 and 0 < starts.size <= N_BUCKETS + 1 - int(first) and starts[0] == 0
+    expect(fits and bool((starts[1:] >= starts[:-1]).all()) and starts[-1] == places.size, f"{key} is cut")
+    for low, high in ((0, LEAST_RANK), (MINUS_ZERO - 1, MINUS_ZERO), (MOST_RANK + 1, 1 << 32)):
+        # of the buckets that hold these ranks, only the first and the last have others, too
+        for bucket in {low >> HALF, (high - 1) >> HALF}:
+            if first <= bucket < first + starts.size - 1:
+                own = places[starts[bucket - first] : starts[bucket - first + 1]].astype(np.int64)
+                own += bucket << HALF
+                expect(not ((low <= own) & (own < high)).any(), f"{key} scores are out of range")
+        inner = np.clip(np.array([(low >> HALF) + 1, (high - 1) >> HALF]) - int(first), 0, starts.size - 1)
+        expect(inner[0] >= inner[1] or starts[inner[0]] == starts[inner[1]], f"{key} scores are out of range")
+    return Ordered(int(first), starts, places)
+
+
+def checked_grouped(key: str, contents: Contents, dtype: np.dtype[Any], n_labels: int) -> Grouped:
+    """Take scores grouped by label; raise ValueError if invalid."""
+    sizes = contents.take(f"sizes.{key}", n_labels)
+    scores = _together([*contents.take_chunks(key).read()])
+    fits = scores.dtype in key_types(dtype) and total(sizes) == scores.size
+    expect(fits and not np.isnan(scores).any(), f"{key} scores are out of range")
+    return Grouped(np.append(0, np.cumsum(sizes)), scores)
 
 
 def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:

@@ -26,13 +26,23 @@ from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, expect, total
 from xmleval.states.curve_values import Needs, add_points, curve_values
 from xmleval.states.fold_values import entries_without, labels_without
-from xmleval.states.saved_keys import checked_counts, checked_keys, joined, key_types, rising
+from xmleval.states.saved_keys import (
+    checked_counts,
+    checked_grouped,
+    checked_keys,
+    checked_ordered,
+    joined,
+    key_types,
+    loose,
+    rising,
+)
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
 CELLS, COLUMNS = "cells", "columns"
 GOOD, BAD, MISSING, TAKEN = "relevant", "irrelevant", "missing", "taken"
+LOOSE_BYTES = 128 << 20  # of scores that are cheaper to send than to pack
 GROUPED = 8  # entries per label of a block from which grouping by label is faster than sorting keys
 
 
@@ -273,18 +283,30 @@ class ScoreRuns(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
+        return self._arrays(packed=True)
+
+    def loose(self) -> Arrays:
+        """Return the arrays for a process that merges them, as they are held."""
+        return self._arrays(packed=False)
+
+    def _arrays(self, packed: bool) -> Arrays:
         sizes = [self.n_rows, self.dtype.itemsize]
         out: dict[str, Any] = {"n_true": self.n_true, "sizes": np.array(sizes)}
         few: dict[str, list[Any]] = {}
         for name, values in self.store.values.items():
-            if values.ordered or values.packed:
+            if values.packed or (values.ordered and (packed or values.n_bytes > LOOSE_BYTES)):
                 parts = values.packed_together(self.work)
                 out |= dict(zip((f"first.{name}", f"starts.{name}", f"{name}.places"), parts, strict=True))
             else:
                 few[name] = values.few
+                for number, part in enumerate(values.ordered):
+                    out |= loose(f"{name}.ordered{number}", part)
         for name, pile in self.store.piles.items():
             for number, keys in enumerate([*pile.held(), *few.get(name, [])]):
-                out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
+                if isinstance(keys, np.ndarray) or packed:
+                    out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
+                else:
+                    out |= loose(f"{name}.grouped{number}", keys)
             for number, run in enumerate(pile.runs):
                 out[f"{name}.run{number}"] = Chunks(run.dtype, run.size, run.chunks, run)
         if self.needs.bounds:
@@ -332,11 +354,22 @@ class ScoreRuns(State):
                 checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
                 for part in joined(checked, self.work.budget.copied):
                     store.add({name: _as_found(part) if name in store.values else [part]}, most, self.work)
+            for key in contents.numbered(f"{name}.grouped"):
+                expect(n_labels is not None, f"{key} is not of labels")
+                grouped = checked_grouped(key, contents, self.dtype, counts.size)
+                counts += np.diff(grouped.ptr)
+                store.add({name: [grouped]}, most, self.work)
             for key in contents.numbered(f"{name}.run"):
                 keys = contents.take_chunks(key)
                 in_order = rising(checked_keys(name, keys, self.dtype, n_labels, counts))
                 run = store.file.write(in_order, keys.size, keys.dtype)
                 store.piles[name].runs += [run] if run.size else []
+        if name in store.values:
+            for key in contents.numbered(f"{name}.ordered"):
+                own = Values()
+                own.ordered = [checked_ordered(key, contents)]
+                counts += own.size
+                store.add({name: own}, most, self.work)
         if name in store.values and contents.has(f"{name}.places"):
             for packed in checked_counts(name, contents):
                 counts += packed.size

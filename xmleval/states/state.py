@@ -79,6 +79,10 @@ class State:
         """Return the arrays to save."""
         raise NotImplementedError
 
+    def loose(self) -> Arrays:
+        """Return arrays for a process that merges them: at once, however large."""
+        return self.arrays()
+
     def from_contents(self, contents: Contents) -> None:
         """Restore an empty state from what `arrays` returned; raise ValueError if any is invalid.
 
@@ -237,11 +241,10 @@ class States:
         results.keep_only([spec.name for spec in self.plan.specs if spec.name not in results.left_open])
         return results
 
-    def arrays(self) -> Arrays:
-        """Return the arrays to save."""
-        return {
-            f"{name}/{key}": a for name, state in self._states.items() for key, a in state.arrays().items()
-        }
+    def arrays(self, loose: bool = False) -> Arrays:
+        """Return the arrays to save, or ``loose`` ones, for a process that merges them."""
+        found = {name: s.loose() if loose else s.arrays() for name, s in self._states.items()}
+        return {f"{name}/{key}": array for name, own in found.items() for key, array in own.items()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore empty states from what `arrays` returned."""
