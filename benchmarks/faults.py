@@ -56,6 +56,8 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "candidates": {"metrics": ["p@5", "ndcg@5"], "lists": True, "candidates": True},
     "groups": {"metrics": ["p@5", "f1.macro@5", "auc.micro"], "groups": True, "confidence": 0.95,
                "label_groups": (np.arange(N_LABELS) % 3).tolist()},
+    "probabilities": {"metrics": ["ece@5", "ace@5", "aurc@5", "rprec.micro", "h_f1.micro@5"], "lists": True,
+                      "hierarchy": [(1, 0), (2, 0)]},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }  # fmt: skip
 INPUTS = (

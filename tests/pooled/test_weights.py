@@ -20,7 +20,7 @@ from tests.oracles import curves as oracle
 from tests.oracles.metrics import Case
 from tests.pooled.problems import Problem, bits, problems
 from tests.states.crafted import contents
-from xmleval import Evaluator, Report, evaluate
+from xmleval import Evaluator, Report, evaluate, inverse_propensity
 from xmleval.files.saved import Saved, save_state
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels import weight_sums as kernels
@@ -55,7 +55,11 @@ def plain(report: Report) -> list[Any]:
 
 def test_no_measure_refuses_weights() -> None:
     scored: Any = {"y_score": np.eye(3) + 0.5, "sample_weight": [1, 2, 0.5], "unlisted": 0.0}
-    more: Any = {"inverse_propensity": np.ones(3), "decision": "top1"}
+    more: Any = {
+        "inverse_propensity": inverse_propensity(label_counts=[1, 2, 1], n_instances=5),
+        "decision": "top1",
+    }
+    more |= {"hierarchy": [(1, 0)], "gains": "linear"}
     report = evaluate(np.eye(3, dtype=int), **scored, **more, metrics="all", curve_points=4, keep_labels=True)
     assert report.left_out == {}
     assert {spec.metric.name for spec in report.specs} == {

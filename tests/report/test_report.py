@@ -94,7 +94,9 @@ def test_latex() -> None:
 
 
 def test_json_and_csv_keep_every_bit() -> None:
-    report = report_of("all", y_pred=H, inverse_propensity=Q, conventions={"zero_division": math.nan})
+    names = [name for name in report_of("all", y_pred=H, inverse_propensity=Q) if not name.startswith("mcc")]
+    how = {"zero_division": math.nan}  # which leaves no average of mcc
+    report = report_of(names, y_pred=H, inverse_propensity=Q, conventions=how)
     found = json.loads(report.to_json())
     assert (found["values"], found["version"]) == (dict(report), __version__)
     assert (found["n_rows"], found["n_labels"], found["decision"]) == (M, N, "pred")

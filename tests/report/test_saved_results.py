@@ -58,7 +58,7 @@ def test_a_report_is_read_with_every_bit(path: Path, start: str) -> None:
     assert (found.n_rows, found.n_labels) == (4, 5)
     assert found.settings == written.conventions.as_dict() | {
         "decision": None, "larger": False, "propensity": None, "sample_weight": None,
-        "exclude": None, "candidates": None,
+        "exclude": None, "candidates": None, "hierarchy": None,
     }  # fmt: skip
     assert [found.direction(one) for one in found.values] == ["up", "down", "up"]
 
@@ -82,7 +82,7 @@ def test_results_without_a_version_are_read(path: Path) -> None:
     settings = load_results(path)[""].settings
     assert settings == Conventions(empty="skip").as_dict() | {
         "decision": None, "larger": True, "propensity": None, "sample_weight": None,
-        "exclude": None, "candidates": None,
+        "exclude": None, "candidates": None, "hierarchy": None,
     }  # fmt: skip
 
 

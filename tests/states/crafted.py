@@ -94,6 +94,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"metrics": ["ece@2", "brier", "ace@2"], "memory": 1, "link": "sigmoid", "unlisted": 0.25},
         {"y_score": LISTS, "sample_weight": WEIGHT},
     ),
+    "hierarchy": (
+        {"metrics": ["h_f1.micro@2", "h_recall.micro"], "hierarchy": [(1, 0), (2, 0), (3, 1)]},
+        {"y_score": LISTS, "y_pred": PRED},
+    ),
     "nothing": ({"metrics": ["p@1"]}, {"y_score": LISTS}),
 }  # fmt: skip
 

@@ -65,6 +65,7 @@ class Kind:
 
 
 WEIGHTED, KEPT, SCORED = {"weighted": True}, {"keep_rows": True}, {"unlisted": 0.25}
+TREE = {"hierarchy": [(label, label // 3) for label in range(1, N_LABELS)]}
 ROWS = ["lrap", "hit@3", "auc.samples", "ndcg@all", "f1.samples@3"]
 CURVES = ["auc.micro", "ap.micro", "peak_f1.micro", "auc.macro", "ap.weighted", "auc.micro(max_fpr=0.5)"]
 BOUNDED, BRACKETS = ["auc.micro", "auc.macro", "auc.weighted"], ["auc.micro(bits=8)", "auc.micro(bits=12)"]
@@ -86,6 +87,10 @@ KINDS = {
     "weighted columns": Kind("row_sums", ["hit@1"], WEIGHTED, own=Columns),
     "kept columns": Kind("row_sums", ["hit@1"], KEPT, own=Columns),
     "rows": Kind("row_sums", ROWS),
+    "ratios of rows": Kind("row_ratios", ["rprec.micro"]),
+    "weighted ratios of rows": Kind("row_ratios", ["rprec.micro"], WEIGHTED),
+    "counts of rows": Kind("row_counts", ["h_f1.micro@3", "h_recall.micro@1"], TREE),
+    "weighted counts of rows": Kind("row_counts", ["h_f1.micro@3"], TREE | WEIGHTED),
     "kept weighted rows": Kind("row_sums", ROWS, {"conventions": "sklearn", **WEIGHTED, **KEPT}),
     "rows of sets": Kind("row_sums", ["jaccard.samples", "subset_accuracy"], {"pred": True}),
     "margins": Kind("row_sums", ["margin.samples"], {"unlisted": 0.25}),

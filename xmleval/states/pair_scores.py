@@ -27,7 +27,8 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.calibration import binned, bins_of, cutoffs_of, reliability_of
 from xmleval.states.contents import Contents, expect
-from xmleval.states.state import Arrays, State
+from xmleval.states.state import Arrays
+from xmleval.states.summed_keys import TOTALS, SummedKeys
 from xmleval.threads import Work
 from xmleval.view.pairs import pairs_of
 from xmleval.view.view import View
@@ -35,7 +36,7 @@ from xmleval.view.view import View
 HITS, MISSES = "hits", "misses"
 
 
-class PairScores(State):
+class PairScores(SummedKeys):
     """Weights of the pairs that each cutoff adds to the one before, by score; a row weighs 1 without weights.
 
     Formulas receive `Binned`. Pairs of one score are in one bin, that in which the last one of them is.
@@ -45,14 +46,8 @@ class PairScores(State):
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
-        self._share = work.budget.summed()  # bytes that updates may hold
         self.cutoffs = cutoffs_of(specs)
         self.sums = {f"{k or 'all'}.{kind}": KeySums(1) for k in self.cutoffs for kind in (HITS, MISSES)}
-
-    @property
-    def held_bytes(self) -> int:
-        """Size of the sums in memory."""
-        return sum(sums.n_bytes for sums in self.sums.values())
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -69,39 +64,7 @@ class PairScores(State):
                     n_hits = pairs.n_relevant[tier]
                     times = n_hits if hit else pairs.n_unlisted[tier] - n_hits
                     sums.add(tabulated([level], weight, times))
-        if self.held_bytes > self._share:
-            self.spill()
-
-    def merge(self, other: PairScores) -> None:
-        """Merge a state of other rows."""
-        for name, sums in self.sums.items():
-            sums.merge(other.sums[name])
-        if self.held_bytes > self.work.budget.summed():
-            self.spill()
-
-    def empty(self) -> PairScores:
-        """Return an empty state to merge with this one."""
-        found = PairScores(self.plan, self.specs, self.work)
-        found._share = self.work.budget.summed(self.held_bytes)
-        return found
-
-    def divided(self, n_workers: int, n_blocks: int) -> list[PairScores]:
-        """Return one state per worker, this empty one first."""
-        parts = [self, *(self.empty() for _ in range(n_workers - 1))]
-        share = self._share // n_workers
-        for part in parts:
-            part._share = share
-        return parts
-
-    def spill(self) -> None:
-        """Spill the sums in memory, so that repeated saves write them once."""
-        for sums in self.sums.values():
-            sums.spill()
-
-    def discard(self) -> None:
-        """Release the files of spilled sums."""
-        for sums in self.sums.values():
-            sums.runs = []
+        self.spill_beyond(self._share)
 
     def finish(self) -> Results:
         """Return the values of the measures, and the tables of their bins."""
@@ -144,27 +107,15 @@ class PairScores(State):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        out: Arrays = {"totals": self._totals}
-        for name, sums in self.sums.items():
-            out |= {f"{name}.{part}": array for part, array in sums.arrays().items()}
-        return out
-
-    @property
-    def _totals(self) -> Ints:
-        return np.array([sums.total for sums in self.sums.values()])
+        return {TOTALS: self.totals, **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         low, high = (int(end) for end in score_keys(np.array([0.0, 1.0])))
         most = contents.n_rows * self.plan.n_labels
-        for name, sums in self.sums.items():
-            for part in ("held", "run"):
-                for key in contents.numbered(f"{name}.{part}"):
-                    sums.restore(contents.take_chunks(key), part == "run", [low, 0], [high, most])
-                    if self.held_bytes > self.work.budget.summed():
-                        self.spill()
-        totals = contents.take("totals", len(self.sums), SUM, least=None)
-        expect(np.array_equal(totals, self._totals), "totals is not that of the pairs")
+        for name in self.sums:
+            self.restore(contents, name, [low, 0], [high, most])
+        self.check_totals(contents)
         expect(self.n_pairs(self.cutoffs[-1]) <= most * ONE, f"there are more than {most} pairs")
 
 

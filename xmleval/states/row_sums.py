@@ -13,7 +13,7 @@ from xmleval.kernels.exact import N_LIMBS, SIZE, WIDTH, add_exact, carry_exact
 from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
-from xmleval.plan import Plan, kept_of
+from xmleval.plan import Plan
 from xmleval.records import Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
@@ -100,10 +100,11 @@ class RowSums(State):
             if n_defined < n_rows:
                 results.rows_left_out[key] = n_rows - n_defined
         if self.keep:
-            chunks = in_row_order(self.kept)
-            for spec in kept_of(self.plan.keep_rows, self.specs):
-                i = self.keys.index(spec.name)
-                results.rows[spec.name] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
+            chunks, kept = in_row_order(self.kept), self.plan.keep_rows
+            for i, key in enumerate(self.keys):
+                if kept is not True and not (kept and key in kept):
+                    continue
+                results.rows[key] = np.concatenate([np.empty(0), *(values[i] for values in chunks)])
         if self.n_folds > 1:
             own = zip(self.totals, self.exact, self.n_defined, strict=True)
             folds = [part for part, n in zip(own, self.n_weighing, strict=True) if n]

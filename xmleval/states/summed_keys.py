@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
+from xmleval.kernels.weight_sums import SUM
 from xmleval.plan import Plan
 from xmleval.pooled.weight_sums import KeySums
+from xmleval.records import Ints
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents
+from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
+
+TOTALS = "totals"
 
 
 class SummedKeys(State):
@@ -67,6 +73,16 @@ class SummedKeys(State):
             for name, sums in self.sums.items()
             for part, array in sums.arrays().items()
         }
+
+    @property
+    def totals(self) -> Ints:
+        """The total of each name, to be saved where nothing else tells that a part of the sums is missing."""
+        return np.array([sums.total for sums in self.sums.values()])
+
+    def check_totals(self, contents: Contents) -> None:
+        """Refuse sums whose totals are not the saved ones."""
+        totals = contents.take(TOTALS, len(self.sums), SUM, least=None)
+        expect(np.array_equal(totals, self.totals), f"{TOTALS} is not that of the sums")
 
     def restore(self, contents: Contents, name: str, low: list[int], high: list[int]) -> None:
         """Restore the sums of a name, whose keys and sums lie within what is given."""

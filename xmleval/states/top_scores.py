@@ -16,7 +16,7 @@ from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays
-from xmleval.states.summed_keys import SummedKeys
+from xmleval.states.summed_keys import TOTALS, SummedKeys
 from xmleval.threads import Work
 from xmleval.view.view import View
 
@@ -83,7 +83,7 @@ class TopScores(SummedKeys):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {"n_empty": np.array([self.n_empty]), **super().arrays()}
+        return {"n_empty": np.array([self.n_empty]), TOTALS: self.totals, **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
@@ -92,6 +92,7 @@ class TopScores(SummedKeys):
         low, high = (int(end) for end in score_keys(np.array([-np.inf, np.inf])))
         for name, k in {ROWS: 1, **self.of_hits}.items():
             self.restore(contents, name, [low, 0], [high, k * contents.n_rows])
+        self.check_totals(contents)
         n_rows, most = as_units(self.sums[ROWS].total), (contents.n_rows - self.n_empty) * ONE
         expect(n_rows <= most if self.plan.weighted else n_rows == most, "rows has other rows than there are")
         for name, k in self.of_hits.items():
