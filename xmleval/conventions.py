@@ -145,7 +145,12 @@ class Conventions:
         return " ".join(f"{name}={_plain(getattr(self, name))}" for name in shown)
 
     def as_dict(self) -> dict[str, str | float]:
-        """Return all fields as JSON values (non-finite numbers as strings).
+        """Return all fields as JSON values.
+
+        Returns
+        -------
+        dict of str to str or float
+            Values by field; non-finite numbers as strings.
 
         Examples
         --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +20,11 @@ from xmleval.comparing.friedman import (
 from xmleval.comparing.model_values import Measure, by_data_set, measure_of, table_of
 from xmleval.input.errors import InputError, real_number
 from xmleval.message import counted, did_you_mean
+from xmleval.report.printed import Printed
 from xmleval.report.tables import (
     Cell,
     as_csv,
-    as_html,
     as_json_value,
-    as_latex,
-    as_markdown,
     as_text,
     short,
     short_names,
@@ -39,15 +36,13 @@ FEW_DATA_SETS, FEW_MODELS = 10, 5  # up to which chi-square is no good approxima
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Printed):
     """Models in the order of their average ranks over data sets, and which of them differ.
 
-    Attributes
+    Parameters
     ----------
-    metric : str or None
-        Name of the measure, if it has one.
-    larger : bool
-        Whether larger values are better.
+    measure : Measure
+        The measure; see `metric` and `larger`.
     alpha : float
         Level of significance.
     control : str or None
@@ -138,8 +133,8 @@ class Ranking:
         n_models = counted(len(self.average_ranks), "models")
         return f"values (ranks) of {n_models} on {counted(self.n_data_sets, 'data sets')}"
 
-    def _grid(self, names: Mapping[str, str]) -> list[list[Cell]]:
-        """Return a header, a row for each data set, and the average ranks; ``names`` are shown."""
+    def grid_of(self, names: Mapping[str, str]) -> list[list[Cell]]:
+        """Return a header, a row for each data set, and the average ranks, under other names (@private)."""
         spec, direction = self.measure.spec, "up" if self.larger else "down"
         head = Cell(spec.symbol if spec else self.metric or "value", direction)
         rows = [[head, *(Cell(names[model]) for model in self.average_ranks)]]
@@ -149,7 +144,8 @@ class Ranking:
         rows.append([Cell("average rank"), *(Cell(short(rank)) for rank in self.average_ranks.values())])
         return rows
 
-    def _footnotes(self, names: Mapping[str, str]) -> list[str]:
+    def footnotes_of(self, names: Mapping[str, str]) -> list[str]:
+        """Return the tests and which models do not differ, under other names, and `notes` (@private)."""
         lines = [_told(self.friedman, self.iman_davenport)]
         if self.corrected:
             lines.append(f"corrected for ties: {_told(**self.corrected)}")
@@ -167,45 +163,15 @@ class Ranking:
         return {model: model for model in self.average_ranks}
 
     def grid(self) -> list[list[Cell]]:
-        """Return the table under short names of the models (@private)."""
-        return self._grid(self.shown_names())
+        """Return the table under the names of the models (@private)."""
+        return self.grid_of(self._names())
 
-    def footnotes(self, names: Mapping[str, str] | None = None) -> list[str]:
-        """Return the lines below the table: the tests, which models do not differ, and `notes`.
+    def _footnotes(self) -> list[str]:
+        return self.footnotes_of(self._names())
 
-        ``names`` of models, if given, stand for their own.
-
-        Examples
-        --------
-        >>> from xmleval import rank
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> ranking.footnotes()[0]
-        'Friedman chi-square 2 (1), p 0.157; Iman-Davenport F inf (1, 1), p 0.5'
-        """
-        return self._footnotes(names or self._names())
-
-    def __str__(self) -> str:
-        """Return a table for a terminal."""
-        return self.to_text()
-
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, under short names of the models.
-
-        Examples
-        --------
-        >>> from xmleval import rank
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> print(ranking.to_text().splitlines()[0])
-        values (ranks) of 2 models on 2 data sets
-        """
+    def _text(self, width: int | None, colour: bool) -> str:
         names = self.shown_names()
-        return as_text(self._title(), self._grid(names), self._footnotes(names), width, colour)
-
-    def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
-        return as_html(self._title(), self._grid(self._names()), self.footnotes())
+        return as_text(self._title(), self.grid_of(names), self.footnotes_of(names), width, colour)
 
     def plot(self, kind: str = "critical_difference", *, ax: Any = None) -> Any:
         """Draw a figure with matplotlib.
@@ -284,34 +250,12 @@ class Ranking:
         models = [*self.average_ranks]
         return dict(zip(models, short_names(models), strict=True))
 
-    def to_markdown(self) -> str:
-        """Return the table as Markdown, with the footnotes below.
-
-        Examples
-        --------
-        >>> from xmleval import rank
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> print(ranking.to_markdown().splitlines()[4])
-        | average rank | 1.0000 | 2.0000 |
-        """
-        return as_markdown(self._grid(self._names()), self.footnotes())
-
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs), with the footnotes as comments.
-
-        Examples
-        --------
-        >>> from xmleval import rank
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> print(ranking.to_latex().splitlines()[0])
-        % Friedman chi-square 2 (1), p 0.157; Iman-Davenport F inf (1, 1), p 0.5
-        """
-        return as_latex(self._grid(self._names()), self.footnotes())
-
     def to_csv(self) -> str:
         """Return CSV: a row for each model, with its average rank and its rank on each data set.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -328,6 +272,11 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as JSON values.
+
+        Returns
+        -------
+        dict
+            Numbers that are undefined are None.
 
         Examples
         --------
@@ -357,20 +306,6 @@ class Ranking:
             "notes": self.notes,
             "version": __version__,
         }
-
-    def to_json(self) -> str:
-        """Return all attributes as JSON; null where a test is undefined.
-
-        Examples
-        --------
-        >>> import json
-        >>> from xmleval import rank
-        >>> values = {"bibtex": {"svm": 0.4, "tree": 0.5}, "enron": {"svm": 0.5, "tree": 0.7}}
-        >>> ranking = rank(values, "p@1")
-        >>> json.loads(ranking.to_json())["n_data_sets"]
-        2
-        """
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 
 def _as_dict(test: OmnibusTest) -> dict[str, Any]:

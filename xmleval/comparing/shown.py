@@ -55,7 +55,7 @@ def page_of_ranks(
         )
         figures.append(Figure(heading, text, [_dots([ranking])], drawn=drawn))
     lines = [line for ranking in rankings for line in _footnotes(ranking, len(rankings) > 1)]
-    tables = [Table(f"{_symbol(one)}: {one.size()}", one.grid()) for one in rankings]
+    tables = [Table(f"{_symbol(one)}: {one.size()}", one.grid_of(one.shown_names())) for one in rankings]
     best = [_best(ranking) for ranking in rankings]
     results = Section("Results", tables, lines)
     told = {"xmleval": __version__} | dict(about or {})
@@ -75,7 +75,7 @@ def _symbol(ranking: Ranking) -> str:
 
 
 def _footnotes(ranking: Ranking, several: bool) -> list[str]:
-    lines = ranking.footnotes(ranking.shown_names())
+    lines = ranking.footnotes_of(ranking.shown_names())
     return [f"{_symbol(ranking)}: {line}" if several else line for line in lines]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -105,18 +104,7 @@ class Changes(Printed):
         better, same, worse = self.n_changed
         return f"{text}; {counted(better, 'rows')} better, {worse} worse, {same} as good"
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the tables.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import diff
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> changes.footnotes()
-        ['* relevant']
-        """
+    def _footnotes(self) -> list[str]:
         lines = ["* relevant"] if any(one.lists for one in self.rows or []) else []
         if self.rows is None:
             lines.append(f"no rows: {self.spec} is no mean over rows")
@@ -139,18 +127,7 @@ class Changes(Printed):
         first, second = ("; ".join(own) if own else "(nothing)" for own in shown)
         return "; ".join(truth) if truth else "(nothing)", first, second
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return lines for a terminal of ``width`` columns, if given.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import diff
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> print(changes.to_text().splitlines()[0])
-        P@1 ↑: 1.0000 (old) -> 0.6667 (new), -0.3333; 0 rows better, 1 worse, 2 as good
-        """
+    def _text(self, width: int | None, colour: bool) -> str:
         blocks = [folded(printable(self._title()), width)]
         widest = max(len("truth"), len(self.a), len(self.b))
         for one in self.rows or []:
@@ -269,25 +246,6 @@ class Changes(Printed):
 
     def _plain(self, labels: Sequence[int], model: int) -> list[Any]:
         return [label if self.label_names is None else self._name(label, model) for label in labels]
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> import json
-        >>> import numpy as np
-        >>> from xmleval import diff
-        >>> models = {"old": np.eye(3) + 1, "new": np.eye(3)[[0, 2, 2]] + 1}
-        >>> changes = diff(models, np.eye(3), metric="p@1")
-        >>> json.loads(changes.to_json())["changes"]["name"]
-        'p@1'
-        """
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
         """Return CSV with a line for each row and each label; the labels of a field have a ; between them.

@@ -14,7 +14,6 @@ from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, correcte
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
 from xmleval.report.comparison import Comparison
-from xmleval.report.frames import as_frame
 from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
@@ -22,7 +21,6 @@ from xmleval.report.seeds import labels_of, mean_and_sd, mean_of
 from xmleval.report.tables import (
     Cell,
     Table,
-    as_csv,
     as_json_value,
     as_latex,
     latex_text,
@@ -177,7 +175,18 @@ class Compared(Comparison):
         return n_tests
 
     def difference(self, name: str, a: str, b: str) -> Difference:
-        """Return the difference of a measure, by any spelling of its name, of two models that were compared.
+        """Return the difference of a measure of two models that were compared.
+
+        Parameters
+        ----------
+        name : str
+            The measure, by any spelling of its name.
+        a, b : str
+            The models, in the order of `pairs`.
+
+        Returns
+        -------
+        Difference
 
         Raises
         ------
@@ -415,35 +424,6 @@ class Compared(Comparison):
             for one in own.differences
         ]
         return RECORD + ["group_of", "group"] * several, rows
-
-    def to_csv(self) -> str:
-        """Return CSV with a line for each measure of each pair, also within groups, in full precision.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import compare
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> print(compared.to_csv().splitlines()[1][:20])
-        p@1,P@1,up,a,b,1.0,0
-        """
-        return as_csv(*self._records())
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each measure of each pair.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import compare
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> compared.to_frame()["better"].tolist()  # doctest: +SKIP
-        ['a']
-        """
-        header, rows = self._records()
-        return as_frame(header, rows, range(1, len(header)))
 
 
 def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -75,18 +74,8 @@ class Comparison(Printed, Plotted):
     def _models(self) -> Mapping[str, Report]:
         return dict(zip(short_names([*self.reports]), self.reports.values(), strict=True))
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table, those that not all reports have with the name of theirs.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import compare
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> compared.footnotes()[0]
-        '* better, p < 0.05: paired t-test by the jackknife, Holm over 1 test, n = 40 rows'
-        """
+    def _footnotes(self) -> list[str]:
+        """Return the lines of all reports, those that not all have with the name of theirs."""
         names = {spec.name for spec in self.specs}
         lines = _shared_first(
             {
@@ -204,24 +193,18 @@ class Comparison(Printed, Plotted):
         """Return further tables by the kind of their figure, under names of the reports (@private)."""
         return {"groups": self.part_tables(names)}
 
-    def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, under short names of the reports.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import compare
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> print(compared.to_text().splitlines()[0])
-        40 rows x 40 labels
-        """
+    def _text(self, width: int | None, colour: bool) -> str:
         names = short_names([*self.reports])
         tables = self.part_tables(names)
         return as_text(self._title(names), self.grid_of(names), self.footnotes(), width, colour, tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values: the reports by name under ``reports``, and all notes under ``notes``.
+        """Return the reports as JSON values.
+
+        Returns
+        -------
+        dict
+            The reports by name under ``reports``, and all notes under ``notes``.
 
         Examples
         --------
@@ -235,23 +218,14 @@ class Comparison(Printed, Plotted):
         reports = {name: report.to_dict() for name, report in self.reports.items()}
         return {"schema": SCHEMA, "reports": reports, "notes": self.notes}
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON.
-
-        Examples
-        --------
-        >>> import json
-        >>> import numpy as np
-        >>> from xmleval import compare
-        >>> models = {"a": np.eye(40) + 1, "b": np.eye(40)[np.arange(40) // 2 * 2] + 1}
-        >>> compared = compare(models, np.eye(40), metrics=["p@1"])
-        >>> [*json.loads(compared.to_json())["reports"]]
-        ['a', 'b']
-        """
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
     def to_csv(self) -> str:
-        """Return CSV: name, symbol and direction of each measure, and value and bounds by report.
+        """Return CSV in full precision.
+
+        Returns
+        -------
+        str
+            A line for each measure: name, symbol and direction, and value and bounds by report. Of models
+            compared by `compare`, a line for each measure of each pair, also within groups.
 
         Examples
         --------
@@ -265,7 +239,17 @@ class Comparison(Printed, Plotted):
         return as_csv(*self._records())
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame: a row for each measure, with a column of values for each report.
+        """Return a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The lines of `to_csv`, by name of the measure; bounds only if there are any.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
 
         Examples
         --------

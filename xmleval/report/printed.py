@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from xmleval.report.tables import Cell, Table, as_html, as_latex, as_markdown, as_text
 
 
@@ -15,8 +18,27 @@ class Printed:
         """Return the header and the rows (@private)."""
         raise NotImplementedError
 
+    def _footnotes(self) -> list[str]:
+        raise NotImplementedError
+
     def footnotes(self) -> list[str]:
-        """Return the lines below the table."""
+        """Return the lines below the table: what its values depend on, what was left out, and `notes`.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
+        ['ndcg_ties=order empty=zero unlisted=below']
+        """
+        return self._footnotes()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values (@private)."""
         raise NotImplementedError
 
     def part_tables(self) -> list[Table]:
@@ -28,7 +50,18 @@ class Printed:
         return self.to_text()
 
     def to_text(self, width: int | None = None, colour: bool = False) -> str:
-        """Return a table for a terminal of ``width`` columns, if given, with colours or without.
+        """Return the table for a terminal, with the footnotes below.
+
+        Parameters
+        ----------
+        width : int, optional
+            Number of columns of the terminal; default no limit.
+        colour : bool, default False
+            Whether to colour.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -42,6 +75,9 @@ class Printed:
         P ↑      0.3333
         empty=zero unlisted=below
         """
+        return self._text(width, colour)
+
+    def _text(self, width: int | None, colour: bool) -> str:
         return as_text(self._title(), self.grid(), self.footnotes(), width, colour, self.part_tables())
 
     def _repr_html_(self) -> str:
@@ -94,3 +130,21 @@ class Printed:
         <BLANKLINE>
         """
         return as_latex(self.grid(), self.footnotes(), self.part_tables())
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON; null where a value is undefined.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from xmleval import evaluate
+        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
+        >>> json.loads(report.to_json())["n_rows"]
+        3
+        """
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -353,6 +352,10 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     def signature(self) -> str:
         """Return the conventions that affect these measures, on one line.
 
+        Returns
+        -------
+        str
+
         Examples
         --------
         >>> import numpy as np
@@ -366,16 +369,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     def _models(self) -> Mapping[str, Report]:
         return {"": self}
 
-    def footnotes(self) -> list[str]:
-        """Return the lines below the table: conventions, bounds, what was left out, `notes` and others.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from xmleval import evaluate
-        >>> evaluate(np.eye(3), np.eye(3) + 1, metrics=["ndcg@3"]).footnotes()
-        ['ndcg_ties=order empty=zero unlisted=below']
-        """
+    def _footnotes(self) -> list[str]:
         lines = [self.signature()] if self.signature() else []
         for open_scores, specs in self._with_intervals().items():
             lines.append(f"lower and upper bounds for any {open_scores}: {', '.join(map(str, specs))}")
@@ -520,25 +514,6 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         header, rows = self._records()
         shown = [n for n, name in enumerate(header) if n and (self.intervals or name not in RECORD[-2:])]
         return as_frame(header, rows, shown)
-
-    def to_json(self) -> str:
-        """Return the report as JSON.
-
-        Returns
-        -------
-        str
-            Values by canonical name under ``values``; null where one is undefined.
-
-        Examples
-        --------
-        >>> import json
-        >>> import numpy as np
-        >>> from xmleval import evaluate
-        >>> report = evaluate(np.eye(3), np.eye(3)[[0, 2, 1]] + 1, metrics=["p@1"])
-        >>> json.loads(report.to_json())["n_rows"]
-        3
-        """
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_csv(self) -> str:
         """Return CSV: name, symbol, direction, value and bounds of each measure, in full precision.

@@ -143,6 +143,21 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
     The given format applies to files of the same container and to files whose ending is unknown. If it
     cannot hold this kind, its sibling is tried, then the ending.
 
+    Parameters
+    ----------
+    path, kind, name : Path, str or None, str or None
+        Those of `find_format`.
+
+    Returns
+    -------
+    format : Format
+    path : Path
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        Where `find_format` raises them.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -165,6 +180,28 @@ def find_input_format(path: Path, kind: str | None, name: str | None) -> tuple[F
 
 def find_format(path: Path, name: str | None = None, kind: str | None = None) -> tuple[Format, Path]:
     """Return the format of a file, by the given name or by the file's, and the file's whole name.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its ending may be left out.
+    name : str, optional
+        Name of the format; default by the ending.
+    kind : str, optional
+        What is read, such as "truth" or "scores", where formats share an ending.
+
+    Returns
+    -------
+    format : Format
+    path : Path
+        With its ending.
+
+    Raises
+    ------
+    ValueError
+        If there is no such format, or the name tells none, or stands for several files.
+    FileNotFoundError
+        If its ending tells no format, and there is no such file.
 
     Examples
     --------
