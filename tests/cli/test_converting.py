@@ -75,7 +75,7 @@ def test_text_is_the_same_in_pieces(
     write[source]()
     monkeypatch.setattr(converting, "STREAMED_BYTES", SMALL)
     monkeypatch.setattr(xmc, "PER_PART", 1 << 16)
-    monkeypatch.setattr(converting, "_collected", None)  # what is streamed is not held
+    monkeypatch.setattr(converting, "collected", None)  # what is streamed is not held
     run(f"convert m.{source} pieces.txt --kind {kind} --n-labels 40")
     monkeypatch.undo()
     if source == "npy" and kind == "scores":

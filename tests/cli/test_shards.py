@@ -92,7 +92,7 @@ def test_a_fault_names_the_file_and_the_row_in_it(folder: Path, run: Any, refuse
         np.save(folder / "scores" / "part_8_scores.npy", values)
         npz(folder / "truth" / "part_3", make_truth()[4:8] * 2)
         said = "truth/part_3.npz: row 0: value 2.0 is neither 0 nor 1 in a label set"
-        assert refused(f"evaluate truth scores {words}") == said
+        assert refused(f"evaluate truth scores {words}") == f"{said}; grades need --gains 'linear' or 'exp'"
         assert refused("stats truth") == said
         assert refused("convert truth truth.txt --kind truth") == said
         assert refused(f"evaluate truth scores {words} --train truth") == said

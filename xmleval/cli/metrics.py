@@ -77,6 +77,8 @@ def example(metric: Metric) -> str:
         words += ["--train", "demo/Y_train.npz"]
     if "hierarchy" in spec.needs:
         words += ["--hierarchy", "demo/hierarchy.tsv"]
+    if "grades" in spec.needs:
+        words += ["--gains", "linear"]
     if metric.gapless:
         words += ["--unlisted", "0.0"]
     if "probabilities" in spec.needs:
