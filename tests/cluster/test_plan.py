@@ -56,7 +56,7 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
         inputs["row_groups"] = [f"g{row % 3}" for row in range(n_rows)]
     options: dict[str, Any] = {"metrics": ["all"], **problem.settings(), "keep_labels": True}
     if data.draw(st.booleans()):
-        options |= {"confidence": 0.9, "metrics": ["p@1", "psp@2", "f1.macro@2", "curves"]}
+        options |= {"confidence": 0.9, "metrics": ["p@1", "psp@2", "f1.macro@2", "curves", "hierarchy"]}
     if data.draw(st.booleans()):
         options["label_groups"] = [f"l{label % 2}" for label in range(n_labels)]
     whole = evaluate(**inputs, **options).to_json()

@@ -107,7 +107,7 @@ class PairScores(SummedKeys):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {TOTALS: self.totals, **super().arrays()}
+        return {TOTALS: self.all_totals, **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""

@@ -75,14 +75,14 @@ class SummedKeys(State):
         }
 
     @property
-    def totals(self) -> Ints:
+    def all_totals(self) -> Ints:
         """The total of each name, to be saved where nothing else tells that a part of the sums is missing."""
         return np.array([sums.total for sums in self.sums.values()])
 
     def check_totals(self, contents: Contents) -> None:
         """Refuse sums whose totals are not the saved ones."""
         totals = contents.take(TOTALS, len(self.sums), SUM, least=None)
-        expect(np.array_equal(totals, self.totals), f"{TOTALS} is not that of the sums")
+        expect(np.array_equal(totals, self.all_totals), f"{TOTALS} is not that of the sums")
 
     def restore(self, contents: Contents, name: str, low: list[int], high: list[int]) -> None:
         """Restore the sums of a name, whose keys and sums lie within what is given."""

@@ -83,7 +83,7 @@ class TopScores(SummedKeys):
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        return {"n_empty": np.array([self.n_empty]), TOTALS: self.totals, **super().arrays()}
+        return {"n_empty": np.array([self.n_empty]), TOTALS: self.all_totals, **super().arrays()}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
