@@ -60,13 +60,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
                       "hierarchy": [(1, 0), (2, 0)]},
     "kept rows": {"metrics": ["p@5", "lrap", "auc.macro"], "keep_rows": True},
 }  # fmt: skip
-INPUTS = (
-    "lists",
-    "complete",
-    "weighted",
-    "candidates",
-    "groups",
-)  # settings of batches, not of the evaluator
+INPUTS = ("lists", "complete", "weighted", "candidates", "groups")  # of batches, not of evaluators
 SMALLER = {
     "xmleval.pooled.values": {"MANY": 1000, "CHUNK": 4000},
     "xmleval.pooled.store": {"LEAST_PACKED": 20_000},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from xmleval.states.parts import Parts
 from xmleval.states.row_groups import RowGroups as RowGroupsState
 from xmleval.states.row_sums import RowSums
 from xmleval.states.score_runs import ScoreRuns
+from xmleval.states.state import State, state_class
 from xmleval.states.summed_keys import SummedKeys
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
@@ -173,6 +174,21 @@ def make_plan(
         *["row_groups"] * row_groups,
     }
     return Settings.checked(metrics=names, k=1, inverse_propensity=q, **settings).plan(frozenset(given))
+
+
+@dataclass
+class Kind:
+    """How to make one kind of state."""
+
+    state: str
+    names: list[str]
+    more: dict[str, Any] = field(default_factory=dict)
+    work: Work = WORK
+    own: type[State] | None = None
+
+    def make(self) -> Any:
+        plan = make_plan(*self.names, **self.more)
+        return (self.own or state_class(self.state))(plan, plan.states[self.state], self.work)
 
 
 def add(state: Any, data: Data, lo: int, hi: int) -> Any:

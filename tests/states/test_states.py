@@ -7,7 +7,6 @@ import itertools
 import math
 import pickle
 import pkgutil
-from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -24,13 +23,12 @@ from tests.states.data import (
     GROUPED,
     KEYS,
     N_LABELS,
-    WORK,
     Columns,
     Data,
+    Kind,
     add,
     finished,
     frozen,
-    make_plan,
     merged,
     random_data,
     restored,
@@ -41,27 +39,12 @@ from xmleval.kernels.hit_tables import LARGEST_SUM, MOST_TERMS
 from xmleval.pooled import values
 from xmleval.records import Chunks
 from xmleval.states.rank_profile import RankProfile
-from xmleval.states.state import State, state_class
+from xmleval.states.state import state_class
 from xmleval.threads import Work
 
 Q = np.random.default_rng(5).choice([1.0, 1.1, 2.5, 9.649, 1.0 + 2.0**-52], N_LABELS)
 NO_MEMORY = Work(1, 2)  # so that all scores are spilled
 law = settings(max_examples=16)
-
-
-@dataclass
-class Kind:
-    """How to make one kind of state."""
-
-    state: str
-    names: list[str]
-    more: dict[str, Any] = field(default_factory=dict)
-    work: Work = WORK
-    own: type[State] | None = None
-
-    def make(self) -> Any:
-        plan = make_plan(*self.names, **self.more)
-        return (self.own or state_class(self.state))(plan, plan.states[self.state], self.work)
 
 
 WEIGHTED, KEPT, SCORED = {"weighted": True}, {"keep_rows": True}, {"unlisted": 0.25}
