@@ -30,7 +30,7 @@ from xmleval.kernels.sorting import RUN
 settings.register_profile(
     "xmleval",
     deadline=None,
-    max_examples=40,
+    max_examples=24,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("xmleval")
