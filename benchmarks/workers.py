@@ -31,7 +31,6 @@ from xmleval.cluster.cutting import cut
 from xmleval.cluster.job import Job, make_job, opened
 from xmleval.cluster.run import Leaf, SerialEngine, leaves_of, run
 from xmleval.input.shards import find_inputs
-from xmleval.integrations.dask import connected
 from xmleval.pooled.values import CHUNK, MANY
 from xmleval.states.score_runs import GROUPED
 from xmleval.threads import available_processors
@@ -151,6 +150,8 @@ def timed(call: Callable[[], Any], engine: Any) -> tuple[float, float, Any]:
 
 def side_by_side(names: Sequence[str], rounds: int, workers: int) -> list[Record]:
     """Return the medians of interleaved runs of ``workers`` processes and as many threads."""
+    from xmleval.integrations.dask import connected  # the tables need no Dask
+
     records = []
     with connected(None, workers) as engine:
         for name in names:
@@ -185,6 +186,8 @@ def side_by_side(names: Sequence[str], rounds: int, workers: int) -> list[Record
 
 def of_tasks(rounds: int) -> Record:
     """Return the seconds of a small task and its share of merges, and of a byte sent to the client."""
+    from xmleval.integrations.dask import connected
+
     with connected(None, 1) as engine:
         job = make_job(Evaluator("p@1", n_labels=5), MEMORY, 1)
         truth, scores = np.eye(5, dtype=int), np.eye(5)

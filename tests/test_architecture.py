@@ -88,7 +88,7 @@ GRAPH = {
     "fusion": "records message kernels input.errors input.csr input.scores",
     "calibrate": (
         "records message conventions budget threads files kernels input.errors input.csr input.pairs"
-        " input.tensors input.objects input.scores input.sets input.weights spec plan pooled states engine"
+        " input.tensors input.objects input.sets input.weights spec plan pooled states engine"
     ),
     "integrations.library": "",
     "report.tables": "message numerals",

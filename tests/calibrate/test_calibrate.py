@@ -161,7 +161,7 @@ def test_fit_and_apply_on_files(tmp_path: Path, capsys: Any) -> None:
     np.save(tmp_path / "S_indices.npy", order)
     np.save(tmp_path / "S_scores.npy", ranked)
     y, s, model = (str(tmp_path / name) for name in ("Y.npz", "S_indices.npy", "m.json"))
-    assert main(["calibrate", "fit", y, s, "--method", "platt", "--k", "3", "-o", model]) == 0
+    assert main(["calibrate", "fit", y, s, "--method", "platt", "--k", "3", "--output", model]) == 0
     assert "fitted to 240 pairs: the first 3 labels of each row" in capsys.readouterr().out
     want = fit(truth, (order, ranked), "platt", k=3)
     assert Calibrator.load(model).slope == want.slope
@@ -185,12 +185,12 @@ def test_names_are_matched_and_kept(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "Y.qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
     (tmp_path / "S.run").write_text("q2 Q0 b 1 3.0 x\nq2 Q0 a 2 1.0 x\nq1 Q0 a 1 2.0 x\nq1 Q0 c 2 0.5 x\n")
     y, s, model, out = (str(tmp_path / name) for name in ("Y.qrels", "S.run", "m.json", "P.run"))
-    assert main(["calibrate", "fit", y, s, "-o", model]) == 0
-    assert main(["calibrate", "apply", model, s, "-o", out]) == 0
+    assert main(["calibrate", "fit", y, s, "--output", model]) == 0
+    assert main(["calibrate", "apply", model, s, "--output", out]) == 0
     assert [line.split()[:5] for line in Path(out).read_text().splitlines()] == [
         ["q2", "Q0", "b", "1", "1.0"], ["q2", "Q0", "a", "2", "0.0"],
         ["q1", "Q0", "a", "1", "1.0"], ["q1", "Q0", "c", "2", "0.0"],
     ]  # fmt: skip
     capsys.readouterr()
-    assert main(["calibrate", "apply", model, s, "-o", str(tmp_path / "P.npz")]) == 2
+    assert main(["calibrate", "apply", model, s, "--output", str(tmp_path / "P.npz")]) == 2
     assert "S.run: has names; expected a TREC run (.run) as --output" in capsys.readouterr().err

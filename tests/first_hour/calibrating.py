@@ -37,13 +37,14 @@ TASKS = [
     Task(
         "xmleval evaluate Y.npz P.npz --metrics ece@2 --smaller-is-better", ("not distances: --smaller-is",)
     ),
-    Task("xmleval calibrate fit Y.npz L.npz -o m.json", ("isotonic, ", "11 pairs: all listed labels")),
+    Task("xmleval calibrate fit Y.npz L.npz --output m.json", ("isotonic, ", "11 pairs: all listed labels")),
     Task(
-        "xmleval calibrate fit Y.npz L.npz --method platt --k 2 -o m.json", ("platt, slope", "8 pairs: the")
+        "xmleval calibrate fit Y.npz L.npz --method platt --k 2 --output m.json",
+        ("platt, slope", "8 pairs: the"),
     ),
-    Task("xmleval calibrate fit Y.npz L.npz", ("Missing option '--output' / '-o'", "exit code 2")),
+    Task("xmleval calibrate fit Y.npz L.npz", ("Missing option '--output'", "exit code 2")),
     Task(
-        "xmleval calibrate apply P.npz L.npz -o out.npz",
+        "xmleval calibrate apply P.npz L.npz --output out.npz",
         ("P.npz: not a saved calibrator, or damaged (not JSON)",),
     ),
     Task(f"{ARRAYS}xmleval.evaluate(Y, P, metrics='ece@2').reliability['ece@2']['n'].sum()", ("4.0",)),

@@ -11,12 +11,11 @@ import numpy as np
 from xmleval.budget import MEMORY
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.conventions import Conventions
-from xmleval.engine.blocks import join_arguments
-from xmleval.engine.run import count, make_work
+from xmleval.engine.run import make_work
+from xmleval.engine.scored import ScoredRows
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import take
 from xmleval.input.objects.vectors import of_rows
-from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.recalibrating import (
@@ -40,7 +39,6 @@ from xmleval.pooled.weight_sums import ONE, as_units
 from xmleval.records import Floats
 from xmleval.spec import MOST_K, parse_spec
 from xmleval.states.pair_scores import PairScores
-from xmleval.states.state import States
 from xmleval.threads import Work
 
 STATE = "pair_scores"
@@ -130,17 +128,15 @@ def fit(
     return fitting.calibrator_of(pairs)
 
 
-class ScoredPairs:
+class ScoredPairs(ScoredRows):
     """Pairs collected so far, within memory; more of them are in temporary files."""
 
+    state = "pair_scores"
+    missing = "missing; probabilities are fitted to scores"
+    bare = "probabilities are made of scores; this list has none"
+
     def __init__(self, n_labels: int, k: int | None, work: Work, weighted: bool = False) -> None:
-        self.n_labels = n_labels
-        self.k = k
-        self.work = work
-        self.n_rows = 0
-        self.unit = HEAVIEST if weighted else 1.0
-        self._dtypes: set[str] = set()
-        self._plan = Plan(
+        plan = Plan(
             specs=(parse_spec(f"ace@{k}" if k else "ace"),),
             n_labels=n_labels,
             conventions=Conventions(),
@@ -150,29 +146,13 @@ class ScoredPairs:
             keep_rows=False,
             any_scores=True,
         )
-        self._states = States(self._plan, work, {STATE: PairScores(self._plan, self._plan.specs, work)})
-
-    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
-        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels)
-
-    def add(self, truth: Any, y_score: Any, n_labels: int | None, weight: Any = None) -> None:
-        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
-        if y_score is None:
-            raise InputError("y_score", "missing; probabilities are fitted to scores")
-        if has_scores(y_score, n_labels) is False:
-            raise InputError("y_score", "probabilities are made of scores; this list has none")
-        rows = join_arguments(
-            self._plan, truth, y_score, None, weight, n_labels=n_labels, n_before=self.n_rows,
-            first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
-        )  # fmt: skip
-        self._states = count(self._plan, self.work, self._states, rows)
-        self.n_rows += rows.n_rows
+        super().__init__(plan, work)
+        self.unit = HEAVIEST if weighted else 1.0
 
     @property
-    def state(self) -> PairScores:
+    def weights(self) -> PairScores:
         """The weights of hits and of misses by score."""
-        found = self._states[STATE]
+        found = self.counted
         assert isinstance(found, PairScores)
         return found
 
@@ -195,7 +175,7 @@ class Fitting:
 
     def calibrator_of(self, pairs: ScoredPairs) -> Calibrator:
         """Return the best map on the data."""
-        state, unit = pairs.state, pairs.unit
+        state, unit = pairs.weights, pairs.unit
         n_pairs = unit * (state.n_pairs(self.k) / ONE)
         if not n_pairs:
             raise InputError("y_score", "no label has a score; there is nothing to fit to")

@@ -14,13 +14,14 @@ from xmleval.budget import MEMORY, machine_allowance
 from xmleval.calibrate.calibrator import METHODS, Calibrator
 from xmleval.calibrate.fitting import Fitting
 from xmleval.cli.convert import STREAMED_BYTES, collected, writer_of
-from xmleval.cli.counting import count_rows, naming_rows, progress
-from xmleval.cli.evaluation import budget_of, open_rows, widths_of
+from xmleval.cli.counting import naming_rows, progress
+from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT
+from xmleval.cli.fitting import count_pair, find_pair, open_pair
 from xmleval.cli.help import Choice
-from xmleval.cli.messages import naming_files, tell
+from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_by_name
-from xmleval.cli.options import COUNT, FIELD_NAMES, FILE, LABEL_NAMES, field_options, fields_of, file_option
+from xmleval.cli.options import COUNT, FILE, LABEL_NAMES, field_options, fields_of, file_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
@@ -59,7 +60,7 @@ def calibrate() -> None:
     "to temporary files.",
 )
 @click.option("--threads", type=COUNT, help="Most threads to use; the map does not depend on it.")
-@file_option("--output", "-o", metavar="MODEL", required=True, help="File for the map, JSON.")
+@file_option("--output", metavar="MODEL", required=True, help="File for the map, JSON.")
 def fit(
     truth: Path,
     scores: Path,
@@ -78,19 +79,13 @@ def fit(
     Labels with names are matched by name.
     """
     allowance = machine_allowance()
-    own = fields_of({name: fields[name] for name in FIELD_NAMES}, joined=True)
-    found = [find_input(truth, "truth", input_format, allowance)]
-    found += [find_input(scores, "scores", input_format, allowance)]
-    relevant, predicted = with_fields(own, *found)
+    relevant, predicted = find_pair(truth, scores, input_format, fields, allowance)
     check_outputs([], [relevant, predicted, labels], [output])
     budget = budget_of(memory)
     fitting = Fitting(method, k)
-    rows = open_rows(relevant, [predicted], None, {"labels": labels, "train": None, "exclude": None})
-    for note in rows.notes[0] if rows.notes else []:
-        tell("note", note)
+    rows = open_pair(relevant, predicted, labels)
     pairs = fitting.pairs(widths_of(rows, budget)[0], make_work(budget.evaluator(1), threads))
-    with progress(rows.truth[1].n_rows, 0) as show:
-        count_rows([pairs], rows, budget, 0, show)
+    count_pair(pairs, rows, budget)
     with naming_files({"y_score": scores}):
         found_map = fitting.calibrator_of(pairs)
     found_map.save(output)
@@ -103,7 +98,7 @@ def fit(
 @INPUT_FORMAT
 @field_options("true-field")
 @file_option(
-    "--output", "-o", metavar="OUT", required=True, help="File to write, in the format that its name tells."
+    "--output", metavar="OUT", required=True, help="File to write, in the format that its name tells."
 )
 def apply(model: Path, scores: Path, input_format: str | None, output: Path, **fields: Any) -> None:
     """Write SCORES with the probabilities that MODEL gives in place of the scores.

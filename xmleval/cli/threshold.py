@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse
 
 from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
-from xmleval.cli.counting import count_rows, naming_rows, progress
-from xmleval.cli.evaluation import budget_of, open_rows, widths_of
+from xmleval.cli.counting import naming_rows, progress
+from xmleval.cli.evaluation import budget_of, widths_of
 from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features
-from xmleval.cli.messages import naming_files, tell
+from xmleval.cli.fitting import count_pair, find_pair, open_pair
+from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
 from xmleval.cli.options import (
     COUNT,
@@ -102,23 +103,17 @@ def fit(
     by name.
     """
     allowance = machine_allowance()
-    fields = fields_of({name: options.pop(name) for name in FIELD_NAMES}, joined=True)
-    found = [find_input(truth, "truth", input_format, allowance)]
-    found += [find_input(scores, "scores", input_format, allowance)]
-    relevant, predicted = with_fields(fields, *found)
-    given = relevant, [predicted]
-    check_outputs([], [given[0], *given[1], features, labels], [output])
+    fields = {name: options.pop(name) for name in FIELD_NAMES}
+    relevant, predicted = find_pair(truth, scores, input_format, fields, allowance)
+    check_outputs([], [relevant, predicted, features, labels], [output])
     budget = budget_of(memory)
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
         fitting = Fitting(**options, with_features=features is not None)
-    rows = open_rows(*given, None, {"labels": labels, "train": None, "exclude": None})
-    for note in rows.notes[0] if rows.notes else []:
-        tell("note", note)
+    rows = open_pair(relevant, predicted, labels)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
     entries = fitting.entries(widths_of(rows, budget)[0], make_work(budget.evaluator(1), threads))
-    with progress(rows.truth[1].n_rows, 0) as show:
-        count_rows([entries], rows, budget, 0, show)
+    count_pair(entries, rows, budget)
     with naming_files({"y_score": scores, "features": features}):
         rule = fitting.rule_of(entries, looked_at)
     names = None if rows.label_names is None else tuple(rows.label_names[0])

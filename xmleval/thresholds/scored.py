@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.engine.blocks import join_arguments
-from xmleval.engine.run import count
-from xmleval.input.errors import InputError
-from xmleval.input.scores import has_scores
-from xmleval.input.sets import set_rows
+from xmleval.engine.scored import ScoredRows
 from xmleval.plan import Plan
 from xmleval.pooled.cuts import best_cut, best_label_cuts
 from xmleval.records import Floats
 from xmleval.spec import parse_spec
 from xmleval.states.score_runs import BAD, CELLS, COLUMNS, GOOD, ScoreRuns
-from xmleval.states.state import States
 from xmleval.threads import Work
 
-STATE = "score_runs"
 
-
-class ScoredEntries:
+class ScoredEntries(ScoredRows):
     """Scores collected so far, within memory; more of them are in temporary files.
 
     Parameters
@@ -39,13 +31,12 @@ class ScoredEntries:
         Memory and threads to use.
     """
 
+    state = "score_runs"
+    missing = "missing; a rule is fitted to scores"
+    bare = "thresholds need scores; this list has none"
+
     def __init__(self, n_labels: int, unlisted: float | None, by_label: bool, work: Work) -> None:
-        self.n_labels = n_labels
-        self.unlisted = unlisted
-        self.work = work
-        self.n_rows = 0
-        self._dtypes: set[str] = set()
-        self._plan = Plan(
+        plan = Plan(
             specs=(parse_spec(f"peak_f1.{'macro' if by_label else 'micro'}"),),
             n_labels=n_labels,
             conventions=Conventions(unlisted="below" if unlisted is None else unlisted),
@@ -54,28 +45,12 @@ class ScoredEntries:
             weighted=False,
             keep_rows=False,
         )
-        self._states = States(self._plan, work, {STATE: ScoreRuns(self._plan, self._plan.specs, work)})
-
-    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
-        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
-        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels)
-
-    def add(self, truth: Any, y_score: Any, n_labels: int | None) -> None:
-        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
-        if y_score is None:
-            raise InputError("y_score", "missing; a rule is fitted to scores")
-        if has_scores(y_score, n_labels) is False:
-            raise InputError("y_score", "thresholds need scores; this list has none")
-        rows = join_arguments(
-            self._plan, truth, y_score, None, None, n_labels=n_labels, n_before=self.n_rows,
-            first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
-        )  # fmt: skip
-        self._states = count(self._plan, self.work, self._states, rows)
-        self.n_rows += rows.n_rows
+        super().__init__(plan, work)
+        self.unlisted = unlisted
 
     def threshold(self, aim: int) -> float:
         """Return the best threshold for all entries; ``aim`` is that of `kernels.thresholds.is_better`."""
-        state = self._state
+        state = self._runs
         names = f"{CELLS}.{GOOD}", f"{CELLS}.{BAD}"
         floor, lowest = self._floors
         found = best_cut(state.store, *names, int(state.n_true.sum()), floor, aim, self.work)
@@ -86,7 +61,7 @@ class ScoredEntries:
 
         Labels whose best F1 is below ``fbr`` take the ``fallback``.
         """
-        state, (floor, lowest) = self._state, self._floors
+        state, (floor, lowest) = self._runs, self._floors
         good, bad = (state.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
         found = best_label_cuts(good, bad, state.n_true, floor, aim, self.work)
         (hits, sizes), (highest, below) = found.best.T, found.scores.T
@@ -97,13 +72,13 @@ class ScoredEntries:
         return np.where(np.isnan(highest), math.inf, thresholds)
 
     @property
-    def _state(self) -> ScoreRuns:
-        found = self._states[STATE]
+    def _runs(self) -> ScoreRuns:
+        found = self.counted
         assert isinstance(found, ScoreRuns)
         return found
 
     @property
     def _floors(self) -> tuple[float, float]:
         """Return the score of unlisted labels, rounded to the type of the scores and not."""
-        level = self._state.level()
+        level = self._runs.level()
         return (-math.inf, -math.inf) if level is None or self.unlisted is None else (level, self.unlisted)

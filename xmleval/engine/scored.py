@@ -1,0 +1,54 @@
+"""Rows with scores, counted into one state batch by batch, for what is fitted to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xmleval.engine.blocks import join_arguments
+from xmleval.engine.run import count
+from xmleval.input.errors import InputError
+from xmleval.input.scores import has_scores
+from xmleval.input.sets import set_rows
+from xmleval.plan import Plan
+from xmleval.states.state import State, States, state_class
+from xmleval.threads import Work
+
+
+class ScoredRows:
+    """Rows collected so far in one state, within memory; more of them are in temporary files.
+
+    Subclasses name the ``state``, and say in ``missing`` and ``bare`` what is wrong without scores.
+    """
+
+    state = missing = bare = ""
+
+    def __init__(self, plan: Plan, work: Work) -> None:
+        self.n_labels = plan.n_labels
+        self.work = work
+        self.n_rows = 0
+        self._dtypes: set[str] = set()
+        self._plan = plan
+        own = state_class(self.state)(plan, plan.specs, work)
+        self._states = States(plan, work, {self.state: own})
+
+    def update(self, y_true: Any, y_score: Any = None, *, y_pred: Any = None) -> None:
+        """Add rows; arguments are those of `xmleval.evaluate`, ``y_pred`` is unused."""
+        self.add(set_rows("y_true", y_true, self.n_labels), y_score, self.n_labels)
+
+    def add(self, truth: Any, y_score: Any, n_labels: int | None, weight: Any = None) -> None:
+        """Add rows with checked truth; ``n_labels`` is the caller's argument."""
+        if y_score is None:
+            raise InputError("y_score", self.missing)
+        if has_scores(y_score, n_labels) is False:
+            raise InputError("y_score", self.bare)
+        rows = join_arguments(
+            self._plan, truth, y_score, None, weight, n_labels=n_labels, n_before=self.n_rows,
+            first_row=0, score_dtypes=self._dtypes, threads=self.work.threads, block_rows=None,
+        )  # fmt: skip
+        self._states = count(self._plan, self.work, self._states, rows)
+        self.n_rows += rows.n_rows
+
+    @property
+    def counted(self) -> State:
+        """The state of the rows so far."""
+        return self._states[self.state]
