@@ -34,7 +34,7 @@ def test_what_is_packed_comes_back(values: list[tuple[int, int]], rows: bool) ->
     assert found.keys() == given.keys()
     assert all(np.array_equal(found[name], given[name]) for name in given)
     assert all(found[name].dtype == given[name].dtype for name in given)
-    assert ("a/counts.bytes" in packed(given)) == (counts.min() >= 0)
+    assert "a/counts.bytes" in packed(given)
 
 
 def test_a_label_takes_a_byte_for_each_count() -> None:

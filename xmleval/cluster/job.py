@@ -53,6 +53,11 @@ class Job:
     memory: int
     threads: int
 
+    @property
+    def n_bytes(self) -> int:
+        """Size of what is sent."""
+        return len(self.sent) + (self.propensity.nbytes if isinstance(self.propensity, np.ndarray) else 0)
+
     def with_file(self, path: Path) -> Job:
         """Return the job with its propensities in a file, in memory once a machine."""
         if not isinstance(self.propensity, np.ndarray) or self.propensity.nbytes < LEAST_FILE:

@@ -37,9 +37,10 @@ def _names(name: str) -> tuple[str, str, str]:
 
 def _pack(array: Any) -> tuple[Any, Any, Any] | None:
     """Return bytes, places and values; None where they would be no smaller."""
-    if array.dtype != np.int64 or array.size < LEAST_SIZE or not array.flags.c_contiguous or array.min() < 0:
+    if array.dtype != np.int64 or array.size < LEAST_SIZE or not array.flags.c_contiguous:
         return None
-    at = np.flatnonzero(array >= FULL)
-    if array.size + 16 * at.size > array.nbytes:
+    flat = array.reshape(-1)
+    at = np.flatnonzero(flat.view(np.uint64) >= FULL)  # and those below 0
+    if flat.size + 16 * at.size > flat.nbytes:
         return None
-    return np.minimum(array, FULL).astype(np.uint8), at, array.reshape(-1)[at]
+    return array.astype(np.uint8), at, flat[at]

@@ -14,6 +14,8 @@ from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
 from xmleval.threads import available_processors
 
+WITH_TASKS = 1 << 14  # bytes of a job that each task gets, where sending it first would cost a task more
+
 
 class Engine(Protocol):
     """What runs functions somewhere: a few lines for each library."""
@@ -88,7 +90,7 @@ def run(
         The error of the lowest rows that have one, as on one machine.
     """
     job = job if exchange is None else exchange.with_propensity(job)
-    sent = engine.submit(as_it_is, job, key=f"job-{job.digest}")
+    sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set() if exchange is None else exchange.keys()

@@ -20,11 +20,15 @@ from xmleval.report.report import Report
 
 distributed = library("distributed", "xmleval.dask", "dask")
 
-# Dask lets malloc give freed memory back at once; blocks of rows then take three times the processor time
 SPAWNED = "distributed.nanny.pre-spawn-environ"
-KEEPING_MEMORY = {
+OWN_CLUSTER = {
+    # Dask lets malloc give freed memory back at once; blocks of rows then take three times the processor time
     f"{SPAWNED}.MALLOC_TRIM_THRESHOLD_": 1 << 29,
     f"{SPAWNED}.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    # what watches idle processes, many times a second, takes a tenth of a processor for two workers
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
 }
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
 
@@ -209,7 +213,7 @@ def connected(address: str | None, n_workers: int | None) -> Iterator[DaskEngine
     from dask import config
 
     with contextlib.ExitStack() as opened:
-        opened.enter_context(config.set(KEEPING_MEMORY))
+        opened.enter_context(config.set(OWN_CLUSTER))
         where: Any = address
         if address is None:
             where = opened.enter_context(

@@ -180,7 +180,10 @@ class LabelTable:
     def merge(self, other: LabelTable) -> None:
         """Merge a table of other rows, in place, since no other table shares the array."""
         self._locks = []
-        if self.weighted:
+        over: list[Ints] = []
+        if not self.rows.any():  # so that all counts are 0
+            self._held[...] = other._held
+        elif self.weighted:
             full = np.empty(3 * self.n_labels, np.int64)
             n = add_sums(self._held.reshape(-1, 2), other._held.reshape(-1, 2), full)
             over = [full[:n]]
@@ -248,11 +251,8 @@ class LabelTable:
             (start, min(start + LABELS_AT_A_TIME, self.n_labels))
             for start in range(0, self.n_labels, LABELS_AT_A_TIME)
         ]
-        places, times = self._carries()
-        frequent, which = np.unique(places % self.n_labels, return_inverse=True)
-        found = self._held[:, frequent].astype(np.int64)
-        found[places // self.n_labels, which] += times << BYTE
-        yield from self._pieces(found)
+        frequent, totals = self._overflowed(self._carries())
+        yield from self._pieces(totals)
         skipped = np.zeros(self.n_labels, np.bool_)
         skipped[frequent] = True
 
@@ -268,6 +268,14 @@ class LabelTable:
         n_labels = np.sum(tallies, axis=0)
         occurring = np.flatnonzero(n_labels)
         yield self._as_counts(np.stack(np.unravel_index(occurring, (SMALL,) * 3))), n_labels[occurring]
+
+    def _overflowed(self, carries: Carries) -> tuple[Ints, Ints]:
+        """Return the labels with counts that overflowed, ascending, and their totals."""
+        places, times = carries
+        labels, which = np.unique(places % self.n_labels, return_inverse=True)
+        totals = self._held[:, labels].astype(np.int64)
+        totals[places // self.n_labels, which] += times << BYTE
+        return labels, totals
 
     def _pieces(self, totals: NDArray[Any]) -> Iterator[tuple[Counts, None]]:
         """Yield contingency tables in pieces that fit the cache."""
@@ -305,11 +313,23 @@ class LabelTable:
     def expect_tables(self, n_rows: int) -> None:
         """Raise ValueError unless every label has a contingency table of the rows; after `join`."""
         expect(self.weighted or self.rows.tolist() == [[n_rows, 0, 0, 0]], f"rows is not {n_rows}")
+        if self.weighted or n_rows < 2 * FULL_BYTE:
+            for start in range(0, self.n_labels, LABELS_AT_A_TIME):
+                self._expect_counts(self.between(start, min(start + LABELS_AT_A_TIME, self.n_labels)))
+            return
+        frequent, totals = self._overflowed(self._joined)
+        self._expect_counts(totals)
+        tp, n_pred, n_true = self._held  # no two bytes are more than the rows
+        wrong = (tp > n_pred) | (tp > n_true)
+        wrong[frequent] = False
+        expect(not wrong.any(), "held has impossible counts")
+
+    def _expect_counts(self, totals: Ints) -> None:
+        """Raise ValueError unless labels with these totals have contingency tables."""
+        tp, n_pred, n_true = totals
         rows = self.rows if self.weighted else self.rows[0, :1]
-        for start in range(0, self.n_labels, LABELS_AT_A_TIME):
-            tp, n_pred, n_true = self.between(start, min(start + LABELS_AT_A_TIME, self.n_labels))
-            for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
-                expect(at_least_zero(count, self.weighted), "held has impossible counts")
+        for count in (n_pred - tp, n_true - tp, rows + tp - n_pred - n_true):
+            expect(at_least_zero(count, self.weighted), "held has impossible counts")
 
 
 def _add_bytes(held: Bytes, others: Bytes) -> list[Ints]:
