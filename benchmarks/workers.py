@@ -31,8 +31,8 @@ from xmleval.cluster.cutting import cut
 from xmleval.cluster.job import Job, make_job, opened
 from xmleval.cluster.run import Leaf, SerialEngine, leaves_of, run
 from xmleval.input.shards import find_inputs
+from xmleval.pooled.columns import GROUPED_FROM
 from xmleval.pooled.values import CHUNK, MANY
-from xmleval.states.score_runs import GROUPED
 from xmleval.threads import available_processors
 
 MEMORY = 1 << 30
@@ -93,9 +93,16 @@ def expected_bytes(measure: str, n_scores: int, share: float) -> float:
     if measure == "f1.macro@5":
         return 3.0 * LABELS
     if measure == "auc.macro":
-        return 8.0 * n_scores + LABELS
+        return of_labels_bytes(n_scores, LABELS)
     parts = share, 1 - share
     return sum((value_bytes(own * n_scores, own * min(n_scores, BLOCK)) for own in parts), 0.0)
+
+
+def of_labels_bytes(n_scores: float, n_labels: int) -> float:
+    """Return the bytes of scores of every label in a part: with its number, or grouped by it."""
+    if n_scores < GROUPED_FROM * n_labels:
+        return 8.0 * n_scores + n_labels
+    return 4.0 * n_scores + 3 * n_labels
 
 
 def value_bytes(n_scores: float, of_block: float) -> float:
@@ -260,9 +267,10 @@ def with_predictions(runs: Sequence[Record], small: Mapping[str, float]) -> Iter
 
 def bytes_of_run(measure: str, n_scores: int, n_labels: int, tasks: int) -> float:
     """Return the bytes of the parts of a run, by the formulas of the README."""
-    of_label = 4.0 if GROUPED * n_labels <= BLOCK else 8.0
-    of_scores = {"auc.micro": 2.0, "auc.macro": of_label}.get(measure, 0.0) * n_scores
-    return of_scores + tasks * n_labels * {"f1.macro@5": 3, "auc.macro": 1}.get(measure, 0)
+    if measure == "auc.macro":
+        return tasks * of_labels_bytes(n_scores / tasks, n_labels)
+    of_scores = {"auc.micro": 2.0}.get(measure, 0.0) * n_scores
+    return of_scores + tasks * n_labels * {"f1.macro@5": 3}.get(measure, 0)
 
 
 def main() -> None:

@@ -159,6 +159,11 @@ class Budget(NamedTuple):
         return self.memory // 16
 
     @property
+    def grouped(self) -> int:
+        """Keys of labels that may be grouped by label, which takes one and a half times as much again."""
+        return self.memory // 3
+
+    @property
     def points(self) -> int:
         """Most points of a curve, of three numbers each."""
         return max(LEAST_POINTS, self.copied // (3 * 8))

@@ -86,3 +86,16 @@ def test_damaged_scores_are_refused(change: str, monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(ValueError, match=r"^score_runs/.*(cut|out of range)"):
         run(SerialEngine(), job, [Leaf(damaged, (), "0", 5)])
+
+
+def test_many_scores_of_a_label_travel_without_its_number() -> None:
+    n, rows = 1000, 400
+    labels = np.argsort(np.random.default_rng(1).random((rows, n)), axis=1)[:, :20].astype(np.int32)
+    scores = -np.sort(-np.random.default_rng(2).random((rows, 20), dtype=np.float32), axis=1)
+    truth = sp.csr_array((np.ones(rows), labels[:, 3], np.arange(rows + 1)), shape=(rows, n))
+    job = make_job(Evaluator("auc.macro", n_labels=n), 1 << 26, 1)
+    few = {"y_true": truth[:100], "y_score": (labels[:100], scores[:100])}
+    many = {"y_true": truth, "y_score": (labels, scores)}
+    counted = [sum(count_block(job, 0, block)["n_bytes"].values()) for block in (few, many)]
+    assert counted[0] > 8 * 100 * 20
+    assert 4 * rows * 20 < counted[1] < 4 * rows * 20 + 8 * 3 * n + 500

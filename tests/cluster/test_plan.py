@@ -113,6 +113,13 @@ def test_kept_rows_are_in_order() -> None:
     assert {name: values.tolist() for name, values in found.items()} == {"ndcg@3": wanted["ndcg@3"].tolist()}
 
 
+def test_a_small_job_is_no_task_of_its_own() -> None:
+    engine = ShuffledEngine()
+    block = np.eye(5, dtype=int), np.eye(5)
+    run(engine, make_job(Evaluator("p@1", n_labels=5), 1 << 26, 1), [Leaf(count_block, (0, block), "0", 5)])
+    assert {*engine.ran} == {"0"}
+
+
 def test_propensities_are_not_repeated() -> None:
     job = job_of(5, metrics="psp@1", inverse_propensity=np.full(5, 2.0))
     part = count_block(job, 0, (TRUTH, SCORES))

@@ -22,14 +22,17 @@ def test_sums_that_no_state_has_are_refused(unit: int, value: int) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("change", ["hits", "relevant", "often", "place", "order", "rows"])
+@pytest.mark.parametrize("change", ["hits", "of bytes", "relevant", "often", "place", "order", "rows"])
 def test_counts_that_no_rows_have_are_refused(change: str, weighted: bool) -> None:
     few = counted(LabelTable(TOP, N_LABELS, weighted), random_data(2, 12), 12)
-    often = change in ("often", "place", "order")
-    table, n_rows = (doubled(few, 12), 12 << 12) if often else (few, 12)
+    often = {"of bytes": 6, "often": 12, "place": 12, "order": 12}.get(change, 0)
+    table, n_rows = doubled(few, often) if often else few, 12 << often
     arrays = {name: array.copy() for name, array in table.arrays().items()}
     if change == "hits":
         arrays["held"][0, 1] = arrays["held"][1, 1] + 1
+    elif change == "of bytes":  # of a label that no count of which overflowed
+        label = few.totals.reshape(3, N_LABELS, -1)[..., 0].max(axis=0).argmin()
+        arrays["held"][0, label] = arrays["held"][1, label] + 1
     elif change == "relevant":
         arrays["held"][2] += 12 if not weighted else 12 << 52
     elif change == "often":

@@ -19,7 +19,7 @@ from xmleval.records import Ints
 
 LEAST_BYTES, MOST_BYTES, MOST_TASKS = 128 << 20, 3 << 30, 256  # of the files of a task; how many are aimed at
 FAN_IN = 8  # parts that are merged at a time
-SHORT_BYTES = 48 << 20  # of the files of a task where there are no more of them
+SHORT_BYTES = 60_000_000  # of the files of a task where there are no more of them
 
 
 @dataclass(frozen=True)

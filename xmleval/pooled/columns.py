@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from xmleval.records import Bools, Floats, Ints, Scores
 from xmleval.threads import Work
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
+GROUPED_FROM = 3  # keys per label from which they take no more memory grouped by label
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
@@ -203,6 +204,19 @@ def _sort_labels(columns: Columns, flags: Bools) -> None:
     """Sort the scores of each flagged label, in place."""
     for label in np.flatnonzero(flags):
         columns.scores[columns.ptr[label] : columns.ptr[label + 1]].sort()
+
+
+def grouped_by_label(piles: Mapping[str, Pile], n_labels: int, most: int) -> dict[str, list[Grouped]]:
+    """Return the keys of piles grouped by label; none if they are few, over ``most`` bytes or on disk."""
+    parts = [part for pile in piles.values() for part in pile.parts()]
+    fits = all(isinstance(part, np.ndarray) and part.dtype == np.int64 for part in parts)
+    if not (fits and GROUPED_FROM * n_labels <= sum(part.size for part in parts) <= most // 8):
+        return {}
+    none = np.empty(0, np.int64)
+    return {
+        name: [Grouped(*grouped_keys(np.concatenate([none, *pile.held()]), 0, n_labels))]
+        for name, pile in piles.items()
+    }
 
 
 def grouped_keys(keys: Keys, start: int, stop: int) -> Columns:

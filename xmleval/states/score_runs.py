@@ -13,7 +13,7 @@ from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.plan import Plan
-from xmleval.pooled.columns import open_columns, sweep_columns
+from xmleval.pooled.columns import grouped_by_label, open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.spill import SpillFile
@@ -301,8 +301,12 @@ class ScoreRuns(State):
                 few[name] = values.few
                 for number, part in enumerate(values.ordered):
                     out |= loose(f"{name}.ordered{number}", part)
+        of_labels = {name: pile for name, pile in self.store.piles.items() if name.startswith(COLUMNS)}
+        most = 0 if packed or self.needs.bounds else self.work.budget.grouped
+        grouped = grouped_by_label(of_labels, self.n_labels, most)
         for name, pile in self.store.piles.items():
-            for number, keys in enumerate([*pile.held(), *few.get(name, [])]):
+            held = grouped.get(name) or [*pile.held(), *few.get(name, [])]
+            for number, keys in enumerate(held):
                 if isinstance(keys, np.ndarray) or packed:
                     out[f"{name}.held{number}"] = keys if isinstance(keys, np.ndarray) else _as_chunks(keys)
                 else:
