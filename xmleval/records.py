@@ -149,7 +149,8 @@ class Block(NamedTuple):
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
     uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
     of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
-    which ``truth`` has the relevant ones, where the truth holds grades.
+    which ``truth`` has the relevant ones, where the truth holds grades. ``others``: whether ``ranking`` or
+    ``pred`` may hold labels that are not evaluated, by ids from the number of labels upward.
     """
 
     truth: Truth
@@ -162,6 +163,7 @@ class Block(NamedTuple):
     groups: RowGroups | None = None
     fold: Bytes | None = None
     judged: Judged | None = None
+    others: bool = False
 
 
 class Counts(NamedTuple):

@@ -88,6 +88,7 @@ def join_arguments(
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
+    others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
@@ -127,6 +128,7 @@ def join_arguments(
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
+            others=others,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
@@ -175,7 +177,8 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
     insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return
-    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
+    before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
+    n_listed, n_relevant = row_sizes(before[ranking.ptr]), row_sizes(truth.ptr)
     for spec in insisted:
         gap = n_listed < plan.n_labels
         if spec.average == "samples":

@@ -153,6 +153,8 @@ class Settings:
         Groups of labels within which measures are computed, too.
     hierarchy : Hierarchy or None
         Ancestors of labels.
+    others : bool
+        Whether predictions may hold labels that are not evaluated.
     """
 
     n_labels: int
@@ -170,6 +172,7 @@ class Settings:
     label_groups: Groups | None
     hierarchy: Hierarchy | None
     confidence: float | None
+    others: bool = False
 
     @classmethod
     def checked(
@@ -233,6 +236,7 @@ class Settings:
             **{name: bool(value) for name, value in flags.items()},
             keep_rows=_details("keep_rows", options, asked),
             keep_labels=_details("keep_labels", options, asked),
+            others=labels is not None,
         )
 
     @classmethod
@@ -256,6 +260,7 @@ class Settings:
             "label_groups": self.label_groups
             and [*map(list, (self.label_groups.names, self.label_groups.ranges))],
             "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
+            **({"others": True} if self.others else {}),
         }
 
     @property
@@ -407,6 +412,7 @@ class Settings:
             decision=self._decided(given),
             weighted="sample_weight" in given,
             candidates="candidates" in given,
+            others=self.others,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,
             hierarchy=self.hierarchy,

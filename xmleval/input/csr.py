@@ -88,6 +88,16 @@ class Stored(NamedTuple):
     n_labels: int
 
 
+class WithOthers:
+    """Predictions that also list labels that are not evaluated, by ids from the number of labels upward.
+
+    ``rows`` are a sparse matrix, `Stored` arrays or a pair, with ids below ``width``.
+    """
+
+    def __init__(self, rows: Any, width: int) -> None:
+        self.rows, self.width = rows, width
+
+
 class Entries(NamedTuple):
     """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``."""
 

@@ -11,6 +11,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
+    WithOthers,
     as_array,
     as_list,
     check_shape,
@@ -71,6 +72,9 @@ def ranking_rows(
         depth = None  # what competes with unlisted labels depends on every listed one
     if isinstance(value, Source):
         return value
+    if isinstance(value, WithOthers):
+        _refuse_others(argument, unlisted, larger)
+        return ranking_rows(argument, value.rows, None, value.width, None, depth, ordered, larger)
     if isinstance(value, Stored):
         return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
@@ -115,6 +119,8 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, Source):
         return True
+    if isinstance(value, WithOthers):
+        value = value.rows
     if isinstance(value, Stored):
         return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):
@@ -289,6 +295,13 @@ def _list_rows(
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
     return Source(n_rows, n_labels, 24.0 * width, block, True)
+
+
+def _refuse_others(argument: str, unlisted: float | None, larger: bool) -> None:
+    if unlisted is not None:
+        score = Keyword("unlisted", f"{unlisted if larger else 0 - unlisted:g}")
+        told = " gives all of them a score; name those in ", Keyword("labels"), ", or leave them out"
+        raise InputError(argument, Message("lists labels beside ", Keyword("labels"), ", and ", score, *told))
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:

@@ -14,6 +14,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
+    WithOthers,
     as_array,
     check_shape,
     cut_entries,
@@ -44,6 +45,8 @@ def set_rows(
     """
     if isinstance(value, Source):
         return value
+    if isinstance(value, WithOthers):
+        return set_rows(argument, value.rows, None, value.width)
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Whether larger scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
+    other_labels : sequence
+        Names of predicted labels that are not among ``labels=``, which count as wrong.
     group_ranges : list of str
         Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
@@ -99,6 +101,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     keeps_rows: bool = False
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
+    other_labels: Sequence[Any] = field(default=(), repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

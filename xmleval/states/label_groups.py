@@ -49,6 +49,8 @@ class LabelGroups(Parts):
     Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
     """
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         groups = plan.label_groups
@@ -87,7 +89,7 @@ class LabelGroups(Parts):
                 n_rows[part] += own.n_rows
 
         names, n_listed = self.own.groups.names, self.n_listed.copy()
-        for number, own in enumerate(self.own.within(view, self.decisions)):
+        for number, own in enumerate(self.own.within(view.inside, self.decisions)):
             add(LABELS, names[number], own)
             add(ROWS, names[number], own.with_relevant)
             ranking = own.with_relevant.block.ranking

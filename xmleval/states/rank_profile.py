@@ -50,6 +50,7 @@ class RankProfile(State):
     """
 
     by_fold = True
+    with_others = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -282,7 +283,7 @@ class RankProfile(State):
                 of_folds, self.n_relevant // BY_FOLD, ceilings(rows[:, 0]) if self.weighted else rows[:, 0]
             )
             contents.expect_folds("rows", of_folds, self.weighted)
-        expect(hits.shape[1] <= min(self.depth, n_labels), f"hits at {hits.shape[1]} ranks")
+        expect(hits.shape[1] <= self.plan.cut(self.depth), f"hits at {hits.shape[1]} ranks")
         self.tables = {"rows": rows, "hits": hits}
         if self.propensity is not None:
             self.tables["gains"] = contents.take_sums("gains", *hits.shape[:2])
@@ -302,7 +303,7 @@ class RankProfile(State):
         n_relevant = contents.take(f"{stem}.n_relevant", None, most=self.plan.n_labels)
         n, real = n_relevant.size, {"dtype": np.float64}
         hits = contents.take(f"{stem}.hits", n, None, most=1.0, **real)
-        expect(hits.shape[1] <= min(self.depth, self.plan.n_labels), f"{stem}.hits at {hits.shape[1]} ranks")
+        expect(hits.shape[1] <= self.plan.cut(self.depth), f"{stem}.hits at {hits.shape[1]} ranks")
         gains = None
         if self.propensity is not None:
             gains = contents.take(f"{stem}.gains", *hits.shape, most=self.propensity.highest, **real)

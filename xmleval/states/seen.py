@@ -20,9 +20,12 @@ FLAGS = ("by_id", "binary", "rises", "falls")
 class Seen(State):
     """Facts of truth and lists: sizes, ids, and how scores run."""
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
+        self.n_others = 0  # predictions of labels that are not evaluated, as far as they are read
         self.deepest = 0  # most labels that a row lists, as far as they are read
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
@@ -33,6 +36,9 @@ class Seen(State):
         block = view.block
         self.n_rows += view.n_rows
         self.n_relevant += block.truth.labels.size
+        if block.others:
+            parts = [part.labels for part in (block.ranking, block.pred) if part is not None]
+            self.n_others += sum(int(np.count_nonzero(labels >= view.n_labels)) for labels in parts)
         self.by_id &= block.by_id or not view.n_rows
         if self.by_id:
             for part in (block.truth, block.ranking, block.pred):
@@ -60,6 +66,7 @@ class Seen(State):
         self.n_rows += other.n_rows
         self.n_relevant += other.n_relevant
         self.n_listed += other.n_listed
+        self.n_others += other.n_others
         self.deepest = max(self.deepest, other.deepest)
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
         self.by_id &= other.by_id
@@ -74,6 +81,9 @@ class Seen(State):
             return found
         if not self.n_relevant:
             found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
+        if self.n_others:
+            told = f"predictions of labels that are not evaluated: {self.n_others}"
+            found.notes["others"] = f"{told}; averages over labels and measures of all cells leave them out"
         n_labels = self.plan.n_labels
         if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
             told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
@@ -107,12 +117,15 @@ class Seen(State):
             "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
             "ids": np.array([self.lowest, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
+            **({"others": np.array([self.n_others])} if self.plan.others else {}),
         }
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
+        if self.plan.others:
+            self.n_others = int(contents.take("others", 1)[0])
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
         for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
             setattr(self, name, flag)

@@ -61,6 +61,11 @@ class Decision:
         """Whether the rule was fitted to data, so that its name does not define it."""
         return self.kind not in ("pred", "top", "threshold")
 
+    @property
+    def of_each(self) -> bool:
+        """Whether it has numbers for each label."""
+        return self.kind in ("labels", "weighted")
+
     @cached
     def _name(self) -> str:
         if self.kind == "pred":
@@ -231,7 +236,7 @@ def check_decision(
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
     if not larger and (fitted or decision.fitted) and decision.kind != "listed":
         raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
-    if decision.kind in ("labels", "weighted"):
+    if decision.of_each:
         check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +89,23 @@ class View:
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
         self._closed: dict[Decision, Counts] = {}
+
+    @property
+    def inside(self) -> View:
+        """The same rows without labels that are not evaluated, which take no rank; sets stay as decided."""
+        return self._inside if self.block.others else self
+
+    @cached
+    def _inside(self) -> View:
+        return Inside(self)
+
+    @cached
+    def n_ranked(self) -> int:
+        """Number of labels, or more where lists hold labels that are not evaluated: no rank exceeds it."""
+        ranking = self.block.ranking
+        if ranking is None or not self.block.others:
+            return self.n_labels
+        return self.n_labels + int(row_sizes(ranking.ptr).max(initial=0))
 
     @property
     def n_rows(self) -> int:
@@ -215,6 +233,13 @@ class View:
     @cached
     def standing(self) -> tuple[Ints, Ints]:
         """Numbers of labels above and tied with each relevant label."""
+        above, tied = self._standing()
+        if self.block.others:  # unlisted labels are tied, and those that are not evaluated not among them
+            n_others = row_sizes(_kept_ptr(self.ranking.ptr, self.ranking.labels >= self.n_labels))
+            tied += np.where(self.positions == 0, np.repeat(n_others, self.n_relevant), 0)
+        return above, tied
+
+    def _standing(self) -> tuple[Ints, Ints]:
         truth, ranking = self.block.truth, self.ranking
         if not ranking.ordered:
             assert ranking.scores is not None
@@ -269,7 +294,7 @@ class View:
         """Return the sum of the precisions at the hits in the top k, or in the whole ranking."""
         out = np.empty(self.n_rows, np.float64)
         ranks = self.sorted_full_ranks if k is None else self.sorted_ranks
-        sum_precisions(self.block.truth.ptr, ranks, k or self.n_labels, out)
+        sum_precisions(self.block.truth.ptr, ranks, k or self.n_ranked, out)
         return out
 
     def gain(self) -> Floats:
@@ -290,8 +315,8 @@ class View:
     def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Return what of the tie group of each relevant label is credited, see `sum_tied_discounts`."""
         everything = k is None or self.unlisted is not None
-        n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
-        deepest = self.n_labels if k is None else min(k, self.n_labels)
+        n_credited = np.full(self.n_rows, self.n_ranked) if everything else self.ranking.n_above
+        deepest = self.n_ranked if k is None else min(k, self.n_ranked)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
 
@@ -311,7 +336,7 @@ class View:
         """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
         out, ranks = np.empty(self.n_rows, np.float64), self.full_ranks if k is None else self.ranks
         tables = tabulated_discounts(), tabulated_logs()
-        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_labels, *tables, out)
+        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_ranked, *tables, out)
         return out
 
     def tied_graded_gain(self, k: int | None) -> Floats:
@@ -349,8 +374,10 @@ class View:
             if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
                 assert pred is not None
                 chosen = Chosen(row_sizes(pred.ptr), *pred)
+            elif self.block.others and decision.of_each:  # which has numbers for those that are evaluated
+                chosen = self.inside.predicted(decision)
             else:
-                chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
+                chosen = choose(decision, self.ranking, self.n_ranked, self.unlisted)
             self._predicted[decision] = chosen
         return self._predicted[decision]
 
@@ -378,10 +405,13 @@ class View:
         """Return `counts` of sets with the ancestors of their labels."""
         if decision not in self._closed:
             truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
+            predicted = self.inside.predicted(decision)
             narrow = self.n_rows < 1 << 30  # two marks a row
             marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
             up = hierarchy.ptr, hierarchy.labels, marks
-            count_closed(truth.ptr, truth.labels, *self.predicted(decision), *up, *numbers)
+            count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
+            if self.block.others:  # which have no ancestors
+                numbers[1] += self.predicted(decision).cut - predicted.cut
             n_true, n_predicted, tp = numbers.astype(np.float64)
             tn = hierarchy.n_nodes - n_true - n_predicted + tp
             self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
@@ -391,6 +421,48 @@ class View:
         ranks = ranks.copy()
         sort_ranks(self.block.truth.ptr, ranks)
         return ranks
+
+
+class Inside(View):
+    """A view without labels that are not evaluated; sets are decided with them before."""
+
+    def __init__(self, view: View) -> None:
+        block, ranking, pred = view.block, view.block.ranking, view.block.pred
+        if ranking is not None:
+            keep = ranking.labels < view.n_labels
+            ptr = _kept_ptr(ranking.ptr, keep)
+            scores = None if ranking.scores is None else ranking.scores[keep]
+            ranking = ranking._replace(
+                ptr=ptr, labels=ranking.labels[keep], scores=scores, n_above=row_sizes(ptr)
+            )
+        if pred is not None:
+            keep = pred.labels < view.n_labels
+            pred = Truth(_kept_ptr(pred.ptr, keep), pred.labels[keep])
+        super().__init__(
+            block._replace(ranking=ranking, pred=pred, others=False), view.n_labels, view.unlisted
+        )
+        self._whole = weakref.ref(view)  # which keeps this one
+
+    def predicted(self, decision: Decision) -> Chosen:
+        """Return the predicted sets under a decision."""
+        if decision.of_each:
+            return super().predicted(decision)
+        if decision not in self._predicted:
+            whole = self._whole()
+            assert whole is not None
+            cut, ptr, labels = whole.predicted(decision)
+            own_ptr = np.concatenate(([0], np.cumsum(cut)))
+            labels = labels[np.repeat(ptr[:-1] - own_ptr[:-1], cut) + np.arange(own_ptr[-1])]
+            keep = labels < self.n_labels
+            own_ptr = _kept_ptr(own_ptr, keep)
+            self._predicted[decision] = Chosen(row_sizes(own_ptr), own_ptr, labels[keep])
+        return self._predicted[decision]
+
+
+def _kept_ptr(ptr: Ints, keep: Bools) -> Ints:
+    """Return where rows begin among the entries that are kept."""
+    found: Ints = np.concatenate(([0], np.cumsum(keep)))[ptr]
+    return found
 
 
 class Completion(View):
