@@ -189,6 +189,16 @@ class Extremes(NamedTuple):
     highest: Floats
 
 
+class TieSummary(NamedTuple):
+    """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
+
+    worst: Ints
+    n_reversed: Floats
+    n_tied: Floats
+    precision: Floats
+    peak: Floats
+
+
 class Profile(NamedTuple):
     """Groups of rows with the same number of relevant labels, or single rows.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.groups import check_row_groups
-from xmleval.input.csr import Source, checked, rows_at_a_time
+from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
@@ -72,6 +72,10 @@ def join_arguments(
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
     scores: Source[Ranking] | None = None
+    if isinstance(y_score, WithOthers) and unlisted is not None:
+        level = Keyword("unlisted", f"{plan.conventions.unlisted_score:g}"), " gives all of them a score; "
+        fix = *level, "name those in ", Keyword("labels"), " or leave them out"
+        raise InputError("y_score", Message("lists labels beside ", Keyword("labels"), ", and ", *fix))
     if y_score is not None:
         scores = ranking_rows(
             "y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered, plan.larger

@@ -73,8 +73,7 @@ def ranking_rows(
     if isinstance(value, Source):
         return value
     if isinstance(value, WithOthers):
-        _refuse_others(argument, unlisted, larger)
-        return ranking_rows(argument, value.rows, None, value.width, None, depth, ordered, larger)
+        return ranking_rows(argument, value.rows, None, value.width, unlisted, depth, ordered, larger)
     if isinstance(value, Stored):
         return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
@@ -295,13 +294,6 @@ def _list_rows(
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
     return Source(n_rows, n_labels, 24.0 * width, block, True)
-
-
-def _refuse_others(argument: str, unlisted: float | None, larger: bool) -> None:
-    if unlisted is not None:
-        score = Keyword("unlisted", f"{unlisted if larger else 0 - unlisted:g}")
-        told = " gives all of them a score; name those in ", Keyword("labels"), ", or leave them out"
-        raise InputError(argument, Message("lists labels beside ", Keyword("labels"), ", and ", score, *told))
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:

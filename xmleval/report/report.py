@@ -106,6 +106,11 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def names_in_lists(self) -> list[Any]:
+        """Names of labels, those that are not evaluated behind the others (@private)."""
+        return [*(self.label_names or ()), *self.other_labels]
+
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
         if name in self.results.values:

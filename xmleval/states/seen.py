@@ -25,7 +25,7 @@ class Seen(State):
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
-        self.n_others = 0  # predictions of labels that are not evaluated, as far as they are read
+        self.n_others = 0  # rows that predict labels that are not evaluated, as far as these are read
         self.deepest = 0  # most labels that a row lists, as far as they are read
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
@@ -37,8 +37,10 @@ class Seen(State):
         self.n_rows += view.n_rows
         self.n_relevant += block.truth.labels.size
         if block.others:
-            parts = [part.labels for part in (block.ranking, block.pred) if part is not None]
-            self.n_others += sum(int(np.count_nonzero(labels >= view.n_labels)) for labels in parts)
+            parts = [part for part in (block.ranking, block.pred) if part is not None]
+            before = [(np.cumsum(np.append(0, part.labels >= view.n_labels)), part.ptr) for part in parts]
+            has_others = sum(np.diff(counts[ptr]) for counts, ptr in before) > np.zeros(view.n_rows)
+            self.n_others += int(np.count_nonzero(has_others))
         self.by_id &= block.by_id or not view.n_rows
         if self.by_id:
             for part in (block.truth, block.ranking, block.pred):
@@ -82,8 +84,9 @@ class Seen(State):
         if not self.n_relevant:
             found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
         if self.n_others:
-            told = f"predictions of labels that are not evaluated: {self.n_others}"
-            found.notes["others"] = f"{told}; averages over labels and measures of all cells leave them out"
+            told = f"rows that predict labels beside those that are evaluated: {self.n_others}; "
+            fewer = "averages over labels, and measures of all cells such as Hamming loss, leave these out"
+            found.notes["others"] = told + fewer
         n_labels = self.plan.n_labels
         if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
             told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
@@ -125,7 +128,7 @@ class Seen(State):
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
         if self.plan.others:
-            self.n_others = int(contents.take("others", 1)[0])
+            self.n_others = int(contents.take("others", 1, most=contents.n_rows)[0])
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
         for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
             setattr(self, name, flag)

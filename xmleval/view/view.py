@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import NamedTuple
-
 import numpy as np
 
 from xmleval.cached import cached
@@ -25,7 +22,6 @@ from xmleval.kernels.matching import (
 )
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
-    complete_ties,
     share_graded_discounts,
     sort_ties,
     sum_discounts,
@@ -48,6 +44,7 @@ from xmleval.records import (
     Labels,
     Ranking,
     Scores,
+    TieSummary,
     Truth,
     as_score,
     row_sizes,
@@ -55,16 +52,6 @@ from xmleval.records import (
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
-
-
-class TieSummary(NamedTuple):
-    """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
-
-    worst: Ints
-    n_reversed: Floats
-    n_tied: Floats
-    precision: Floats
-    peak: Floats
 
 
 def in_order(ranking: Ranking) -> Ranking:
@@ -97,6 +84,8 @@ class View:
 
     @cached
     def _inside(self) -> View:
+        from xmleval.view.changed import Inside  # a view, too
+
         return Inside(self)
 
     @cached
@@ -235,7 +224,7 @@ class View:
         """Numbers of labels above and tied with each relevant label."""
         above, tied = self._standing()
         if self.block.others:  # unlisted labels are tied, and those that are not evaluated not among them
-            n_others = row_sizes(_kept_ptr(self.ranking.ptr, self.ranking.labels >= self.n_labels))
+            n_others = row_sizes(self.ranking.ptr) - row_sizes(self.inside.ranking.ptr)
             tied += np.where(self.positions == 0, np.repeat(n_others, self.n_relevant), 0)
         return above, tied
 
@@ -421,68 +410,3 @@ class View:
         ranks = ranks.copy()
         sort_ranks(self.block.truth.ptr, ranks)
         return ranks
-
-
-class Inside(View):
-    """A view without labels that are not evaluated; sets are decided with them before."""
-
-    def __init__(self, view: View) -> None:
-        block, ranking, pred = view.block, view.block.ranking, view.block.pred
-        if ranking is not None:
-            keep = ranking.labels < view.n_labels
-            ptr = _kept_ptr(ranking.ptr, keep)
-            scores = None if ranking.scores is None else ranking.scores[keep]
-            ranking = ranking._replace(
-                ptr=ptr, labels=ranking.labels[keep], scores=scores, n_above=row_sizes(ptr)
-            )
-        if pred is not None:
-            keep = pred.labels < view.n_labels
-            pred = Truth(_kept_ptr(pred.ptr, keep), pred.labels[keep])
-        super().__init__(
-            block._replace(ranking=ranking, pred=pred, others=False), view.n_labels, view.unlisted
-        )
-        self._whole = weakref.ref(view)  # which keeps this one
-
-    def predicted(self, decision: Decision) -> Chosen:
-        """Return the predicted sets under a decision."""
-        if decision.of_each:
-            return super().predicted(decision)
-        if decision not in self._predicted:
-            whole = self._whole()
-            assert whole is not None
-            cut, ptr, labels = whole.predicted(decision)
-            own_ptr = np.concatenate(([0], np.cumsum(cut)))
-            labels = labels[np.repeat(ptr[:-1] - own_ptr[:-1], cut) + np.arange(own_ptr[-1])]
-            keep = labels < self.n_labels
-            own_ptr = _kept_ptr(own_ptr, keep)
-            self._predicted[decision] = Chosen(row_sizes(own_ptr), own_ptr, labels[keep])
-        return self._predicted[decision]
-
-
-def _kept_ptr(ptr: Ints, keep: Bools) -> Ints:
-    """Return where rows begin among the entries that are kept."""
-    found: Ints = np.concatenate(([0], np.cumsum(keep)))[ptr]
-    return found
-
-
-class Completion(View):
-    """A view whose unlisted labels take the best or the worst scores up to the lowest score of their row.
-
-    Best: unlisted relevant labels tie with the lowest score and irrelevant ones rank below. Worst: irrelevant
-    ones tie with it and relevant ones take the last ranks, without ties.
-    """
-
-    def __init__(self, view: View, best: bool) -> None:
-        super().__init__(view.block, view.n_labels, None)
-        self._view = view
-        self._best = best
-
-    @cached
-    def standing(self) -> tuple[Ints, Ints]:
-        """Numbers of labels above and tied with each relevant label."""
-        truth, ranking = self.block.truth, self.ranking
-        above, tied = (array.copy() for array in self._view.standing)
-        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
-        positions = self._view.positions
-        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
-        return above, tied
