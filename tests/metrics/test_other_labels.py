@@ -207,7 +207,7 @@ def test_batches_merging_and_saving_give_the_same_bits(more: dict[str, Any], tmp
         rows = names[start : (17, 30, 60)[number]]
         one = Evaluator(keep_rows=True, keep_labels=True, block_rows=7, threads=2, **given)
         for batch in (rows[:9], rows[9:]):
-            own = {key: {name: values[name] for name in batch} for key, values in of_rows.items()}
+            own: Any = {key: {name: values[name] for name in batch} for key, values in of_rows.items()}
             one.update({n: TRUTH[n] for n in batch}, {n: RUN[n] for n in batch}, **own,
                        first_row=names.index(batch[0]))  # fmt: skip
         one.save(tmp_path / f"{number}")
