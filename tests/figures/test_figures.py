@@ -75,7 +75,7 @@ def test_calibration_is_that_of_the_measures_of_the_table() -> None:
     truth, models = made_scores(2)
     reports = {n: evaluate(truth, one, metrics=["ece@1", "ece@2", "ece@3"]) for n, one in models.items()}
     assert len(Comparison(reports).panels("calibration")) == 3
-    (panel,) = Comparison(reports, only=["ece@2"]).panels("calibration")
+    (panel,) = Comparison(reports, only=["ece(bins=15)@2"]).panels("calibration")
     assert panel.title.endswith("@2")
 
 
