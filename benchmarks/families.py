@@ -2,7 +2,8 @@
 
 Each family is evaluated on its own, in turn with the others and several times, by one thread; what is
 compared is time of the processor. "x p@5" is the ratio to P@5 of the same lists, "intervals" the ratio of a
-family with ``confidence=0.95`` to itself without. Writes ``benchmarks/results/families.json``.
+family with ``confidence=0.95`` to itself without. Writes ``benchmarks/results/families.json``, and keeps
+what it has of other workloads.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def measured(name: str, scale: float, rounds: int) -> dict[str, dict[str, float]
                 for kind, level in (("alone", None), ("intervals", 0.95)):
                     seconds = processor_seconds(
                         lambda given=given, family=family, level=level: xmleval.evaluate(  # type: ignore[misc]
-                            **given, metrics=list(family.metrics), confidence=level, threads=1
+                            **given, metrics=list(family.metrics), confidence=level, threads=1, memory="8GiB"
                         )
                     )
                     if turn:
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = json.loads(given.output.read_text()) if given.output.exists() else {}
     for name in given.names:
         found[name] = measured(name, given.scale, given.rounds)
         print(f"{name} measured", file=sys.stderr)
