@@ -14,7 +14,7 @@ from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-FLAGS = ("by_id", "binary", "rises", "falls")
+FLAGS = ("by_id", "binary", "rises", "falls", "judges")
 
 
 class Seen(State):
@@ -30,6 +30,7 @@ class Seen(State):
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
+        self.judges = False  # a label as irrelevant
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -42,6 +43,7 @@ class Seen(State):
             has_others = sum(np.diff(counts[ptr]) for counts, ptr in before) > np.zeros(view.n_rows)
             self.n_others += int(np.count_nonzero(has_others))
         self.by_id &= block.by_id or not view.n_rows
+        self.judges |= block.judged is not None and block.judged.labels.size > block.truth.labels.size
         if self.by_id:
             for part in (block.truth, block.ranking, block.pred):
                 if part is not None and part.labels.size:
@@ -75,6 +77,7 @@ class Seen(State):
         self.binary &= other.binary
         self.rises |= other.rises
         self.falls |= other.falls
+        self.judges |= other.judges
 
     def finish(self) -> Results:
         """Return notes, and the measures that read more labels than the lists hold."""
@@ -87,6 +90,12 @@ class Seen(State):
             told = f"rows that predict labels beside those that are evaluated: {self.n_others}; "
             fewer = "averages over labels, and measures of all cells such as Hamming loss, leave these out"
             found.notes["others"] = told + fewer
+        judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
+        if judging and not self.judges:
+            told = (
+                "no label of the truth has a grade of 0 or below, so that only relevant labels are judged and"
+            )
+            found.notes["judged"] = f"{told} {', '.join(judging)} is the precision"
         n_labels = self.plan.n_labels
         if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
             told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
@@ -130,7 +139,8 @@ class Seen(State):
         if self.plan.others:
             self.n_others = int(contents.take("others", 1, most=contents.n_rows)[0])
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
-        for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
+        flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)
+        for name, flag in zip(FLAGS, flags.tolist(), strict=True):
             setattr(self, name, flag)
 
 
