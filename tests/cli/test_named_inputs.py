@@ -49,7 +49,7 @@ def test_labels_of_a_list_are_all_there_are(folder: Path, says: Any) -> None:
     assert (json.loads(out)["n_labels"], err) == (4, "")
     found = json.loads(says(line.format("n.run"))[0])
     assert found["n_labels"] == 4
-    assert "n.run: labels that are not in names.txt and count as wrong: 1, such as 'ant'" in found["notes"]
+    assert "n.run: labels that are not in names.txt and count as wrong: 2, such as 'ant'" in found["notes"]
     both = json.loads(says(line.format("m.run n.run"))[0])["reports"]
     assert both["n.run"]["values"] == found["values"]
     assert {report["n_labels"] for report in both.values()} == {4}
