@@ -45,6 +45,15 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
             assert own == pytest.approx(dict(wanted), rel=1e-12)
 
 
+def test_a_truth_without_labels_has_no_values() -> None:
+    y_true, scores, y_train = made(0)
+    found = propensity_sensitivity({"one": scores, "two": -scores}, 0 * y_true, y_train, metrics=NAMES)
+    wanted = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
+    assert all(np.isnan(wanted[name]) for name in NAMES)
+    assert all(np.isnan(values).all() for of in found.values.values() for values in of.values())
+    assert "nan to nan" in str(found)
+
+
 def test_labels_are_matched_by_name() -> None:
     y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
     run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
@@ -74,7 +83,9 @@ def test_where_the_best_model_changes_is_told() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"models": np.eye(3)}, "models: ndarray is no dict of models"),
+        ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
+        ({"models": {1: np.eye(3)}}, "models: dict is no dict of models by name"),
+        ({"models": {}}, "models: none given"),
         ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
         ({"a": "x"}, "a: 'x' is no list of numbers"),
         ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),

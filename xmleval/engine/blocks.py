@@ -18,7 +18,7 @@ from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import LISTED, choose, refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -113,7 +113,7 @@ def join_arguments(
             _refuse_gaps(plan, relevant, ranking, start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
-                refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
+                refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
         sets: Any = None if given is None else given.block(start, stop)
         if listed is not None and plan.decision is not None and plan.decision.kind != "listed":

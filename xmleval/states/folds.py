@@ -48,8 +48,9 @@ class Folds(States):
         n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > (memory or work.memory):
             takes = f"tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}"
-            needs = f"{takes}, beyond their share of "
-            raise InputError("confidence", Message(needs, Keyword("memory")))
+            needs = f"{takes}, more than the {size_text(memory or work.memory)} that "
+            fix = " leaves them; give more, or fewer measures over labels"
+            raise InputError("confidence", Message(needs, Keyword("memory"), fix))
 
     @property
     def table_bytes(self) -> int:

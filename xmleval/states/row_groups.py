@@ -42,8 +42,10 @@ class RowGroups(Parts):
             n_bytes = n * found.table_bytes
             if isinstance(found, Folds) and n_bytes > self.work.memory:
                 of_each = f"tables of {n} groups, each with {N_FOLDS} for confidence intervals"
-                needs = f"{of_each}, take {size_text(n_bytes)}, beyond their share of "
-                raise InputError("row_groups", Message(needs, Keyword("memory")))
+                needs = f"{of_each}, take {size_text(n_bytes)}, more than the "
+                most = f"{size_text(self.work.memory)} that "
+                said = Message(needs, most, Keyword("memory"), " leaves them; give more")
+                raise InputError("row_groups", said)
             self.parts = {**self.parts, name: found}
         return self.parts[name]
 
