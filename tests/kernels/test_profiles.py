@@ -49,7 +49,7 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
 
     counts = np.zeros((3, depth + 1), np.int64)
-    hit_tables.count_hits(true_ptr, ranks, of_row, counts)
+    hit_tables.count_hits(true_ptr, ranks, of_row, counts, np.empty((case.n, 0), np.uint8))
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
     assert counts.sum() <= ranks.size
     weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
@@ -112,7 +112,8 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     n_slots = group_ptr.size - 1
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
-    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits)
+    counted_marks = np.zeros((sizes.size, 1), np.uint8)
+    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits, counted_marks)
     hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots[sizes], q, expected_gains, expected_ideals)
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
@@ -121,6 +122,7 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     leading.sum_leading_gains(*lists, order, group_ptr, q, marks, hits, gains, ideals)
     hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
     np.testing.assert_array_equal(marks, expected_marks)
+    np.testing.assert_array_equal(counted_marks, expected_marks)
     np.testing.assert_array_equal(hits, expected_hits[:, 1:])
     np.testing.assert_array_equal(gains, expected_gains[:, 1:])
     np.testing.assert_array_equal(ideals, expected_ideals)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xmleval.kernels.hit_tables import keep_gains, mark_hits
-from xmleval.records import Bytes, Floats, Ints, Profile, Propensity
+from xmleval.kernels.hit_tables import keep_gains, mark_hits, number_marks
+from xmleval.records import Bytes, Floats, Ints, Labels, Profile, Propensity
 from xmleval.states.contents import Contents, expect
 from xmleval.view.view import View
 
@@ -79,17 +79,18 @@ class KeptHits(NamedTuple):
         hits = np.unpackbits(self.marks, axis=1, bitorder="little").astype(np.float64)
         return Profile(self.n_relevant, np.ones(self.n_relevant.size), hits, self.gains, None)
 
-    def distinct(self) -> tuple[Profile, Ints]:
+    def distinct(self) -> tuple[Profile, Labels]:
         """Return the different profiles of hits, and the number of that of each row."""
         if self.marks.shape[1] > 1:
             return self._replace(gains=None).profile(), np.arange(self.n_relevant.size)
-        keys = self.n_relevant << BYTE | self.marks[:, 0]
-        if keys.max(initial=0) < FEW_KEYS:
-            (present,) = np.bincount(keys).nonzero()
-            numbers = np.empty(int(keys.max(initial=0)) + 1, np.int32)
-            numbers[present] = np.arange(present.size)
-            of = numbers[keys]
+        n_keys = int(self.n_relevant.max(initial=0)) + 1 << BYTE
+        if n_keys <= FEW_KEYS:
+            of: Labels = np.empty(self.n_relevant.size, np.int32)
+            numbers: Labels = np.zeros(n_keys, np.int32)
+            number_marks(self.n_relevant, self.marks, numbers, of)
+            present = np.flatnonzero(numbers)
         else:
+            keys = self.n_relevant << BYTE | self.marks[:, 0]
             present, of = np.unique(keys, return_inverse=True)
         marks = (present & (1 << BYTE) - 1).astype(np.uint8)[:, None]
         return KeptHits(present >> BYTE, marks, None).profile(), of

@@ -30,7 +30,7 @@ from xmleval.records import Bytes, Floats, Ints, Profile, RowValues
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect, total
-from xmleval.states.kept_hits import KeptHits
+from xmleval.states.kept_hits import BYTE, KeptHits
 from xmleval.states.rank_slots import BY_FOLD, Slots
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
@@ -84,13 +84,14 @@ class RankProfile(State):
         widest = min(self.depth, slots.most)
         found = {"rows": slots.n_rows[:, None]}
         leading = self._leading(view, widest)
-        marked = self.keep and not self.keep_gains and leading is not None
+        marked = self.keep and not self.keep_gains and not self.weighted
+        marked = marked and (leading is not None or self._width(view) <= BYTE)
         marks: Bytes = np.zeros((view.n_rows, int(marked)), np.uint8)
         if self._splits(view.n_rows):
             hits, gains, ideals = self._sum_split(view, slots, widest, leading, marks)
             found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            found |= self._sum_limbs(view, slots, widest)
+            found |= self._sum_limbs(view, slots, widest, marks)
         hits = found["hits"]
         filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
         deepest = int(filled[-1]) + 1 if filled.size else 0
@@ -119,7 +120,7 @@ class RankProfile(State):
     def _sum_split(
         self, view: View, slots: Slots, widest: int, leading: int | None, marks: Bytes
     ) -> tuple[Ints, Floats, Floats]:
-        """Return hits, gains and ideals as split sums; ``marks`` are written with ``leading``."""
+        """Return hits, gains and ideals as split sums; and write ``marks`` if asked for."""
         assert self.propensity is not None
         ptr, labels = view.block.truth
         known, n_slots = self._known_ideals(view), slots.n_rows.size
@@ -135,7 +136,7 @@ class RankProfile(State):
             return hits, gains, known
         width = self._width(view)
         hits, gains = np.zeros((n_slots, width + 1), np.int64), np.zeros((n_slots, width + 1, 2))
-        count_hits(ptr, view.ranks, slots.of_rows, hits)
+        count_hits(ptr, view.ranks, slots.of_rows, hits, marks)
         sum_exact_gains(ptr, labels, view.ranks, slots.of_rows, self.propensity.values, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals if known is None else known
 
@@ -144,7 +145,7 @@ class RankProfile(State):
         found: Floats | None = view.known.get(IDEALS)
         return found
 
-    def _sum_limbs(self, view: View, several: Slots, widest: int) -> dict[str, Ints]:
+    def _sum_limbs(self, view: View, several: Slots, widest: int, marks: Bytes) -> dict[str, Ints]:
         """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""
         (ptr, labels), width = view.block.truth, self._width(view)
         n_slots, slots = several.n_rows.size, several.of_rows
@@ -156,7 +157,7 @@ class RankProfile(State):
             sum_hits(ptr, view.ranks, slots, weight, found["rows"][:, 0], found["hits"])
         else:
             hits = np.zeros((n_slots, width + 1), np.int64)
-            count_hits(ptr, view.ranks, slots, hits)
+            count_hits(ptr, view.ranks, slots, hits, marks)
             found["hits"] = hits[:, 1:]
         if self.propensity is not None:
             found["gains"] = np.zeros((n_slots, width, LIMBS), np.int64)
