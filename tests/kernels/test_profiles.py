@@ -75,10 +75,10 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         hit_tables.add_split_sums(split.reshape(-1, 2), normal)
         assert normal.tobytes() == limbs.tobytes()
 
-    own, own_gains = np.zeros((2, case.n, depth))
-    hit_tables.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
-    assert not own_gains.any()
-    hit_tables.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
+    marks, own_gains = np.zeros((case.n, -(-depth // 8)), np.uint8), np.zeros((case.n, depth))
+    hit_tables.mark_hits(true_ptr, ranks, depth, marks)
+    hit_tables.keep_gains(true_ptr, true_labels, ranks, q, own_gains)
+    own = np.unpackbits(marks, axis=1, bitorder="little")
     assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
     assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
     assert own.sum() == np.count_nonzero(own_gains) == len(hits)
@@ -117,7 +117,10 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)
-    leading.sum_leading_gains(*lists, order, group_ptr, q, hits, gains, ideals)
+    marks = np.zeros((sizes.size, 1), np.uint8)
+    leading.sum_leading_gains(*lists, order, group_ptr, q, marks, hits, gains, ideals)
+    hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
+    np.testing.assert_array_equal(marks, expected_marks)
     np.testing.assert_array_equal(hits, expected_hits[:, 1:])
     np.testing.assert_array_equal(gains, expected_gains[:, 1:])
     np.testing.assert_array_equal(ideals, expected_ideals)

@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Floats, Ints, Labels
+from xmleval.records import Bytes, Floats, Ints, Labels
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
@@ -176,19 +176,37 @@ def sum_ideals(
 
 
 @kernel
-def keep_hits(
-    true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, hits: Floats, gains: Floats
-) -> None:
-    """Write each instance's own hits and gains by rank.
+def mark_hits(true_ptr: Ints, ranks: Ints, depth: int, marks: Bytes) -> None:
+    """Mark each instance's hits: bit r % 8 of byte r // 8 for one at rank r + 1.
+
+    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; depth : the deepest rank that counts
+    marks : uint8 (n, b) of at least ``depth`` bits, zero at first
+    """
+    narrow = marks.shape[1] == 1
+    for i in range(true_ptr.size - 1):
+        own = np.uint64(0)
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            place = np.uint64(ranks[t] - 1)  # without a branch, which would be mispredicted
+            hit = place < np.uint64(depth)
+            mark = np.uint64(hit) << (place & np.uint64(7))
+            if narrow:
+                own |= mark
+            else:
+                marks[i, (place >> np.uint64(3)) * np.uint64(hit)] |= np.uint8(mark)
+        if narrow:
+            marks[i, 0] = np.uint8(own)
+
+
+@kernel
+def keep_gains(
+    true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats
+) -> None:  # fmt: skip
+    """Write the propensities of each instance's hits by rank.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
-    propensity : float64 (n_labels,), or (0,) for hits alone
-    hits, gains : float64 (n, depth), zero at first; gains (0, 0) without propensities
+    propensity : float64 (n_labels,); gains : float64 (n, depth), zero at first
     """
-    depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= depth:
-                hits[i, ranks[t] - 1] = 1.0
-                if propensity.size:
-                    gains[i, ranks[t] - 1] = propensity[true_labels[t]]
+            if 0 < ranks[t] <= gains.shape[1]:
+                gains[i, ranks[t] - 1] = propensity[true_labels[t]]
