@@ -80,7 +80,7 @@ def test_where_the_best_model_changes_is_told() -> None:
     assert axes[0].lines  # where the best model changes
     one = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psndcg@1").plot()
     assert not one.lines
-    grid = {"a": np.linspace(0, 1, 100), "b": np.linspace(1 / 3, 20, 41)}
+    grid: dict[str, Any] = {"a": np.linspace(0, 1, 100), "b": np.linspace(1 / 3, 20, 41)}
     fine = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psp@1", **grid).plot()
     assert max(fine.figure.get_size_inches()) < 8  # with room for the constants
     assert [text.get_text() for text in fine.get_xticklabels()][:2] == ["0.333", "2.3"]
