@@ -18,7 +18,7 @@ from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import LISTED, choose, refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -92,8 +92,11 @@ def join_arguments(
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence
+        facts = None if truth.facts is None else truth.facts(start, stop)
         judged = None if truth.judged is None else truth.judged(start, stop)
-        relevant = truth.block(start, stop) if judged is None else relevant_of(judged)
+        relevant = (
+            facts.truth if facts else truth.block(start, stop) if judged is None else relevant_of(judged)
+        )
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -110,7 +113,7 @@ def join_arguments(
             _refuse_gaps(plan, relevant, ranking, start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
-                refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
+                refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
         sets: Any = None if given is None else given.block(start, stop)
         if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
@@ -127,6 +130,7 @@ def join_arguments(
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
+            facts=facts,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -125,10 +125,10 @@ class LabelGroups(Parts):
             values.notes.clear()
             found.groups[name] = Part(values, n_rows, labels.size)
             if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
-                few.append(f"{printable(name)} {n_listed / n_rows:.3g}")
                 ranked = [spec for spec in self.plan.specs if not is_of_sets(spec)]
                 at_k = [spec.name for spec in ranked if n_rows * (spec.k or 0) > n_listed]
                 values.short |= dict.fromkeys(at_k, n_listed / n_rows)
+                few += [f"{printable(name)} {n_listed / n_rows:.3g}"] if at_k else []
             if f"{SHARE}/{name}" in self.parts:
                 share = self.parts[f"{SHARE}/{name}"].finish()
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)

@@ -14,7 +14,7 @@ from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-FLAGS = ("by_id", "binary", "rises", "falls")
+FLAGS = ("by_id", "binary", "rises", "falls", "judges")
 
 
 class Seen(State):
@@ -27,6 +27,7 @@ class Seen(State):
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
+        self.judges = False  # a label as irrelevant
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -34,6 +35,7 @@ class Seen(State):
         self.n_rows += view.n_rows
         self.n_relevant += block.truth.labels.size
         self.by_id &= block.by_id or not view.n_rows
+        self.judges |= block.judged is not None and block.judged.labels.size > block.truth.labels.size
         if self.by_id:
             for part in (block.truth, block.ranking, block.pred):
                 if part is not None and part.labels.size:
@@ -66,6 +68,7 @@ class Seen(State):
         self.binary &= other.binary
         self.rises |= other.rises
         self.falls |= other.falls
+        self.judges |= other.judges
 
     def finish(self) -> Results:
         """Return notes, and the measures that read more labels than the lists hold."""
@@ -74,6 +77,12 @@ class Seen(State):
             return found
         if not self.n_relevant:
             found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
+        judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
+        if judging and not self.judges:
+            told = (
+                "no label of the truth has a grade of 0 or below, so that only relevant labels are judged and"
+            )
+            found.notes["judged"] = f"{told} {', '.join(judging)} is the precision"
         n_labels = self.plan.n_labels
         if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
             told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
@@ -114,7 +123,8 @@ class Seen(State):
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
-        for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
+        flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)
+        for name, flag in zip(FLAGS, flags.tolist(), strict=True):
             setattr(self, name, flag)
 
 
