@@ -141,6 +141,13 @@ class RowGroups(NamedTuple):
     of: Ints
 
 
+class Facts(NamedTuple):
+    """The truth of some rows, and what is known of it by name, for all models that are compared on them."""
+
+    truth: Truth
+    known: dict[str, Any]
+
+
 class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
@@ -164,6 +171,7 @@ class Block(NamedTuple):
     fold: Bytes | None = None
     judged: Judged | None = None
     others: bool = False
+    facts: Facts | None = None
 
 
 class Counts(NamedTuple):
@@ -180,6 +188,21 @@ class Spread(NamedTuple):
 
     values: Floats
     n_labels: Ints
+
+
+class RowValues:
+    """Values by row, of which many are equal; NumPy takes it as the array ``values[of]``.
+
+    values : float64 (d,); of : integers (n,), number of the value of each row
+    """
+
+    def __init__(self, values: Floats, of: NDArray[Any]) -> None:
+        self.values, self.of = values, of
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the value of each row."""
+        found: Floats = self.values[self.of]
+        return found if dtype is None else found.astype(dtype)
 
 
 class Extremes(NamedTuple):
@@ -285,6 +308,12 @@ class Chunks(NamedTuple):
     size: int
     read: Callable[[], Iterator[NDArray[Any]]]
     of: object = None  # whose data never change, where it is such
+
+
+def known_of(block: Block) -> dict[str, Any]:
+    """Return what is known of the truth of a block, to which may be added."""
+    shared = block.facts is not None and block.facts.truth is block.truth
+    return block.facts.known if shared and block.facts else {}
 
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:

@@ -51,7 +51,9 @@ def test_a_truth_without_labels_has_no_values() -> None:
     wanted = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
     assert all(np.isnan(wanted[name]) for name in NAMES)
     assert all(np.isnan(values).all() for of in found.values.values() for values in of.values())
-    assert "nan to nan" in str(found)
+    assert str(found).splitlines()[1:] == [
+        f"{name:<12}undefined: no row has a relevant label" for name in NAMES
+    ]
 
 
 def test_labels_are_matched_by_name() -> None:
@@ -78,6 +80,11 @@ def test_where_the_best_model_changes_is_told() -> None:
     assert axes[0].lines  # where the best model changes
     one = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psndcg@1").plot()
     assert not one.lines
+    grid: dict[str, Any] = {"a": np.linspace(0, 1, 100), "b": np.linspace(1 / 3, 20, 41)}
+    fine = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psp@1", **grid).plot()
+    assert max(fine.figure.get_size_inches()) < 8  # with room for the constants
+    assert [text.get_text() for text in fine.get_xticklabels()][:2] == ["0.333", "2.3"]
+    assert len(fine.get_yticklabels()) <= 12
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import has_label_names
 from xmleval.input.objects.vectors import of_rows
-from xmleval.input.sets import held, set_rows
+from xmleval.input.sets import held, remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
@@ -195,7 +195,7 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
         own = None if has_label_names("y_train", y_train) else truth.n_labels
         q = inverse_propensity(y_train, n_labels=own, dataset=options.pop("dataset", None))
         options |= {"inverse_propensity": q, "y_train": None}
-    return truth
+    return remembered(truth)
 
 
 def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:

@@ -160,6 +160,9 @@ class Sensitivity:
         grid = f"A {self.a[0]:g} to {self.a[-1]:g}, B {self.b[0]:g} to {self.b[-1]:g}"
         lines = [f"{grid}: {self.a.size} x {self.b.size} propensity models"]
         for metric, own in self.values.items():
+            if np.isnan([*own.values()]).any():
+                lines.append(f"{metric:<12}undefined: no row has a relevant label")
+                continue
             width = max(map(len, own))
             lines += [
                 f"{metric:<12}{name:<{width}}  {v.min():.4f} to {v.max():.4f}" for name, v in own.items()

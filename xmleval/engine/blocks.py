@@ -97,8 +97,11 @@ def join_arguments(
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence
+        facts = None if truth.facts is None else truth.facts(start, stop)
         judged = None if truth.judged is None else truth.judged(start, stop)
-        relevant = truth.block(start, stop) if judged is None else relevant_of(judged)
+        relevant = (
+            facts.truth if facts else truth.block(start, stop) if judged is None else relevant_of(judged)
+        )
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -133,6 +136,7 @@ def join_arguments(
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
             others=others,
+            facts=facts,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)

@@ -166,7 +166,7 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
 
     n_bytes = 2 * rows.bytes_per_row + others.bytes_per_row
     judged = None if rows.judged is None else of(rows.judged)
-    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged)
+    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged, facts=None)
 
 
 def _members(rows: Truth | Judged | Ranking, others: Truth, n_labels: int) -> Bools:

@@ -159,7 +159,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
         return name_column(self.row_names) | {
-            name: values.copy() for name, values in self.results.rows.items()
+            name: np.array(values) for name, values in self.results.rows.items()
         }
 
     @property

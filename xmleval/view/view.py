@@ -47,6 +47,7 @@ from xmleval.records import (
     TieSummary,
     Truth,
     as_score,
+    known_of,
     row_sizes,
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
@@ -70,6 +71,7 @@ class View:
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
+        self.known = known_of(block)
         self.n_labels = n_labels
         self.unlisted = unlisted
         self._predicted: dict[Decision, Chosen] = {}
