@@ -15,7 +15,7 @@ def make(folder: Path) -> None:
     (folder / "run.json").write_text(
         json.dumps({"q1": {"pink": 0.9, "green": 0.8}, "q2": {"blue": 0.5, "red": 0.4}})
     )
-    (folder / "other.json").write_text(json.dumps({"q1": {"teal": 0.9, "red": 0.8}, "q2": {"blue": 0.5}}))
+    (folder / "other.json").write_text(json.dumps({"q1": {"red": 0.9, "teal": 0.8}, "q2": {"blue": 0.5}}))
     (folder / "strange.json").write_text(json.dumps({"q1": {"mauve": 1}, "q2": {"blue": 1}}))
     (folder / "pairs.csv").write_text("id,tags,predicted\n1,red;green,pink;green\n2,blue,blue\n")
 
@@ -45,8 +45,8 @@ TASKS = [
         (IN_FILE, "other.json: labels that are not in labels.txt and count as wrong: 1, such as 'teal'"),
     ),
     Task(
-        "xmleval diff truth.json run.json other.json --labels labels.txt --metric r@2",
-        ("pink; green*", "teal; red*"),
+        "xmleval diff truth.json run.json other.json --labels labels.txt --metric ndcg@2",
+        ("pink; green*", "red*; teal"),
     ),
     Task(
         "xmleval evaluate pairs.csv --labels labels.txt --metrics f1.micro",
@@ -55,7 +55,7 @@ TASKS = [
     Task(f"{IN_MEMORY}xmleval.evaluate(T, R, labels=L, metrics='p@1')", ("0.5000", f"y_score: {TOLD}")),
     Task(
         f"{IN_MEMORY}xmleval.evaluate(T, y_pred=R, labels=L, metrics='f1.macro')['f1.macro']",
-        ("y_pred: value 0.9 is no judgement",),
+        ("y_pred: row 0: value 0.9 is no judgement",),
     ),
     Task(
         f"{IN_MEMORY}e = xmleval.Evaluator('p@1', labels=L); e.update(T, R); e.compute()",
@@ -67,6 +67,6 @@ TASKS = [
     ),
     Task(
         f"{IN_MEMORY}xmleval.evaluate(R, T, labels=L, metrics='p@1')",
-        ("y_true: row 0: value 0.9 is no judgement, an integer; scores go to y_score",),
+        ("y_true: row 0: label 'pink' is not one of the 3 given ones; labels= must name 1 label more",),
     ),
 ]

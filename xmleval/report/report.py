@@ -101,8 +101,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     keeps_rows: bool = False
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
-    other_labels: Sequence[Any] = field(default=(), repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
+    other_labels: Sequence[Any] = field(default=(), repr=False)
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
