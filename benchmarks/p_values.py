@@ -85,7 +85,7 @@ def p_values_of(
     for name in metrics:
         found[name, "jackknife"] = (jackknife_p(a, b, name), math.nan)
         if name in MEANS_OVER_ROWS:
-            differences = a.results.rows[name] - b.results.rows[name]
+            differences = np.asarray(a.results.rows[name]) - np.asarray(b.results.rows[name])
             for test, (own, scipys) in TESTS.items():
                 found[name, test] = (own(differences), scipys(differences) if with_scipy else math.nan)
             if population.clustered:

@@ -135,6 +135,13 @@ def large_tables() -> str:
     return tables_of(json.loads((RESULTS / "large.json").read_text(encoding="utf-8")))
 
 
+def families_table() -> str:
+    """Return the table of what families of measures cost."""
+    from benchmarks.families import table_of
+
+    return table_of(json.loads((RESULTS / "families.json").read_text(encoding="utf-8")))
+
+
 def workers_tables() -> str:
     """Return the tables of processes beside threads."""
     from benchmarks.workers import tables_of
@@ -159,6 +166,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "intervals": interval_tables,
     "streams": streams_table,
     "large": large_tables,
+    "families": families_table,
     "workers": workers_tables,
     "pages": pages_table,
 }

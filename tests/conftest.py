@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -59,6 +59,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]  # tests have no examples to look for
 
 
 def csr(lists: Sequence[Sequence[Any]], dtype: Any) -> tuple[Any, Any]:

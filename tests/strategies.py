@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.oracles.metrics import Case
 from xmleval.propensity import described
 
-LEVELS = [-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0]  # exact in float32, few enough to tie
+LEVELS = (-2.0, -0.5, -0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3.0)  # exact in float32, few enough to tie
+PROBABILITIES = tuple(level for level in LEVELS if 0 <= level <= 1)
 FORMS = ("csr", "dense", "list")
 DTYPES = ("float32", "float64")
 
@@ -151,10 +152,11 @@ def problems(
     max_rows: int = 6,
     weighted: bool | None = None,
     graded: bool = True,
+    levels: tuple[float, ...] = LEVELS,
 ) -> Problem:
     """Draw a problem; ``varied`` draws conventions, ``tie_free`` lists every label at a score of its own.
 
-    With ``graded``, conventions may be those of a truth of grades.
+    With ``graded``, conventions may be those of a truth of grades. Scores are ``levels``.
     """
     n_rows, n_labels = draw(st.integers(1, max_rows)), draw(st.integers(1, 7))
     chosen = draw(conventions(form)) if varied else {}
@@ -166,7 +168,7 @@ def problems(
             row = [(label, float(n_labels - i)) for i, label in enumerate(order)]
         else:
             kept = order if form == "dense" else order[: draw(st.integers(0, n_labels))]
-            row = [(label, draw(st.sampled_from(LEVELS))) for label in kept]
+            row = [(label, draw(st.sampled_from(levels))) for label in kept]
         listed.append([*(sorted(row) if form != "list" else row)])
     bare = form == "list" and not tie_free and chosen.get("unlisted", "below") == "below"
     bare = bare and draw(st.booleans())

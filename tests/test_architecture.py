@@ -125,7 +125,8 @@ GRAPH = {
         " report evaluator"
     ),
     "integrations": (
-        "budget files input.errors spec engine evaluator report api cluster integrations.library"
+        "records message budget files input.errors input.csr input.scores input.sets input.weights input spec"
+        " engine evaluator report api cluster integrations.library"
     ),
     "dask": "integrations",
     "ray": "integrations",

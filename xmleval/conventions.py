@@ -216,4 +216,5 @@ def resolve_conventions(
     else:
         raise ValueError(f"conventions must be a preset name, Conventions or a dict, not {given!r}")
     over: dict[str, Any] = {"unlisted": unlisted, "gains": gains, "link": link}
-    return replace(found, **{name: value for name, value in over.items() if value is not None})
+    changed = {name: value for name, value in over.items() if value is not None}
+    return replace(found, **changed) if changed else found

@@ -443,7 +443,8 @@ class Evaluator:
         insisted = dict(settings["metrics"])
         before = found._counting.settings.sharing(saved.arrays.get("propensity"))
         asked = [(spec, bool(insisted[spec.name])) for spec, _ in before.asked]
-        own = replace(before, asked=asked, constants=known_constants(meta["constants"]))
+        others = settings.get("others", False) is True
+        own = replace(before, asked=asked, constants=known_constants(meta["constants"]), others=others)
         differs = first_difference(own.as_dict(), settings, "settings", ("as read", "as saved"))
         if differs:
             raise ValueError(differs)
@@ -452,10 +453,19 @@ class Evaluator:
 
     def leave_out(self, names: Collection[str]) -> None:
         """Remove measures by canonical name, before any row is counted (@private)."""
-        before = self._counting
-        asked = [(spec, explicit) for spec, explicit in before.settings.asked if spec.name not in names]
-        settings = replace(before.settings, asked=asked)
-        self._counting = Counting(settings, before.work, before.block_rows)  # copies may have the other
+        asked = [
+            (spec, explicit) for spec, explicit in self._counting.settings.asked if spec.name not in names
+        ]
+        self._change(asked=asked)
+
+    def take_others(self) -> None:
+        """Let predictions hold labels that are not evaluated, before any row is counted (@private)."""
+        self._change(others=True)
+
+    def _change(self, **settings: Any) -> None:
+        before = self._counting  # copies may have the other
+        changed = replace(before.settings, **settings)
+        self._counting = Counting(changed, before.work, before.block_rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the lock, which cannot be copied."""

@@ -17,7 +17,7 @@ from xmleval.view.decision import Decision, top
 GAPS, ROW_BOUNDS, SEEN, CEILING = "gaps", "row_bounds", "seen", "ceiling"  # states not named by any measure
 LABEL_GROUPS, ROW_GROUPS = "label_groups", "row_groups"  # likewise
 NO_GAPS = Message(Keyword("unlisted"), " or a score for every label")
-LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits")
+LINKED = Message(Keyword("link", "'sigmoid'"), " makes them of logits, and `xmleval calibrate` of any scores")
 SETS_OF_LABELS = "label_totals"
 CURVE = parse_spec("auc.micro")  # what reads the state that kept curves come from
 ORDER = [
@@ -41,6 +41,7 @@ class Plan:
     weighted: bool
     keep_rows: bool | Sequence[str]  # of all measures, of none, or of these
     candidates: bool = False  # within which alone labels are ranked
+    others: bool = False  # whether predictions may hold labels that are not evaluated
     keep_labels: bool | Sequence[str] = False  # likewise
     keep_curves: bool = False  # keep per-label curves
     bounds: bool = False
@@ -109,6 +110,13 @@ class Plan:
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
+        if (
+            self.others
+            and spec.state == SETS_OF_LABELS
+            and spec.average == "micro"
+            and not spec.metric.of_cells
+        ):
+            return "row_counts"  # counts of labels lack those of other labels
         return (self.weighted and spec.metric.weighted_state) or spec.state
 
     @cached
@@ -137,8 +145,9 @@ class Plan:
             return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.n_labels)
         if "probabilities" in spec.needs:
             return (MOST_ROWS - 1) // min(spec.k or self.n_labels, self.n_labels)
-        if spec.state == "row_counts" and self.hierarchy:
-            return min(MOST_ROWS, (MOST_ENTRIES - 1) // self.hierarchy.n_nodes)
+        if self.state_of(spec) == "row_counts":
+            n_nodes = self.hierarchy.n_nodes if self.hierarchy else self.n_labels
+            return min(MOST_ROWS, (MOST_ENTRIES - 1) // n_nodes)
         if spec.metric.table != "hits" and self.propensity:
             return int(MOST_ROWS / max(1.0, self.propensity.highest))
         return MOST_ROWS
@@ -177,7 +186,16 @@ class Plan:
         at_k = [spec.k or 0 for spec in self.every]
         if decision and decision.kind in ("top", "listed"):
             at_k.append(int(decision.value))
-        return min(max([1, *at_k]), self.n_labels)  # one-error reads the first label
+        return self.cut(max([1, *at_k]))  # one-error reads the first label
+
+    def cut(self, depth: int) -> int:
+        """Return a number of leading labels, not more than a row can list."""
+        return depth if self.others else min(depth, self.n_labels)
+
+    @property
+    def most_listed(self) -> int:
+        """Largest number of labels that a row can list."""
+        return 1 << 40 if self.others else self.n_labels
 
     def reads(self, spec: Spec) -> int | None:
         """Return the number of leading labels that a spec reads, None for the whole ranking."""

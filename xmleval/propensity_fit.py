@@ -149,7 +149,8 @@ def fit_propensity(y_observed: Any, y_full: Any, y_train: Any, n_labels: int | N
         said = "relevant entries of labels with two training frequencies or more are needed"
         raise InputError("y_full", f"{said}, not {frequency.size}")
     if seen in (0, whole):
-        raise InputError("y_observed", f"{seen} of {counted(whole, 'relevant entries')} were observed")
+        told = f"{seen} of {counted(whole, 'relevant entries')} were observed; a fit needs some that were"
+        raise InputError("y_observed", f"{told} and some that were not")
     a, b = _fitted(frequency, n_full, n_observed, train.n_rows)
     p = _propensity(frequency, train.n_rows, a, b)
     slopes = np.stack([np.log((frequency + b) / (b + 1)), a * (1 / (frequency + b) - 1 / (b + 1))])

@@ -141,6 +141,13 @@ class RowGroups(NamedTuple):
     of: Ints
 
 
+class Facts(NamedTuple):
+    """The truth of some rows, and what is known of it by name, for all models that are compared on them."""
+
+    truth: Truth
+    known: dict[str, Any]
+
+
 class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
@@ -149,7 +156,8 @@ class Block(NamedTuple):
     int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
     uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
     of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
-    which ``truth`` has the relevant ones, where the truth holds grades.
+    which ``truth`` has the relevant ones, where the truth holds grades. ``others``: whether ``ranking`` or
+    ``pred`` may hold labels that are not evaluated, by ids from the number of labels upward.
     """
 
     truth: Truth
@@ -162,6 +170,8 @@ class Block(NamedTuple):
     groups: RowGroups | None = None
     fold: Bytes | None = None
     judged: Judged | None = None
+    others: bool = False
+    facts: Facts | None = None
 
 
 class Counts(NamedTuple):
@@ -180,11 +190,36 @@ class Spread(NamedTuple):
     n_labels: Ints
 
 
+class RowValues:
+    """Values by row, of which many are equal; NumPy takes it as the array ``values[of]``.
+
+    values : float64 (d,); of : integers (n,), number of the value of each row
+    """
+
+    def __init__(self, values: Floats, of: NDArray[Any]) -> None:
+        self.values, self.of = values, of
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the value of each row."""
+        found: Floats = self.values[self.of]
+        return found if dtype is None else found.astype(dtype)
+
+
 class Extremes(NamedTuple):
     """Lowest relevant and highest irrelevant score of rows or labels, float64 (n,); NaN without pairs."""
 
     lowest: Floats
     highest: Floats
+
+
+class TieSummary(NamedTuple):
+    """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
+
+    worst: Ints
+    n_reversed: Floats
+    n_tied: Floats
+    precision: Floats
+    peak: Floats
 
 
 class Profile(NamedTuple):
@@ -273,6 +308,12 @@ class Chunks(NamedTuple):
     size: int
     read: Callable[[], Iterator[NDArray[Any]]]
     of: object = None  # whose data never change, where it is such
+
+
+def known_of(block: Block) -> dict[str, Any]:
+    """Return what is known of the truth of a block, to which may be added."""
+    shared = block.facts is not None and block.facts.truth is block.truth
+    return block.facts.known if shared and block.facts else {}
 
 
 def label_dtype(n_labels: int) -> np.dtype[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xmleval.records import Floats, Reliability
+from xmleval.records import Floats, Ints, Reliability, RowValues
 
 NOT_BY_SPEC = ("labels", "points", "left_open", "notes", "groups", "shares", "row_groups")
 
@@ -24,7 +25,7 @@ class Results:
         Numbers of undefined rows and labels that a mean excludes, if any.
     thresholds : dict of str to float
         Lowest predicted score, for measures that search for the best threshold.
-    rows : dict of str to array
+    rows : dict of str to array or RowValues
         Kept per-row values, NaN for excluded rows.
     labels : dict of str to array
         Per-label results.
@@ -50,7 +51,7 @@ class Results:
     rows_left_out: dict[str, int] = field(default_factory=dict)
     labels_left_out: dict[str, int] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
-    rows: dict[str, Floats] = field(default_factory=dict)
+    rows: dict[str, Floats | RowValues] = field(default_factory=dict)
     labels: dict[str, Any] = field(default_factory=dict)
     points: dict[str, Floats] = field(default_factory=dict)
     left_open: dict[str, str] = field(default_factory=dict)
@@ -88,3 +89,14 @@ class Part(NamedTuple):
     results: Results
     n_rows: int
     n_labels: int
+
+
+def rows_at(held: Mapping[str, Floats | RowValues], rows: Ints) -> dict[str, Floats | RowValues]:
+    """Return the values of some rows, of measures by name; nothing for no rows."""
+    if not rows.size:
+        return {}
+    numbered = {id(own.of): own.of[rows] for own in held.values() if isinstance(own, RowValues)}
+    return {
+        name: RowValues(own.values, numbered[id(own.of)]) if isinstance(own, RowValues) else own[rows]
+        for name, own in held.items()
+    }

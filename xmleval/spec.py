@@ -170,7 +170,8 @@ def _parse_params(
         if name in found:
             raise ValueError(f"{text!r}: {name} is given twice")
         if name not in metric.params:
-            raise ValueError(f"{text!r}: {metric.name} has no parameter {name!r}")
+            of = f".{average}" if average else ""
+            raise ValueError(f"{text!r}: {metric.name}{of} has no parameter {name!r}")
         number = decimal_number(value)
         if number is None:
             raise ValueError(f"{text!r}: {name}={value!r} is not a number")

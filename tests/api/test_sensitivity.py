@@ -45,6 +45,17 @@ def test_values_are_those_of_each_model(seed: int, threads: int) -> None:
             assert own == pytest.approx(dict(wanted), rel=1e-12)
 
 
+def test_a_truth_without_labels_has_no_values() -> None:
+    y_true, scores, y_train = made(0)
+    found = propensity_sensitivity({"one": scores, "two": -scores}, 0 * y_true, y_train, metrics=NAMES)
+    wanted = evaluate(0 * y_true, scores, metrics=NAMES, y_train=y_train)
+    assert all(np.isnan(wanted[name]) for name in NAMES)
+    assert all(np.isnan(values).all() for of in found.values.values() for values in of.values())
+    assert str(found).splitlines()[1:] == [
+        f"{name:<12}undefined: no row has a relevant label" for name in NAMES
+    ]
+
+
 def test_labels_are_matched_by_name() -> None:
     y_true, y_train = [["b"], ["a", "c"]], [["a"], ["a", "b"], ["a"], ["c", "a"]]
     run = [{"a": 0.9, "b": 0.5}, {"c": 0.7, "a": 0.6}]
@@ -69,12 +80,19 @@ def test_where_the_best_model_changes_is_told() -> None:
     assert axes[0].lines  # where the best model changes
     one = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psndcg@1").plot()
     assert not one.lines
+    grid: dict[str, Any] = {"a": np.linspace(0, 1, 100), "b": np.linspace(1 / 3, 20, 41)}
+    fine = propensity_sensitivity({"head": models["head"]}, y_true, y_train, metrics="psp@1", **grid).plot()
+    assert max(fine.figure.get_size_inches()) < 8  # with room for the constants
+    assert [text.get_text() for text in fine.get_xticklabels()][:2] == ["0.333", "2.3"]
+    assert len(fine.get_yticklabels()) <= 12
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"models": np.eye(3)}, "models: ndarray is no dict of models"),
+        ({"models": np.eye(3)}, "models: ndarray is no dict of models by name"),
+        ({"models": {1: np.eye(3)}}, "models: dict is no dict of models by name"),
+        ({"models": {}}, "models: none given"),
         ({"metrics": "p@1"}, "metrics: p@1 is none of psp@k, psdcg@k, psndcg@k"),
         ({"a": "x"}, "a: 'x' is no list of numbers"),
         ({"a": np.arange(200), "b": np.arange(1, 200)}, "a: 200 x 199 pairs of a and b are more than 10000"),

@@ -90,9 +90,15 @@ def test_every_form_keeps_its_form() -> None:
         mapped[0, 0], 1 / (1 + math.exp(-(found.slope * 0.5 + found.intercept))), rel_tol=1e-14
     )
     assert found.apply([[(3, 0.5)], [], [(1, 1.0)]]) == [[(3, mapped[0, 0])], [], [(1, mapped[1, 0])]]
-    torch = sp.csr_array(scores).copy()
-    found.apply(torch)
-    assert (torch != sp.csr_array(scores)).nnz == 0  # arguments stay as they are
+    of_row = {"b": mapped[0, 0], "a": mapped[1, 0]}
+    by_label = {"b": 0.5, "a": 1.0}
+    assert found.apply([by_label, {}]) == [of_row, {}]
+    assert found.apply({"q2": by_label, "q1": {}}) == {"q2": of_row, "q1": {}}
+    assert [*found.apply({"q": by_label})["q"]] == ["b", "a"]
+    assert by_label == {"b": 0.5, "a": 1.0}
+    same = sp.csr_array(scores).copy()
+    found.apply(same)
+    assert (same != sp.csr_array(scores)).nnz == 0  # arguments stay as they are
 
 
 def test_extreme_data() -> None:
@@ -111,6 +117,12 @@ def test_extreme_data() -> None:
     [
         (lambda: fit([[1, 0]], np.array([[0.5, np.inf]])), "y_score: scores are infinite"),
         (lambda: fit([[1, 0]], sp.csr_array((1, 2))), "y_score: no label has a score"),
+        (
+            lambda: fit(np.eye(2), np.eye(2), sample_weight=[0, 0]),
+            "no label has a score in a row of weight abo",
+        ),
+        (lambda: fit(np.eye(2), np.eye(2)).apply({"q": {"a": math.nan}}), "y_score: row 0: score nan"),
+        (lambda: fit(np.eye(2), np.eye(2)).apply({"q": 0.5}), "or dicts of scores by label"),
         (lambda: fit([[1, 0]], (np.array([[0]]), None)), "y_score: probabilities are made of scores"),
         (lambda: fit([[1, 0]], np.array([[0.5, 0.1]]), "isotonc"), "did you mean isotonic"),
         (lambda: fit([[1, 0]], np.array([[0.5, 0.1]]), k=0), "k: 0 is not a positive integer"),

@@ -108,6 +108,15 @@ def test_without_averages_over_labels_the_most_misses_are_first(run: Any) -> Non
     assert misses == sorted(misses, reverse=True)
 
 
+def test_measures_that_no_counts_of_labels_tell_are_named(run: Any) -> None:
+    said = "out.csv: ece(bins=15)@2, gini@2: no values by label"
+    words = "--metrics ece@2,gini@2,{}label_coverage.macro@2,p@2 --link sigmoid --per-label out.csv"
+    for more, columns in (("", "label_coverage@2"), ("f1.macro@2,", "f1@2 label_coverage@2")):
+        code, _, err = run(words.format(more))
+        assert (code, err) == (0, f"xmleval: {said}\n")
+        assert table("out.csv")[0] == f"label support tp@2 fp@2 fn@2 {columns}".split()
+
+
 def test_several_scores_follow_one_another(run: Any) -> None:
     for part in ("indices", "scores"):
         np.save(f"n_{part}.npy", np.load(f"m_{part}.npy")[::-1])

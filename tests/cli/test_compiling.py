@@ -53,10 +53,13 @@ def test_nothing_is_promised_where_no_cache_can_be_written(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_warmup_leaves_nothing_to_compile(tmp_path: Path) -> None:
     # the cache of all tests, which holds most kernels already
-    _, first = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False)
-    assert "; kept in " in plain(first)
-    _, second = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False)
-    assert plain(second).startswith("0 kernels compiled in ")
+    for _ in range(2):
+        _, shown = on_terminal(tmp_path, "-m", "xmleval", "warmup", piped=False)
+        assert "; kept in " in plain(shown)
+        if plain(shown).startswith("0 kernels compiled in "):
+            break
+    else:
+        pytest.fail(plain(shown))
     _, shown = on_terminal(tmp_path, "-m", "xmleval", "demo")
     assert shown == ""
 

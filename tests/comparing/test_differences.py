@@ -12,9 +12,13 @@ import scipy.sparse as sp
 import scipy.stats
 
 from xmleval import compare, evaluate
-from xmleval.comparing.differences import OF_ROWS, TESTS, Difference
+from xmleval.comparing.differences import OF_ROWS, TESTS, Difference, find_differences
+from xmleval.comparing.paired import joint_numbers
 from xmleval.input.groups import folds_of_groups
+from xmleval.records import RowValues
 from xmleval.report.compared import Compared
+from xmleval.results import Results
+from xmleval.spec import parse_spec
 
 N, L = 400, 12
 RNG = np.random.default_rng(5)
@@ -205,6 +209,36 @@ def test_a_truth_that_is_checked_once_gives_the_values_of_evaluate() -> None:
             alone = evaluate(truth, scores, metrics=MEASURES, y_train=TRUTH[:50], confidence=0.95)
             assert dict(found.reports[name]) == dict(alone)
             assert found.reports[name].confidence == alone.confidence
+
+
+@pytest.mark.parametrize("depth", [3, 10])
+def test_outcomes_are_those_of_the_values_of_rows(depth: int) -> None:
+    lists = {name: (np.argsort(-own)[:, :depth], -np.sort(-own)[:, :depth]) for name, own in MODELS.items()}
+    asked = ["p@1", f"ndcg@{depth}", f"r@{depth}", "mrr@2"]
+    found = compared(lists, metrics=[*asked, "psp@3"])
+    for name, own in lists.items():  # without propensities, hits are found in another way
+        alone = evaluate(TRUTH, own, metrics=asked, keep_rows=True).per_row()
+        rows = found.reports[name].per_row()
+        assert {*rows} == {*asked}
+        for measure in asked:
+            np.testing.assert_array_equal(rows[measure], alone[measure])
+    for one in found.differences:
+        if one.name in asked:
+            a, b = (found.reports[name].per_row()[one.name] for name in (one.a, one.b))
+            assert one.outcomes == ((a > b).sum(), (a == b).sum(), (a < b).sum())
+
+
+def test_many_different_rows_are_compared_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random((2, 300))
+    a, b = (RowValues(own, rng.permutation(300)) for own in values)
+    assert joint_numbers(a.of, b.of, 300, 300) is None
+    one, other = np.asarray(a), np.asarray(b)
+    found = find_differences(
+        {"a": Results({"p@1": 0.5}, rows={"p@1": a}), "b": Results({"p@1": 0.4}, rows={"p@1": b})},
+        [("a", "b")], [parse_spec("p@1")], 0.95,
+    )  # fmt: skip
+    assert found[0].outcomes == ((one > other).sum(), 0, (one < other).sum())
 
 
 def test_names_of_rows_and_labels_are_matched() -> None:

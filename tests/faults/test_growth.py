@@ -22,7 +22,7 @@ from xmleval.files.saved import RULE, STATE, Form
 from xmleval.input.formats.svmlight import svmlight_pieces
 from xmleval.input.formats.xmc import xmc_pieces
 
-MEMORY, PEAK, UNPACKED = 1 << 20, 6 << 20, 32 << 20
+MEMORY, PEAK, UNPACKED = 1 << 20, 6 << 20, 16 << 20
 NEEDS = "expected at most 896 KiB, the share of --memory 1 MiB for what is not read in pieces"
 MATRICES: dict[str, dict[str, Any]] = {
     "csr": {"data": np.ones(1), "indices": np.zeros(1, np.int32), "indptr": np.minimum(np.arange(61), 1)},
@@ -168,16 +168,16 @@ def test_rows_of_matrices(within: Any, compression: int) -> None:
         for member in packed.namelist():
             file.writestr(member, packed.read(member))
     found = within("evaluate Z.npz Z.npz --metrics p@1 --memory 1MiB")
-    assert found.startswith("Z.npz: needs 256 MiB")
+    assert found.startswith("Z.npz: needs 128 MiB")
     assert found.endswith(NEEDS)
 
 
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        (archive({"meta": FLAT}), "needs 32 MiB"),
-        (archive({"meta": HEADER}), "needs 32 MiB"),
-        (saved(STATE, ["x"], x=FLAT), "needs 32 MiB"),
+        (archive({"meta": FLAT}), "needs 16 MiB"),
+        (archive({"meta": HEADER}), "needs 16 MiB"),
+        (saved(STATE, ["x"], x=FLAT), "needs 16 MiB"),
         (saved(STATE, [], x=FLAT), "not a saved evaluator, or damaged ('arrays')"),
         (saved(STATE, [], b"[]," * 20_000), "needs 3.167 MiB"),
         (saved(STATE, [], b"{}," * 10_000), "needs 3.11"),
@@ -196,7 +196,7 @@ def test_saved_files(within: Any, held: bytes, said: str) -> None:
 def test_saved_rules(within: Any, held: bytes) -> None:
     Path("Z.npz").write_bytes(held)
     found = within("evaluate Y.npz m --metrics f1.micro --decision Z.npz --memory 1MiB")
-    assert found.startswith("Z.npz: needs 32 MiB")
+    assert found.startswith("Z.npz: needs 16 MiB")
 
 
 def packed(head: bytes, line: bytes, n_bytes: int = UNPACKED) -> bytes:

@@ -71,6 +71,14 @@ def test_bins_of_calibration_hold_the_shares_of_their_scores() -> None:
         assert truth[held].mean() == pytest.approx(share)
 
 
+def test_calibration_is_that_of_the_measures_of_the_table() -> None:
+    truth, models = made_scores(2)
+    reports = {n: evaluate(truth, one, metrics=["ece@1", "ece@2", "ece@3"]) for n, one in models.items()}
+    assert len(Comparison(reports).panels("calibration")) == 3
+    (panel,) = Comparison(reports, only=["ece(bins=15)@2"]).panels("calibration")
+    assert panel.title.endswith("@2")
+
+
 def test_full_marks_are_significant_differences() -> None:
     told = compared()
     (panel,) = told.panels("differences", ["p@1", "lrap"])

@@ -29,7 +29,11 @@ TASKS = [
     Task("xmleval evaluate Y.npz P.npz --metrics ECE@2 --format json", ('"reliability"', '"hit_rate"')),
     Task(
         "xmleval evaluate Y.npz L.npz --metrics ece@2",
-        ("L.npz: row 0: score 3.2 of label 0 is outside 0..1", "--link 'sigmoid' makes them", "exit code 2"),
+        (
+            "L.npz: row 0: score 3.2 of label 0 is outside 0..1",
+            "--link 'sigmoid' makes them",
+            "`xmleval calibrate` of any",
+        ),
     ),
     Task("xmleval evaluate Y.npz L.npz --metrics p@1,ece@2 --link sigmoid", ("link=sigmoid", "exit code 0")),
     Task("xmleval evaluate Y.npz bare --metrics ece@2", ("ece(bins=15)@2 needs scores in SCORES",)),
@@ -49,5 +53,13 @@ TASKS = [
     ),
     Task(f"{ARRAYS}xmleval.evaluate(Y, P, metrics='ece@2').reliability['ece@2']['n'].sum()", ("4.0",)),
     Task(f"{ARRAYS}xmleval.calibrate.fit(Y, P, 'platt').apply(P).round(1)", ("[[0.9 0.5 0.1]",)),
+    Task(
+        "xmleval evaluate Y.npz P.npz --metrics ece@2,gini@2 --per-label l.csv",
+        ("l.csv: ece(bins=15)@2, gini@2: no values by label", "exit code 0"),
+    ),
+    Task(
+        f"{ARRAYS}xmleval.calibrate.fit(Y, P, 'platt').apply({{'q1': {{'cat': 0.5}}, 'q2': {{}}}})",
+        ("{'q1': {'cat': 0.", "'q2': {}}"),
+    ),
     Task(f"{ARRAYS}xmleval.evaluate(Y, P - 1, metrics='brier')", ("link='sigmoid' makes them of logits",)),
 ]

@@ -32,6 +32,10 @@ TASKS = [
         f"xmleval evaluate {FILES} --metrics judged@2,p@2 --gains linear",
         ("Judged   0.7500", "P ↑      0.5000"),
     ),
+    Task(
+        "xmleval evaluate Y.npz S.npz --metrics judged@2 --gains linear",
+        ("Judged   0.5000", "only relevant labels are judged and judged@2 is the precision"),
+    ),
     Task(f"xmleval evaluate {FILES} --metrics ndcg@10", ("nDCG ↑", "grades above 1 count as 1, unless")),
     Task(
         f"xmleval evaluate {FILES} --metrics judged@2",

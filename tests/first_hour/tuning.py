@@ -45,6 +45,22 @@ TASKS = [
     ),
     Task(f"{FIT} --measure f1.micro --threads 0 --output rule.npz", ("--threads", "exit code 2")),
     Task(
+        f"{FIT} --measure ece@5 --output rule.npz",
+        (
+            "xmleval: --measure: 'ece@5': rules are tuned to hamming_loss, f1.micro",
+            "f1.macro@k",
+            "exit code 2",
+        ),
+    ),
+    Task(
+        f"{ARRAYS}xmleval.thresholds.fit(Y, 9 * S, 'f1.macro@2')",
+        ("row 0: score 8.1 is no probability; a weighted rule needs them (`xmleval calibrate`)",),
+    ),
+    Task(
+        f"{ARRAYS}xmleval.thresholds.fit(Y, S, 'f1.macro@2').apply(9 * S)",
+        ("y_score: row 0: score 8.1 is no probability; a weighted rule needs them",),
+    ),
+    Task(
         f"{ARRAYS}xmleval.evaluate(Y, S, metrics='auc.micro', curve_points=9999, memory='16kB').notes[-1]",
         ("curve_points=9999: at most 1000 points are kept, the share of memory=",),
     ),

@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "unknown label": bad(
         "row 1: label 'pink' is not one of the 4 given ones; labels= must name 2 labels more",
-        y_score=[{}, {"pink": 1.0}, {"black": 1.0}, {"pink": 0.5}], labels=NAMES,
+        y_true=[[], ["pink"], ["black"], ["pink"]], labels=NAMES,
     ),
     "scores as truth": bad(
         "row 0: value 0.9 is no judgement, an integer; scores go to y_score; are the truth and the scores",

@@ -49,7 +49,7 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         best += [(i, r, j) for r, j in enumerate(sorted(y, key=lambda j: -q[j])[:depth])]
 
     counts = np.zeros((3, depth + 1), np.int64)
-    hit_tables.count_hits(true_ptr, ranks, of_row, counts)
+    hit_tables.count_hits(true_ptr, ranks, of_row, counts, np.empty((case.n, 0), np.uint8))
     assert nonzero(counts[:, 1:], Fraction) == by_slot(case, slots, [(i, r, 1) for i, r, _ in hits])
     assert counts.sum() <= ranks.size
     weights, weighted = np.zeros((3, LIMBS), np.int64), np.zeros((3, depth, LIMBS), np.int64)
@@ -75,10 +75,10 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
         hit_tables.add_split_sums(split.reshape(-1, 2), normal)
         assert normal.tobytes() == limbs.tobytes()
 
-    own, own_gains = np.zeros((2, case.n, depth))
-    hit_tables.keep_hits(true_ptr, true_labels, ranks, np.empty(0), own, np.zeros((0, 0)))
-    assert not own_gains.any()
-    hit_tables.keep_hits(true_ptr, true_labels, ranks, q, own, own_gains)
+    marks, own_gains = np.zeros((case.n, -(-depth // 8)), np.uint8), np.zeros((case.n, depth))
+    hit_tables.mark_hits(true_ptr, ranks, depth, marks)
+    hit_tables.keep_gains(true_ptr, true_labels, ranks, q, own_gains)
+    own = np.unpackbits(marks, axis=1, bitorder="little")
     assert {(i, r) for i, r in np.argwhere(own).tolist()} == {(i, r) for i, r, _ in hits}
     assert [own_gains[i, r] for i, r, _ in hits] == [q[j] for *_, j in hits]
     assert own.sum() == np.count_nonzero(own_gains) == len(hits)
@@ -112,12 +112,17 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
     n_slots = group_ptr.size - 1
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
-    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits)
+    counted_marks = np.zeros((sizes.size, 1), np.uint8)
+    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits, counted_marks)
     hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots[sizes], q, expected_gains, expected_ideals)
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)
-    leading.sum_leading_gains(*lists, order, group_ptr, q, hits, gains, ideals)
+    marks = np.zeros((sizes.size, 1), np.uint8)
+    leading.sum_leading_gains(*lists, order, group_ptr, q, marks, hits, gains, ideals)
+    hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
+    np.testing.assert_array_equal(marks, expected_marks)
+    np.testing.assert_array_equal(counted_marks, expected_marks)
     np.testing.assert_array_equal(hits, expected_hits[:, 1:])
     np.testing.assert_array_equal(gains, expected_gains[:, 1:])
     np.testing.assert_array_equal(ideals, expected_ideals)

@@ -104,6 +104,22 @@ def test_all_cells_of_a_dense_truth_are_judged() -> None:
     assert of(Y, metrics="judged@5")["judged@5"] < 1
 
 
+def test_a_truth_that_judges_no_label_as_irrelevant_is_told(tmp_path: Path) -> None:
+    said = "so that only relevant labels are judged and judged@2, judged@3 is the precision"
+    zero = csr_array(([2.0, 0.0], ([0, 3], [1, 2])), shape=Y.shape)  # which is stored
+    for truth, told in ((Y, 1), (Y.toarray(), 0), (zero, 0), (Y.toarray().clip(1), 1)):
+        notes = evaluate(truth, S, metrics="judged", k=[2, 3], gains="linear").notes
+        assert sum(said in note for note in notes) == told
+    assert not any("judged" in note for note in evaluate(Y, S, metrics="ndcg@3", gains="linear").notes)
+    parts = [Evaluator(["judged@2"], n_labels=5, gains="exp") for _ in range(2)]
+    for part, truth in zip(parts, (Y, zero), strict=True):
+        part.update(truth, S)
+        part.save(tmp_path / "part.npz")
+        notes = Evaluator.load(tmp_path / "part.npz").compute().notes
+        assert any("only relevant labels are judged" in note for note in notes) == (truth is Y)
+    assert not any("judged" in note for note in parts[0].merge(parts[1]).compute().notes)
+
+
 def test_perfect_order_is_one_to_the_bit() -> None:
     rng = np.random.default_rng(0)
     grades = rng.random((50, 40)) * (rng.random((50, 40)) < 0.5)

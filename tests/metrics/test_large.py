@@ -36,10 +36,10 @@ PROPENSITY = described(np.array([1.5, 2.0, 7.25, 1.0, 3.0, 2.5]), {}, None, True
 N_TRUE = (3, 1, 0)
 
 
-def doubled(spec: Spec, times: int, truth: Any, scores: Any, **more: Any) -> Evaluator:
+def doubled(names: list[str], times: int, truth: Any, scores: Any, **more: Any) -> Evaluator:
     """Return the counts of rows that occur 2^times each."""
     weight = more.pop("sample_weight", None)
-    found = Evaluator([str(spec)], n_labels=truth.shape[1], **more)
+    found = Evaluator(names, n_labels=truth.shape[1], **more)
     found.update(truth, scores, sample_weight=weight)
     for _ in range(times):
         found.merge(as_other_rows(found))
@@ -59,24 +59,32 @@ def options(spec: Spec, weighted: bool = False) -> dict[str, Any]:
     return more
 
 
+def together() -> dict[str, list[str]]:
+    """Measures that one evaluator can count alike."""
+    found: dict[str, list[str]] = {}
+    for name, spec in SPECS.items():
+        found.setdefault(" ".join([str(spec.state), *sorted(options(spec))]), []).append(name)
+    return found
+
+
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("name", SPECS)
-def test_rows_that_repeat_change_no_value(name: str, weighted: bool) -> None:
-    spec = SPECS[name]
+@pytest.mark.parametrize("names", together().values(), ids=together())
+def test_rows_that_repeat_change_no_value(names: list[str], weighted: bool) -> None:
+    spec = SPECS[names[0]]
     more = options(spec, weighted)
-    n_distinct = 3.0 if name == "proportional_diversity" else 1.0
     pooled = spec.state in ("score_runs", "key_counts")
     for scores, level, times in ((SCORES, "below", 9 if pooled else 40), (NOTHING, 0.0, 40)):
-        once = evaluate(TRUTH, scores, metrics=[name], unlisted=level, n_labels=6, **more)[name]
-        many = doubled(spec, times, TRUTH, scores, unlisted=level, **more)
+        once = evaluate(TRUTH, scores, metrics=names, unlisted=level, n_labels=6, **more)
+        many = doubled(names, times, TRUTH, scores, unlisted=level, **more)
         assert many.n_rows == 3 << times
-        expected = n_distinct / many.n_rows if n_distinct > 1 else once
-        assert many.compute()[name] == pytest.approx(expected, rel=1e-13, nan_ok=True)
+        expected = {n: 3 / many.n_rows if n == "proportional_diversity" else once[n] for n in names}
+        found = many.compute()
+        assert {n: found[n] for n in names} == pytest.approx(expected, rel=1e-13, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_too_many_rows_are_refused_and_nothing_is_counted(name: str) -> None:
-    found = doubled(SPECS[name], 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[name]))
+    found = doubled([name], 40, TRUTH, NOTHING, unlisted=0.0, **options(SPECS[name]))
     while found.n_rows <= 2**45:
         found.merge(as_other_rows(found))
     while 2 * found.n_rows <= found._counting.settings.plan(found._counted.given).most_rows[1]:
@@ -113,9 +121,9 @@ def test_rows_of_a_trillion_labels(name: str, times: int) -> None:
     spec = Evaluator([name], n_labels=MOST_LABELS).asked[0]
     if spec.average == "micro" and (3 << times) * MOST_LABELS >= 2**62:
         with pytest.raises(InputError, match=r"^merge: "):
-            doubled(spec, times, truth, nothing)
+            doubled([name], times, truth, nothing)
     else:
-        found = doubled(spec, times, truth, nothing).compute()[name]
+        found = doubled([name], times, truth, nothing).compute()[name]
         assert found == pytest.approx(float(WIDE[name]), rel=1e-15)
 
 
@@ -141,7 +149,7 @@ def test_pairs_of_one_row() -> None:
 
 @pytest.mark.parametrize("name", [name for name in SPECS if SPECS[name].state])
 def test_counts_of_a_saved_state_are_in_range(name: str, tmp_path: Path) -> None:
-    found = doubled(SPECS[name], 0, TRUTH, SCORES, **options(SPECS[name]))
+    found = doubled([name], 0, TRUTH, SCORES, **options(SPECS[name]))
     saved = found.as_saved()
     for key, array in saved.arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.int64 or not array.size:

@@ -108,7 +108,7 @@ def test_what_is_wrong_is_refused_or_can_be_used(case: str, tmp_path: Path, caps
 # arrays of valid states, changed so that each has its dtype and shape but cannot be what was counted
 BROKEN = {
     ("kept ranks", "rank_profile/kept0.8.n_relevant", -1), ("kept ranks", "rank_profile/n_relevant", 99),
-    ("kept ranks", "rank_profile/kept0.8.hits", 2.0), ("kept ranks", "rank_profile/rows", 0),
+    ("kept ranks", "rank_profile/kept0.8.marks", 255), ("kept ranks", "rank_profile/rows", 0),
     ("kept ranks", "rank_profile/n_empty", 12),
     ("weighted ranks", "rank_profile/hits", 1 << 52), ("kept ranks", "row_sums/n_defined", 13),
     ("kept ranks", "row_sums/n_rows", 11), ("kept ranks", "row_sums/totals", -(1 << 62)),

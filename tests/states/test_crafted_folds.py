@@ -13,7 +13,7 @@ from tests.states.crafted import GROUPS, LISTS, TRUTH, WEIGHT, M, N, Q, contents
 from tests.states.test_crafted import attempt
 from xmleval import Evaluator
 from xmleval.files.saved import Saved
-from xmleval.states.rank_profile import BY_FOLD
+from xmleval.states.rank_slots import BY_FOLD
 
 METRICS = ["p@2", "psp@2", "f1.macro@2", "lrap", "auc.macro"]
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -276,9 +276,10 @@ def test_groups_of_rows_with_intervals_need_no_more_memory_than_given() -> None:
         "row_groups": np.arange(N_ROWS) % 99,
     }
     whole = evaluate(truth, scores, **options)
-    with pytest.raises(
-        ValueError, match=r"^row_groups: tables of 99 groups, .* take .*, beyond their share of memory="
-    ):
+    said = (
+        r"^row_groups: tables of 99 groups, .* take .*, more than the .* that memory= leaves them; give more"
+    )
+    with pytest.raises(ValueError, match=said):
         evaluate(truth, scores, **options, memory="40MB")
     alone = evaluate(truth, scores, **options | {"row_groups": np.zeros(N_ROWS, int)}, memory="40MB")
     assert alone.row_groups["0"].confidence == alone.confidence == whole.confidence

@@ -39,8 +39,9 @@ def test_labels_without_a_score_are_never_among_the_best(how: dict[str, Any]) ->
     scores = sp.csr_array((np.array([0.9, 0.0, 0.8, -0.3]), np.nonzero(stored)), shape=(2, 4))
     lists = np.array([[0, 1, -1], [1, 3, -1]]), np.array([[0.9, 0, 7], [0.8, -0.3, 7]])
     by_rank, weighted = fit(truth, scores, "f1.micro", rule="rank"), fit(truth, abs(scores), "f1.macro@3")
+    forms, chances = (scores, lists), (abs(scores), (lists[0], abs(lists[1])))
     for rule in (fit(truth, scores, rule="top", k=3), by_rank, weighted):
-        for given_as in (scores, lists):
+        for given_as in chances if rule is weighted else forms:
             sets = rule.apply(given_as)
             assert sets.nnz == min(2, rule.decision.value) * 2
             direct = evaluate(truth, given_as, decision=rule, metrics=NAMES, keep_labels=True, **how)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import thresholds as exhaustive
-from tests.strategies import DTYPES, FORMS, problems
+from tests.strategies import DTYPES, FORMS, PROBABILITIES, problems
 from tests.thresholds.drawn_rules import ranked_labels, weighted_rule
 from tests.thresholds.test_thresholds import sets_of, untold
+from xmleval import evaluate
 from xmleval.thresholds import fit
 
 
@@ -21,7 +24,7 @@ from xmleval.thresholds import fit
 @settings(max_examples=20)
 @given(data=st.data())
 def test_weighted_scores_choose_the_best_of_each_row(form: str, dtype: str, data: st.DataObject) -> None:
-    problem = data.draw(problems(form, dtype, weighted=False))
+    problem = data.draw(problems(form, dtype, weighted=False, levels=PROBABILITIES))
     assume(not problem.bare)
     problem.case.conventions = {}
     case, k = problem.case, data.draw(st.integers(1, 3))
@@ -59,6 +62,44 @@ def test_weights_of_scores_that_are_no_probabilities_are_told() -> None:
     seen = r"^f1.macro@2 is 0\..* by weighted scores and 0\..* by the scores themselves: are"
     with pytest.warns(UserWarning, match=seen):
         fit(truth, scores**0.01, "f1.macro@2")
+
+
+def test_values_told_are_those_of_the_rule_and_of_the_best_scores() -> None:
+    rng = np.random.default_rng(1)
+    n_told = 0
+    for _ in range(20):
+        truth, scores = (rng.random((6, 4)) < 0.4).astype(int), rng.random((6, 4))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rule = fit(truth, scores, "f1.macro@2")
+        own = evaluate(truth, scores, metrics="f1.macro", decision=rule)["f1.macro"]
+        plain = evaluate(truth, scores, metrics="f1.macro@2")["f1.macro@2"]
+        assert len(caught) == (own < plain)
+        if caught:
+            n_told += 1
+            said = f"f1.macro@2 is {own:.4g} by weighted scores and {plain:.4g} by the scores themselves"
+            assert str(caught[0].message).startswith(said)
+    assert 0 < n_told < 20
+
+
+@untold
+def test_scores_that_are_no_probabilities_are_refused_wherever_a_rule_is_used() -> None:
+    truth, scores = np.array([[1, 0, 0], [0, 1, 1]]), np.array([[0.9, 0.3, 0.1], [0.6, 0.5, 0.2]])
+    rule = fit(truth, scores, "f1.macro@2")
+    logits = scores.copy()
+    logits[1, 2] = -0.5
+    said = (
+        r"^y_score: row 1: score -0.5 is no probability; a weighted rule needs them \(`xmleval calibrate`\)$"
+    )
+    for unlisted in ("below", 0.0):
+        more: dict[str, Any] = {"unlisted": unlisted, "block_rows": 1}
+        with pytest.raises(ValueError, match=said):
+            evaluate(truth, sp.csr_array(logits), metrics="f1.macro", decision=rule, **more)
+    with pytest.raises(ValueError, match=said):
+        rule.apply(logits)
+    with pytest.raises(ValueError, match=said):
+        fit(truth, logits, "f1.macro@2")
+    assert evaluate(truth, logits, metrics="f1.macro@2", decision=rule)["f1.macro@2"] > 0  # reads no rule
 
 
 def test_weights_go_by_name() -> None:

@@ -17,7 +17,7 @@ from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.objects.take import has_label_names
 from xmleval.input.objects.vectors import of_rows
-from xmleval.input.sets import held, set_rows
+from xmleval.input.sets import held, remembered, set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
@@ -141,7 +141,7 @@ def compare(
         whole = models is not None and not seeds and all(options.get(name) is None for name in beside)
         pair = dict([*found.reports.items()][:2])
         read = partial(lists_of, truth, models, pair, options) if models is not None and whole else None
-        of_labels = [one.label_names or [] for one in pair.values()]
+        of_labels = [one.names_in_lists for one in pair.values()]
         shown = None if first.label_names is None else (of_labels[0], of_labels[1])
         found.changes = find_changes(found.specs, pair, worst, read, first.row_names, shown)
     return found
@@ -195,7 +195,7 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
         own = None if has_label_names("y_train", y_train) else truth.n_labels
         q = inverse_propensity(y_train, n_labels=own, dataset=options.pop("dataset", None))
         options |= {"inverse_propensity": q, "y_train": None}
-    return truth
+    return remembered(truth)
 
 
 def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:

@@ -73,6 +73,6 @@ def diff(
     more = {"metrics": [metric], "keep_rows": True, "keep_labels": spec.by_label, **options}
     reports = {name: evaluated(name, truth, models[name], None, more) for name in names}
     first, second = reports.values()
-    labels = None if first.label_names is None else (first.label_names, second.label_names or [])
+    labels = None if first.label_names is None else (first.names_in_lists, second.names_in_lists)
     read = partial(lists_of, truth, models, reports, options)
     return find_changes([spec], reports, worst, read, first.row_names, labels)

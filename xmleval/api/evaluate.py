@@ -90,6 +90,7 @@ def evaluate(
         Number of labels; then nested lists are lists of label ids or of (id, score) pairs.
     labels : list of str, optional
         Names of all labels, by column; by default those of the truth, in the order in which it names them.
+        Other names in predictions count as wrong; in the truth, they are refused.
     inverse_propensity : array of shape (l,), or values by name, optional
         Inverse propensities q, see `inverse_propensity`.
     y_train : as y_true with N rows, optional
@@ -177,7 +178,7 @@ def evaluate(
     """
     others = beside(exclude, candidates, exclude_from)
     grades = resolve_conventions(conventions, gains=gains)
-    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, **others)
+    taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)
     groups, row_groups = (
@@ -206,6 +207,7 @@ def evaluate(
         hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
+    settings = replace(settings, others=bool(taken.others))
     work = make_work(memory, threads)
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
@@ -228,4 +230,5 @@ def evaluate(
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing
-    return replace(report, label_names=taken.label_names, row_names=None if counted else taken.row_names)
+    names = None if counted else taken.row_names
+    return replace(report, label_names=taken.label_names, row_names=names, other_labels=taken.others)

@@ -86,11 +86,10 @@ def fuse(
     matrix. Parts of a sum are added from the smallest to the largest, so that the order of the models, which
     only ``"round_robin"`` depends on, changes no bit.
 
-    "rrf" is that of Cormack et al. (SIGIR 2009) and ranx; "sum" is CombSUM, and with weights ranx's ``wsum``
-    and NGAME's fusion (weights beta, beta and 1 for the tree's probabilities, the shortlist and the
-    classifier); "borda" is ranx's ``bordafuse``; the others are those of PECOS's ``CsrEnsembler``, which
-    calls them ``average``, ``rank_average``, ``sigmoid_average`` and ``softmax_average``. These names are
-    taken, too.
+    "rrf" is that of Cormack et al. (SIGIR 2009) and ranx; "sum" is CombSUM, and with weights ranx's ``wsum``;
+    "borda" is ranx's ``bordafuse``; the others are those of PECOS's ``CsrEnsembler``, which calls them
+    ``average``, ``rank_average``, ``sigmoid_average`` and ``softmax_average``. These names are taken, too.
+    NGAME's fusion learns from data, see `xmleval.integrations.tree_fusion`.
 
     Examples
     --------

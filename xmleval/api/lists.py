@@ -31,7 +31,7 @@ def lists_of(
     found, lists = [], []
     for name, report in reports.items():
         n_labels, graded = options.get("n_labels"), first.conventions.graded
-        held = take(truth, models[name], None, n_labels, options.get("labels"), graded)
+        held = take(truth, models[name], None, n_labels, options.get("labels"), graded, True)
         lists.append(
             first_labels("y_score", held.inputs[1], rows, report.n_labels, shown_depth(spec), score, larger)
         )

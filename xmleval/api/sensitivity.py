@@ -160,6 +160,9 @@ class Sensitivity:
         grid = f"A {self.a[0]:g} to {self.a[-1]:g}, B {self.b[0]:g} to {self.b[-1]:g}"
         lines = [f"{grid}: {self.a.size} x {self.b.size} propensity models"]
         for metric, own in self.values.items():
+            if np.isnan([*own.values()]).any():
+                lines.append(f"{metric:<12}undefined: no row has a relevant label")
+                continue
             width = max(map(len, own))
             lines += [
                 f"{metric:<12}{name:<{width}}  {v.min():.4f} to {v.max():.4f}" for name, v in own.items()
@@ -243,9 +246,11 @@ def propensity_sensitivity(
     >>> found.n_orders("psp@1")
     1
     """
-    if not isinstance(models, Mapping) or not models:
+    if not isinstance(models, Mapping) or not all(isinstance(name, str) for name in models):
         said = "give scores by name, as in {'model': scores}"
-        raise InputError("models", f"{type(models).__name__} is no dict of models; {said}")
+        raise InputError("models", f"{type(models).__name__} is no dict of models by name; {said}")
+    if not models:
+        raise InputError("models", "none given")
     grid = [_constants(name, given) for name, given in (("a", a), ("b", b))]
     if grid[0].size * grid[1].size > MOST:
         raise InputError("a", f"{grid[0].size} x {grid[1].size} pairs of a and b are more than {MOST}")
@@ -275,7 +280,7 @@ def propensity_sensitivity(
                     known |= dict(zip(missing, own.tolist(), strict=True))
                 q = np.array([known[f] for f in frequencies.tolist()])
                 gain, ideal = (math.fsum((own * q).tolist()) for own in terms)
-                found[place] = gain / ideal if ideal else 0.0
+                found[place] = gain / ideal if ideal else math.nan
             values[str(spec)][name] = found
     return Sensitivity(grid[0], grid[1], values)
 

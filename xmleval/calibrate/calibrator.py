@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.input.csr import as_array, is_sparse
 from xmleval.input.errors import InputError
+from xmleval.input.objects.named import is_pair_dict
 from xmleval.input.pairs import TopK, is_pair, pair_members
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.recalibrating import interpolate, write_platt
+from xmleval.message import counted
 from xmleval.records import Floats
 
 METHODS = {
@@ -72,21 +75,23 @@ class Calibrator:
         about = (
             f"slope {self.slope:.6g}, intercept {self.intercept:.6g}"
             if self.method == "platt"
-            else f"{self.scores.size} points"
+            else counted(self.scores.size, "points")
         )
-        return f"{self.method}, {about}, fitted to {self.n_pairs:.15g} pairs: {of}"
+        n = self.n_pairs
+        return f"{self.method}, {about}, fitted to {n:.15g} {'pair' if n == 1 else 'pairs'}: {of}"
 
     def apply(self, y_score: Any) -> Any:
         """Return predictions with probabilities in place of scores.
 
         Parameters
         ----------
-        y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), or lists of (id, score) pairs
+        y_score : sparse or dense scores (m, l), (labels, scores) arrays (m, k), lists of (id, score) pairs, \
+or dicts of scores by label, in a list or a dict
             Scores, of which larger ones are better. Empty slots of a list, with label -1, stay as they are.
 
         Returns
         -------
-        csr_array, array, pair of arrays, or lists
+        csr_array, array, pair of arrays, lists or dicts
             The same form, with probabilities: float32 for scores of float32 or narrower, else float64. A list
             keeps its order. In a matrix, labels of one step of an isotonic map become level.
 
@@ -96,7 +101,9 @@ class Calibrator:
             If there are no scores, or some are NaN.
         """
         if isinstance(y_score, list):
-            return self._of_lists(y_score)
+            return self._of_rows(y_score)
+        if isinstance(y_score, dict) and not is_sparse(y_score) and not is_pair_dict(y_score):
+            return dict(zip(y_score, self._of_rows([*y_score.values()]), strict=True))
         if is_pair(y_score):
             labels, scores = pair_members("y_score", y_score, 0)
             if scores is None:
@@ -117,14 +124,17 @@ class Calibrator:
         rows = np.repeat(np.arange(scores.shape[0]), scores.shape[1])
         return self._mapped(scores.reshape(-1), rows).reshape(scores.shape)
 
-    def _of_lists(self, lists: list[Any]) -> list[Any]:
+    def _of_rows(self, given: list[Any]) -> list[Any]:
+        lists = [row.items() if isinstance(row, Mapping) else row for row in given]
         try:
             scores = np.array([score for row in lists for _, score in row], np.float64)
         except (TypeError, ValueError):
-            raise InputError("y_score", "expected lists of (id, score) pairs") from None
+            told = "expected lists of (id, score) pairs, or dicts of scores by label"
+            raise InputError("y_score", told) from None
         rows = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
-        found = iter(self._mapped(scores, rows).tolist())
-        return [[(label, next(found)) for label, _ in row] for row in lists]
+        values = iter(self._mapped(scores, rows).tolist())
+        found = [[(label, next(values)) for label, _ in row] for row in lists]
+        return [dict(own) if isinstance(row, Mapping) else own for row, own in zip(given, found, strict=True)]
 
     def _mapped(self, scores: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Return the probabilities of scores, (n,), which are in these rows."""

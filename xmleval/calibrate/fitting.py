@@ -147,6 +147,7 @@ class ScoredPairs(ScoredRows):
             any_scores=True,
         )
         super().__init__(plan, work)
+        self.weighted = weighted
         self.unit = HEAVIEST if weighted else 1.0
 
     @property
@@ -178,7 +179,8 @@ class Fitting:
         state, unit = pairs.weights, pairs.unit
         n_pairs = unit * (state.n_pairs(self.k) / ONE)
         if not n_pairs:
-            raise InputError("y_score", "no label has a score; there is nothing to fit to")
+            where = " in a row of weight above 0" if pairs.weighted else ""
+            raise InputError("y_score", f"no label has a score{where}; there is nothing to fit to")
         blocks = pooled(state, self.k)
         if not np.isfinite([blocks[0, LOWEST], blocks[-1, HIGHEST]]).all():
             raise InputError("y_score", "scores are infinite; expected finite ones to fit to")

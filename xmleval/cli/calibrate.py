@@ -37,7 +37,7 @@ def calibrate() -> None:
     """Fit probabilities to scores on one data set and apply them to others."""
 
 
-@calibrate.command(short_help="Fit a map to probabilities.")
+@calibrate.command(short_help="Fit a map from scores to probabilities.")
 @click.argument("truth", type=FILE)
 @click.argument("scores", type=FILE)
 @click.option(
@@ -92,7 +92,7 @@ def fit(
     write_result(str(found_map), None)
 
 
-@calibrate.command(short_help="Apply a map to probabilities.")
+@calibrate.command(short_help="Write probabilities in place of scores.")
 @click.argument("model", type=FILE)
 @click.argument("scores", type=FILE)
 @INPUT_FORMAT

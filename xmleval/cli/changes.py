@@ -22,7 +22,7 @@ def changes_of(run: Run, told: Comparison, labels: Path | None) -> Changes | Non
     pair = dict([*told._models().items()][:2])
     if len(pair) < 2:
         return None
-    names = label_names(run, labels, pair)
+    names = names_in_lists(run, labels, pair)
     read = None if run.rows.candidates else partial(lists_of, run, pair)
     of_pair = None if names is None else (names[0], names[1])
     return find_changes(told.specs, pair, MOST_CHANGED, read, run.rows.row_names, of_pair)
@@ -38,6 +38,14 @@ def label_names(run: Run, path: Path | None, reports: Mapping[str, Report]) -> S
     if len(names) < widest:
         raise ValueError(f"{path}: {len(names)} names; expected those of all {widest} labels")
     return [names] * len(reports)
+
+
+def names_in_lists(run: Run, path: Path | None, reports: Mapping[str, Report]) -> Sequence[list[str]] | None:
+    """Return the names of labels, behind them those of labels that are listed but not evaluated."""
+    names = label_names(run, path, reports)
+    if names is None or not run.rows.other_labels:
+        return names
+    return [[*own, *others] for own, others in zip(names, run.rows.other_labels, strict=True)]
 
 
 def lists_of(run: Run, reports: Mapping[str, Report], spec: Spec, rows: Ints) -> list[Lists]:

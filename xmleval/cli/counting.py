@@ -50,7 +50,8 @@ class Inputs(NamedTuple):
     ``label_names``, for each report, and ``row_names`` are None where there are numbers alone; those of the
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
     what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
-    reports or of each. ``of_rows`` has a file and an entry for each row, by argument.
+    reports or of each. ``of_rows`` has a file and an entry for each row, by argument. ``other_labels`` of
+    each report are listed in predictions and not evaluated.
     """
 
     truth: tuple[str, Pieces]
@@ -62,6 +63,7 @@ class Inputs(NamedTuple):
     notes: tuple[list[str], ...] = ()
     candidates: Sequence[tuple[str, Pieces]] = ()
     of_rows: Mapping[str, tuple[str, list[str]]] = MappingProxyType({})
+    other_labels: tuple[list[str], ...] = ()
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:

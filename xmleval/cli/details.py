@@ -18,6 +18,7 @@ from xmleval.spec import Spec
 
 COUNTS = ("tp", "fp", "fn")
 OF_ROWS = ("row_sums", "rank_profile")  # states that keep row values
+ALL_LABELS = ("calibration", "predicted")  # families of all labels together
 OF_SUMS = "gains/ideals"  # what ratios of sums over rows are computed from
 SHOWN = 5  # labels that changed most
 Names = Sequence[str] | None
@@ -31,8 +32,18 @@ def write_labels(reports: Mapping[str, Report], path: Path, names: Sequence[Name
     """
     several = [*zip(reports, names or [None] * len(reports), strict=True)]
     write_columns((_labels_of(name, reports, own) for name, own in several), path)
+    _tell_none(path, reports[several[0][0]])
     for name, own in several[1:]:
         _tell_changed(path, reports, name, own)
+
+
+def _tell_none(path: Path, report: Report) -> None:
+    """Name the measures whose values the counts of labels do not tell, either."""
+    columns = report.per_label()
+    specs = [spec for spec in report.specs if spec.metric.family in ALL_LABELS]
+    none = [spec.name for spec in specs if not (spec.average and spec.label_column in columns)]
+    if none:
+        tell(path, f"{', '.join(none)}: no values by label")
 
 
 def _tell_changed(path: Path, reports: Mapping[str, Report], name: str, names: Names) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from xmleval.cli.changes import label_names, lists_of
+from xmleval.cli.changes import lists_of, names_in_lists
 from xmleval.cli.compare import options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
 from xmleval.cli.evaluation import count, prepare
@@ -79,7 +79,7 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
 
     def together(found: dict[str, Report]) -> Changes:
         own = dict(zip(short_names([*found]), found.values(), strict=True))
-        known = label_names(run, options["labels"], own)
+        known = names_in_lists(run, options["labels"], own)
         names = None if known is None else (known[0], known[1])
         return find_changes([spec], own, worst, partial(lists_of, run, own), run.rows.row_names, names)
 

@@ -102,7 +102,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     ``options`` are those of `evaluate`; ``keep_rows`` and ``keep_labels`` keep what no file is asked for, and
     ``labels_shown`` tells that names of labels may belong to columns without.
     """
-    options = NONE_OF_THESE | options
+    options = NONE_OF_THESE | options | {"counts_others": True}
     budget = budget_of(options["memory"])
     allowance = budget.allowance()
     fields = fields_of(options, joined=bool(scores) or options["pred"] is not None)
@@ -180,6 +180,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 threads=options["threads"],
                 **arguments | own,
             )
+        if rows.other_labels:
+            evaluator.take_others()
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)

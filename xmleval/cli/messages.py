@@ -35,6 +35,7 @@ OPTIONS = {
     "keep_rows": "--per-row",
     "memory": "--memory",
     "format": "--input-format",
+    "labels": "--labels",
     "larger=False": "--smaller-is-better",
     "leave_out": "--leave-out",
     "margin": "--margin",

@@ -31,23 +31,28 @@ LabelNames = Sequence[list[str]]  # of each report
 
 
 def read_named(
-    truth: Input, scores: list[Input], pred: Input | None, labels: list[str] | None
+    truth: Input,
+    scores: list[Input],
+    pred: Input | None,
+    labels: list[str] | None,
+    counts_others: bool = False,
 ) -> tuple[Named, list[Named], Named | None]:
     """Read a truth, SCORES and other predictions whose rows and labels have names.
 
     The first columns of all are the labels of the truth and then those that the other predictions add. Behind
-    them, each of SCORES has those that it alone adds, whatever else is evaluated beside it.
+    them, each of SCORES has those that it alone adds, whatever else is evaluated beside it. Where ``labels``
+    are all that are evaluated, those that predictions add are refused, unless ``counts_others``.
     """
     found = _truth_alone(
         truth, labels, "has names" if pred is None and not scores else "predictions have names"
     )
-    n_own = len(found.label_names)
+    n_own, like = len(found.label_names), replace(found, closed=found.closed and not counts_others)
 
     def read(given: Input) -> Named:
         own = given.shards[0].format.named
         if len(given.shards) > 1 or own is None or own.scores is None:
             raise ValueError(f"{given.name}: expected one file of predictions with names, as TRUTH has them")
-        named = own.scores(given.shards[0].path, found, given.allowance)
+        named = own.scores(given.shards[0].path, like, given.allowance)
         _refuse_other_rows(given.name, truth.name, named, found)
         if not truth.named and found.by_order and named.n_ignored:
             raise ValueError(
@@ -58,8 +63,8 @@ def read_named(
         return replace(named, n_new_labels=new.size)
 
     other = None if pred is None else read(pred)
-    if other is not None:
-        found = found.widened(other.label_names)
+    if other is not None and not found.closed:
+        found = like = found.widened(other.label_names)
     return found, [read(given) for given in scores], other
 
 
@@ -183,6 +188,14 @@ def sets_of(named: Named) -> Pieces:
     return whole(matrix)
 
 
+def _evaluated(predictions: Pieces, truth: Named) -> Pieces:
+    """Return predictions beside a truth, in which labels beside those of a closed list are not evaluated."""
+    n_labels, width = len(truth.label_names), predictions.n_labels
+    if not truth.closed or width == n_labels:
+        return predictions
+    return replace(predictions, n_labels=n_labels, width=width)
+
+
 def named_rows(
     truth: Input,
     several: list[Input],
@@ -191,14 +204,17 @@ def named_rows(
     options: dict[str, Any],
     among: Input | None = None,
 ) -> Inputs:
-    """Return the rows of a truth, of SCORES and of what other predictions there are, by name."""
+    """Return the rows of a truth, of SCORES and of what other predictions there are, by name.
+
+    With the option ``counts_others``, predictions may hold labels beside those of ``labels``.
+    """
     labels = None if options["labels"] is None else load_names(options["labels"], truth.allowance)
-    found, read, read_other = read_named(truth, several, other, labels)
+    found, read, read_other = read_named(truth, several, other, labels, bool(options.get("counts_others")))
     scores, pred, notes = list[tuple[str, Pieces]](), None, list[list[str]]()
     predictions = [*zip(several, read, strict=True)]
     if other is not None and read_other is not None:
         predictions.append((other, read_other))
-    n_others = 0 if read_other is None else read_other.n_new_labels
+    n_others = 0 if read_other is None or found.closed else read_other.n_new_labels
     names = found.label_names[: len(found.label_names) - n_others]
     for given, named in predictions:
         is_other = named is read_other
@@ -215,11 +231,15 @@ def named_rows(
             else unknown_names(named, names)
         )
         notes.append(_notes(given.name, [*named.told, *taken]) + _notes(given.name, unknown))
+        if found.closed and named.n_new_labels:
+            told = f"labels that are not in {options['labels']} and count as wrong: {named.n_new_labels}"
+            notes[-1].append(f"{given.name}: {told}, such as {shown(named.label_names[len(names)])}")
+            named = replace(named, n_new_labels=0)
         say_unmatched(given.name, named)
         if is_set:
-            pred = given.name, sets_of(named)
+            pred = given.name, _evaluated(sets_of(named), found)
         if is_ranked:
-            scores.append((given.name, pieces_of(named)))
+            scores.append((given.name, _evaluated(pieces_of(named), found)))
     shared = _notes(truth.name, found.told)
     if found.has_grades and truth.kind != "grades" and "gains" in options:  # what it could be read with
         asked = expand_metrics(options["metrics"], options["k"])
@@ -231,13 +251,21 @@ def named_rows(
         shared += notes.pop()
     rows = (truth.name, whole(found.matrix)), scores, pred
     label_names = tuple(named.label_names for named in read or [found])
+    other_labels = tuple(own[len(found.label_names) :] for own in label_names)
+    if found.closed:
+        label_names = tuple(found.label_names for _ in label_names)
     all_notes = tuple([*shared, *own_notes] for own_notes in notes or [[]])
     candidates: list[tuple[str, Pieces]] = []
     if among is not None:
         held = read_candidates(among, truth.name, found)
         candidates = [(among.name, candidates_among(held, names)) for names in label_names]
     return Inputs(
-        *rows, label_names=label_names, row_names=found.row_names, notes=all_notes, candidates=candidates
+        *rows,
+        label_names=label_names,
+        row_names=found.row_names,
+        notes=all_notes,
+        candidates=candidates,
+        other_labels=other_labels if found.closed else (),
     )
 
 

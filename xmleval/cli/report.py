@@ -12,7 +12,7 @@ import click
 from xmleval.cli.changes import changes_of, label_names
 from xmleval.cli.compare import CONFIDENCE, SHARED, options_of_evaluate
 from xmleval.cli.evaluate import refuse_conflicts
-from xmleval.cli.evaluation import Run, count, prepare
+from xmleval.cli.evaluation import LABEL_TABLES, Run, count, prepare
 from xmleval.cli.figures import about, check_page
 from xmleval.cli.forms import in_options
 from xmleval.cli.help import Sectioned
@@ -71,8 +71,8 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     at_k = {
         spec.name.rpartition("@")[0]: None
         for spec in asked
-        if spec.k and (weighed or "propensity" not in spec.needs)
-    }
+        if spec.k and spec.state not in LABEL_TABLES and (weighed or "propensity" not in spec.needs)
+    }  # tables of every label at ten cutoffs would not fit
     against_k = [f"{name}@{k}" for name in at_k for k in range(1, DEEPEST + 1)]
     more: dict[str, Any] = {
         "metrics": [*options["metrics"], *against_k, "statistics"],

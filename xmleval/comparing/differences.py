@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.comparing.paired import (
     Outcomes,
     holm,
+    joint_numbers,
     paired_t_p,
     sign_flip_p,
     wilcoxon_p,
@@ -19,7 +20,7 @@ from xmleval.comparing.paired import (
 from xmleval.input.errors import InputError
 from xmleval.jackknife import Estimate, difference_p, estimate
 from xmleval.message import Keyword, Message, did_you_mean
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, RowValues
 from xmleval.results import Results
 from xmleval.spec import Spec
 
@@ -35,6 +36,10 @@ TESTS = {
     "paired_t": "paired t-test of rows",
     "wilcoxon": "Wilcoxon signed-rank test of rows",
 }
+
+
+# of two arrays of the numbers of rows: their different pairs, and how many rows have each
+Joint = dict[tuple[int, int], tuple[Ints, Ints, Ints] | None]
 
 
 class Difference(NamedTuple):
@@ -116,8 +121,9 @@ def find_differences(
     groups : int64 (n_rows,), optional
         Number of the group of each row, from 0; the randomisation test flips the signs of whole groups.
     """
+    joint: Joint = {}
     return [
-        _difference(results, spec, pair, confidence, test, comparable, weight, groups)
+        _difference(results, spec, pair, confidence, test, comparable, weight, groups, joint)
         for pair in pairs
         for spec in specs
     ]
@@ -157,6 +163,7 @@ def _difference(
     comparable: Callable[[Spec, str, str], bool],
     weight: Floats | None,
     groups: Ints | None,
+    joint: Joint,
 ) -> Difference:
     a, b = (results[model] for model in pair)
     name = spec.name
@@ -168,13 +175,26 @@ def _difference(
     )
     outcomes, p = None, math.nan
     if name in a.rows and name in b.rows:
-        own, other = a.rows[name], b.rows[name]
-        outcomes = wins_ties_losses(own, other, spec.metric.direction)
+        outcomes = _outcomes(a.rows[name], b.rows[name], spec.metric.direction, joint)
         if test in OF_ROWS and comparable(spec, *pair):
+            own, other = np.asarray(a.rows[name]), np.asarray(b.rows[name])
             p = OF_ROWS[test](_terms(own - other, weight, groups))
     if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
         p = difference_p(value, replicates)
     return Difference(name, *pair, value, interval, p, p, outcomes, None)
+
+
+def _outcomes(a: Floats | RowValues, b: Floats | RowValues, direction: str, joint: Joint) -> Outcomes:
+    """Count wins, ties and losses; measures of the same two models often share the numbers of rows."""
+    if isinstance(a, RowValues) and isinstance(b, RowValues):
+        both = id(a.of), id(b.of)
+        if both not in joint:
+            joint[both] = joint_numbers(a.of, b.of, a.values.size, b.values.size)
+        found = joint[both]
+        if found is not None:
+            own, other, times = found
+            return wins_ties_losses(a.values[own], b.values[other], direction, times)
+    return wins_ties_losses(np.asarray(a), np.asarray(b), direction)
 
 
 def without_folds(a: Results, b: Results, name: str) -> Floats | None:

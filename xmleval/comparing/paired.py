@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from xmleval.exact import exact_mean
+from xmleval.kernels.outcomes import count_joint, count_outcomes
 from xmleval.kernels.sign_flips import WORD, add_signed_sums
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, Labels
 
 UNIT_BITS = 40  # differences that agree to 2^-40 of the largest are equal: both values are rounded
 SUM_BITS = 61
+FEW_PAIRS, MANY_PAIRS = 1 << 16, 4  # of numbers, counted in a table: in any case, and for each row
 MOST_FLIPPED = 16  # rows whose signs are all tried
 SEED_BITS = (1 << 64) - 1
 
@@ -30,7 +32,7 @@ class Outcomes(NamedTuple):
     losses: int
 
 
-def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
+def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = None) -> Outcomes:
     """Count the rows on which model a is better than, equal to and worse than model b.
 
     Parameters
@@ -39,6 +41,8 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
         Values by row.
     direction : {"up", "down"}
         Whether larger or smaller values are better.
+    times : int64 array of shape (n,), optional
+        Number of rows that have the values; default one each.
 
     Returns
     -------
@@ -49,8 +53,27 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str) -> Outcomes:
     >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
     Outcomes(wins=1, ties=1, losses=0)
     """
-    n_above, n_level, n_below = (int(np.count_nonzero(found)) for found in (a > b, a == b, a < b))
+    if times is None:
+        n_above, n_level, n_below = count_outcomes(a, b)
+    else:
+        n_above, n_level, n_below = (int(times[found].sum()) for found in (a > b, a == b, a < b))
     return Outcomes(n_above, n_level, n_below) if direction == "up" else Outcomes(n_below, n_level, n_above)
+
+
+def joint_numbers(a: Labels, b: Labels, n_a: int, n_b: int) -> tuple[Ints, Ints, Ints] | None:
+    """Return the different pairs of numbers of rows, and how many rows have each; None if there are many.
+
+    Parameters
+    ----------
+    a, b : integer arrays of shape (n,)
+        Numbers below ``n_a`` and ``n_b``.
+    """
+    if n_a * n_b > max(FEW_PAIRS, MANY_PAIRS * a.size):
+        return None
+    table: Labels = np.zeros(n_a * n_b, np.int32 if a.size < 1 << 31 else np.int64)
+    count_joint(a, b, n_b, table)
+    (found,) = table.nonzero()
+    return found // n_b, found % n_b, table[found].astype(np.int64)
 
 
 def sign_flip_p(differences: Floats, n_draws: int = 10_000, seed: int = 0) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.groups import check_row_groups
-from xmleval.input.csr import Source, checked, rows_at_a_time
+from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
@@ -18,7 +18,7 @@ from xmleval.input.weights import check_weight
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
-from xmleval.view.decision import LISTED, choose, refuse_infinite
+from xmleval.view.decision import LISTED, choose, refuse_unfit
 from xmleval.view.pairs import first_outside
 
 FEW_ROWS, LEAST_ROWS = 16384, 4096  # one block up to the first; no smaller blocks than the second for threads
@@ -72,6 +72,10 @@ def join_arguments(
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
     scores: Source[Ranking] | None = None
+    if isinstance(y_score, WithOthers) and unlisted is not None:
+        level = Keyword("unlisted", f"{plan.conventions.unlisted_score:g}"), " gives all of them a score; "
+        fix = *level, "name those in ", Keyword("labels"), " or leave them out"
+        raise InputError("y_score", Message("lists labels beside ", Keyword("labels"), ", and ", *fix))
     if y_score is not None:
         scores = ranking_rows(
             "y_score", y_score, n_labels, plan.n_labels, unlisted, plan.depth, plan.ordered, plan.larger
@@ -88,12 +92,16 @@ def join_arguments(
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
+    others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
     by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence
+        facts = None if truth.facts is None else truth.facts(start, stop)
         judged = None if truth.judged is None else truth.judged(start, stop)
-        relevant = truth.block(start, stop) if judged is None else relevant_of(judged)
+        relevant = (
+            facts.truth if facts else truth.block(start, stop) if judged is None else relevant_of(judged)
+        )
         ranking = None if scores is None else scores.block(start, stop)
         if unlisted is not None and ranking is not None and ranking.scores is not None and stop > start:
             score_dtypes.add(ranking.scores.dtype.name)
@@ -110,7 +118,7 @@ def join_arguments(
             _refuse_gaps(plan, relevant, ranking, start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
-                refuse_infinite(plan.decision, ranking, plan.n_labels, unlisted, start)
+                refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
         given = pred or listed
         sets: Any = None if given is None else given.block(start, stop)
         if listed is not None and plan.decision is not None and plan.decision.kind != "listed":
@@ -127,6 +135,8 @@ def join_arguments(
             n_reachable=None if reachable is None else row_sizes(reachable.block(start, stop).ptr),
             groups=None if of_rows is None else of_rows._replace(of=of_rows.of[start:stop]),
             judged=judged,
+            others=others,
+            facts=facts,
         )
 
     per_row = sum(rows.bytes_per_row for rows in (truth, scores, pred) if rows is not None)
@@ -175,7 +185,8 @@ def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None
     insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return
-    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
+    before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
+    n_listed, n_relevant = row_sizes(before[ranking.ptr]), row_sizes(truth.ptr)
     for spec in insisted:
         gap = n_listed < plan.n_labels
         if spec.average == "samples":

@@ -89,7 +89,9 @@ class Counting:
         """Return the counts after adding rows; ``others`` take labels out of them."""
         n_labels = self.settings.n_labels
         conventions = self.settings.conventions
-        taken = take(y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, **others)
+        taken = take(
+            y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, True, **others
+        )
         named = taken.label_names is not None and taken.label_names != [*range(n_labels)]
         if not taken.closed or (named and self.settings.labels is None):  # which may differ between batches
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"

@@ -102,7 +102,7 @@ def _rankings(
     if depth is not None:
         sizes = (row_sizes(block.ptr) for block in exclude.blocks()) if exclude else ()
         most = max((int(size.max(initial=0)) for size in sizes), default=0)
-        depth = None if candidates else min(depth + most, plan.n_labels)
+        depth = None if candidates else plan.cut(depth + most)
     found = ranking_rows("y_score", y_score, given, plan.n_labels, None, depth, True, plan.larger)
     if exclude is not None:
         found = _restricted(found, exclude, False)
@@ -166,7 +166,7 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
 
     n_bytes = 2 * rows.bytes_per_row + others.bytes_per_row
     judged = None if rows.judged is None else of(rows.judged)
-    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged)
+    return rows._replace(block=of(rows.block), bytes_per_row=n_bytes, judged=judged, facts=None)
 
 
 def _members(rows: Truth | Judged | Ranking, others: Truth, n_labels: int) -> Bools:

@@ -140,7 +140,7 @@ class Settings:
     n_labels : int
         Number of labels.
     labels : list of str or int, or None
-        Their names.
+        Their names; with ``others``, predictions may hold labels beside them.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -170,6 +170,7 @@ class Settings:
     label_groups: Groups | None
     hierarchy: Hierarchy | None
     confidence: float | None
+    others: bool = False
 
     @classmethod
     def checked(
@@ -202,8 +203,7 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        given = dict(options)
-        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
+        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
@@ -233,6 +233,7 @@ class Settings:
             **{name: bool(value) for name, value in flags.items()},
             keep_rows=_details("keep_rows", options, asked),
             keep_labels=_details("keep_labels", options, asked),
+            others=labels is not None,
         )
 
     @classmethod
@@ -256,6 +257,7 @@ class Settings:
             "label_groups": self.label_groups
             and [*map(list, (self.label_groups.names, self.label_groups.ranges))],
             "hierarchy": self.hierarchy and [self.hierarchy.n_nodes, self.hierarchy.digest],
+            **({"others": True} if self.others else {}),
         }
 
     @property
@@ -407,6 +409,7 @@ class Settings:
             decision=self._decided(given),
             weighted="sample_weight" in given,
             candidates="candidates" in given,
+            others=self.others,
             row_groups="row_groups" in given,
             label_groups=self.label_groups,
             hierarchy=self.hierarchy,

@@ -24,6 +24,7 @@ MOST_MARKERS = 25  # of a line; beyond these it has none
 MOST_ACROSS = 36  # characters of names below a panel; beyond these they are turned
 SIZE = 3.4, 2.7  # of a panel, in inches
 FORMS = "png", "svg", "pdf"
+MARKS = re.compile(r"(<g(?: clip-path=\"[^\"]*\")?)>((?:\s*<use [^>]*/>)+)")  # of a line, in SVG
 
 
 def draw(panels: Sequence[Panel], ax: Any = None) -> Any:
@@ -96,7 +97,17 @@ def as_svg(figure: Any, prefix: str) -> str:
     found = text.getvalue()
     found = re.sub(r"<metadata>.*?</metadata>", "", found[found.index("<svg") :], flags=re.DOTALL)
     found = in_tags(r"(\d\.\d\d)\d+", r"\1", found)  # hundredths of a point
+    found = MARKS.sub(_styled_once, found)
     return in_tags(r'(\bid="|href="#|url\(#)', rf"\1{prefix}-", found)
+
+
+def _styled_once(marks: re.Match[str]) -> str:
+    """Return a group of marks with a style of its own, in place of the same one in each mark."""
+    styles = set(re.findall(r' style="[^"]*"', marks[2]))
+    if len(styles) != 1:
+        return marks[0]
+    (style,) = styles
+    return f"{marks[1]}{style}>{marks[2].replace(style, '')}"
 
 
 def in_tags(pattern: str, new: Any, svg: str) -> str:

@@ -279,7 +279,7 @@ def labels(models: Models, specs: Sequence[Spec], compared: Any) -> list[Panel]:
 
 OF_CURVES = "scores, and curve_points="
 AGAINST_K = "cutoffs", "ranks"  # kinds that need a measure at several cutoffs
-OF_TABLES = "values", "differences", "groups"  # kinds that show what the table shows
+OF_TABLES = "values", "differences", "groups", "calibration"  # kinds that show what the table shows
 KINDS = {
     "values": Kind("values of measures with their intervals", "measures within 0 and 1", values),
     "differences": Kind("differences of models with their intervals", "a comparison", differences),

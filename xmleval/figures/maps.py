@@ -14,6 +14,7 @@ from xmleval.integrations.library import library
 from xmleval.records import Floats, Ints
 
 MOST_NUMBERS = 80  # points of a map up to which each has its number
+MOST_TICKS = 12
 
 
 def draw_maps(
@@ -35,14 +36,18 @@ def draw_maps(
         else:
             from matplotlib import pyplot
 
-            size = max(3.4, 0.62 * b.size) * len(values) + 0.8, max(2.8, 0.42 * a.size)
+            wide, high = 0.62 * b.size, 0.42 * a.size
+            if a.size * b.size > MOST_NUMBERS:
+                wide, high = min(wide, 6.0), min(high, 5.0)
+            size = max(3.4, wide) * len(values) + 0.8, max(2.8, high)
             figure = pyplot.figure(figsize=size, layout="constrained")
             axes = [*np.atleast_1d(figure.subplots(1, len(values), squeeze=False)[0])]
         low, high = (float(f([f(own) for own in values.values()])) for f in (np.min, np.max))
         for number, (one, (name, own)) in enumerate(zip(axes, values.items(), strict=True)):
             drawn = one.imshow(own, origin="lower", aspect="auto", cmap="cividis", vmin=low, vmax=high)
-            one.set_xticks(range(b.size), [f"{x:g}" for x in b])
-            one.set_yticks(range(a.size), [f"{x:g}" for x in a])
+            for set_ticks, constants in ((one.set_xticks, b), (one.set_yticks, a)):
+                places = range(0, constants.size, 1 + (constants.size - 1) // MOST_TICKS)
+                set_ticks(places, [f"{constants[place]:.3g}" for place in places])
             one.set_xlabel("B")
             one.set_ylabel("A")
             one.set_title(f"{title} of {abridged(name)}" if len(values) > 1 else title)

@@ -23,7 +23,7 @@ from xmleval.kernels.checking import (
     sort_labels,
 )
 from xmleval.message import counted
-from xmleval.records import Ints, Judged, Labels, label_dtype
+from xmleval.records import Facts, Ints, Judged, Labels, label_dtype
 
 T = TypeVar("T")
 BLOCK_BYTES, MOST_ROWS = 16 << 20, 81920
@@ -57,7 +57,7 @@ class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
     ``by_id``: whether the caller wrote ids of labels. ``judged(start, stop)`` gives the judged labels of rows
-    of a truth that holds grades.
+    of a truth that holds grades. ``facts(start, stop)`` gives the truth of rows that several models share.
     """
 
     n_rows: int
@@ -66,6 +66,7 @@ class Source(NamedTuple, Generic[T]):
     block: Callable[[int, int], T]
     by_id: bool = False
     judged: Callable[[int, int], Judged] | None = None
+    facts: Callable[[int, int], Facts] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,6 +87,16 @@ class Stored(NamedTuple):
     labels: Labels
     data: NDArray[Any] | None
     n_labels: int
+
+
+class WithOthers:
+    """Predictions that also list labels that are not evaluated, by ids from the number of labels upward.
+
+    ``rows`` are a sparse matrix, `Stored` arrays or a pair, with ids below ``width``.
+    """
+
+    def __init__(self, rows: Any, width: int) -> None:
+        self.rows, self.width = rows, width
 
 
 class Entries(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import scipy.sparse
 
-from xmleval.input.csr import as_signed
+from xmleval.input.csr import WithOthers, as_signed
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
 from xmleval.threads import Pool
@@ -116,7 +116,7 @@ class RowReader:
         self.name = name
         self.n_rows = pieces.n_rows
         self.n_taken = first
-        self._locate = pieces.locate
+        self._locate, self._width = pieces.locate, pieces.width
         self._n_labels = n_labels if pieces.n_labels is None else None
         self._iterator = rows_from(pieces, n_bytes, first, stop)
         self._pool = Pool(1)
@@ -148,7 +148,8 @@ class RowReader:
         self._place = stop
         self.n_taken += n
         piece = self._piece if n == self._size else _cut(self._piece, start, stop)
-        return TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
+        rows = TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
+        return rows if self._width is None else WithOthers(rows, self._width)
 
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""

@@ -11,6 +11,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
+    WithOthers,
     as_array,
     as_list,
     check_shape,
@@ -71,6 +72,8 @@ def ranking_rows(
         depth = None  # what competes with unlisted labels depends on every listed one
     if isinstance(value, Source):
         return value
+    if isinstance(value, WithOthers):
+        return ranking_rows(argument, value.rows, None, value.width, unlisted, depth, ordered, larger)
     if isinstance(value, Stored):
         return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
@@ -115,6 +118,8 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     """Tell whether labels of a ranking come with scores, as bare lists do not; None where none is listed."""
     if isinstance(value, Source):
         return True
+    if isinstance(value, WithOthers):
+        value = value.rows
     if isinstance(value, Stored):
         return value.data is not None or (False if value.labels.size else None)
     if is_pair(value):

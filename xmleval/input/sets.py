@@ -14,6 +14,7 @@ from xmleval.input.csr import (
     Entries,
     Source,
     Stored,
+    WithOthers,
     as_array,
     check_shape,
     cut_entries,
@@ -27,7 +28,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.judgements import GRADED, graded, of_judged, relevant_of
 from xmleval.input.tensors import as_plain
 from xmleval.message import Keyword, Message
-from xmleval.records import Judged, Truth, label_dtype, row_sizes
+from xmleval.records import Facts, Judged, Truth, label_dtype, row_sizes
 
 
 def set_rows(
@@ -44,6 +45,8 @@ def set_rows(
     """
     if isinstance(value, Source):
         return value
+    if isinstance(value, WithOthers):
+        return set_rows(argument, value.rows, None, value.width)
     if n_labels is not None:
         n_labels = positive_integer("n_labels", n_labels)
         check_shape("n_labels", (0, n_labels), n_labels)
@@ -97,6 +100,20 @@ def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
 
         return relevant_of(Judged(ptr, labels, gains)), of_judged(truth._replace(judged=judged))
     return Truth(ptr, labels), truth._replace(block=block)
+
+
+def remembered(truth: Source[Truth]) -> Source[Truth]:
+    """Return a source that keeps what is found of each block of a truth, which several models have."""
+    if truth.judged is not None:
+        return truth
+    found: dict[tuple[int, int], Facts] = {}
+
+    def facts(start: int, stop: int) -> Facts:
+        if (start, stop) not in found:
+            found[start, stop] = Facts(truth.block(start, stop), {})
+        return found[start, stop]
+
+    return truth._replace(facts=facts)
 
 
 def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Truth]:

@@ -136,8 +136,21 @@ def evaluate(
 
     Examples
     --------
-    >>> from xmleval.dask import evaluate  # doctest: +SKIP
-    >>> evaluate("Y/*.npz", "pred/part_*", metrics="p@5", client=client)  # doctest: +SKIP
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from distributed import Client
+    >>> from xmleval.dask import evaluate
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> Y = sp.csr_array(np.array([[1, 0, 1], [1, 0, 0]], np.float32))
+    >>> sp.save_npz(folder / "Y_0.npz", Y[:1])  # a shard of rows
+    >>> sp.save_npz(folder / "Y_1.npz", Y[1:])
+    >>> np.save(folder / "m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    ...     report = evaluate(folder / "Y_*.npz", folder / "m_indices.npy", metrics="p@1", client=client)
+    >>> report["p@1"]
+    0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
@@ -183,9 +196,17 @@ def evaluate_blocks(
 
     Examples
     --------
-    >>> from xmleval.dask import evaluate_blocks  # doctest: +SKIP
-    >>> futures = [client.submit(predict, shard) for shard in shards]  # doctest: +SKIP
-    >>> evaluate_blocks(futures, metrics="p@5", n_labels=10**6)  # doctest: +SKIP
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from xmleval.dask import evaluate_blocks
+    >>> def predict(seed):  # a model's scores, beside the truth
+    ...     rng = np.random.default_rng(seed)
+    ...     return (rng.random((50, 4)) < 0.5).astype(np.uint8), rng.random((50, 4))
+    >>> with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+    ...     blocks = [client.submit(predict, seed) for seed in range(3)]
+    ...     report = evaluate_blocks(blocks, metrics="p@1", n_labels=4, client=client)
+    >>> report.n_rows
+    150
     """
     engine = DaskEngine(_known(client))
     held = [_as_future(engine, one, f"block-{place}") for place, one in enumerate(blocks)]

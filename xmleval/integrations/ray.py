@@ -88,8 +88,19 @@ def evaluate(
 
     Examples
     --------
-    >>> from xmleval.ray import evaluate  # doctest: +SKIP
-    >>> evaluate("Y/*.npz", "pred/part_*", metrics="p@5")  # doctest: +SKIP
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import ray
+    >>> import scipy.sparse as sp
+    >>> from xmleval.ray import evaluate
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> sp.save_npz(folder / "Y.npz", sp.csr_array(np.array([[1, 0, 1], [1, 0, 0]], np.float32)))
+    >>> np.save(folder / "m_indices.npy", np.array([[0, 2], [1, 0]]))  # the best first
+    >>> with ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False):
+    ...     report = evaluate(folder / "Y.npz", folder / "m_indices.npy", metrics="p@1")
+    >>> report["p@1"]
+    0.5
     """
     files = {"y_true": truth, "y_score": scores, "y_pred": y_pred, "candidates": candidates}
     vectors = {"sample_weight": sample_weight, "groups": groups, "row_groups": row_groups}
@@ -115,9 +126,17 @@ def evaluate_blocks(
 
     Examples
     --------
-    >>> from xmleval.ray import evaluate_blocks  # doctest: +SKIP
-    >>> blocks = [predict.remote(shard) for shard in shards]  # doctest: +SKIP
-    >>> evaluate_blocks(blocks, metrics="p@5", n_labels=10**6)  # doctest: +SKIP
+    >>> import numpy as np
+    >>> import ray
+    >>> from xmleval.ray import evaluate_blocks
+    >>> @ray.remote
+    ... def predict(seed):  # a model's scores, beside the truth
+    ...     rng = np.random.default_rng(seed)
+    ...     return (rng.random((50, 4)) < 0.5).astype(np.uint8), rng.random((50, 4))
+    >>> with ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False):
+    ...     report = evaluate_blocks([predict.remote(seed) for seed in range(3)], metrics="p@1", n_labels=4)
+    >>> report.n_rows
+    150
     """
     held = [one if isinstance(one, ray.ObjectRef) else ray.put(one) for one in blocks]
     return evaluation.evaluate_blocks(

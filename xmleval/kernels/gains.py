@@ -18,7 +18,7 @@ import numpy as np
 
 from xmleval.kernels.hit_tables import SPLIT_HIGH, SPLIT_LOW
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints, Labels
+from xmleval.records import Bytes, Floats, Ints, Labels
 
 Numbers = Floats | Ints
 LANES = 32  # instances taken together
@@ -130,7 +130,7 @@ def gather_relevant(
 ) -> None:  # fmt: skip
     """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
-    true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
+    true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,), or (0,) for labels alone
     rows : int64 (up to LANES,), the row of each lane
     firsts : int64 (LANES,), written: where the labels of each lane begin
     relevant, held : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
@@ -143,9 +143,11 @@ def gather_relevant(
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
         for x in range(rows.size):
-            label = true_labels[np.uint64(firsts[x] + t)]
-            relevant[t * LANES + x] = label
-            held[t * LANES + x] = propensity[np.uint64(label)]
+            relevant[t * LANES + x] = true_labels[np.uint64(firsts[x] + t)]
+    if propensity.size:
+        for t in range(stop - start):
+            for x in range(rows.size):
+                held[t * LANES + x] = propensity[np.uint64(relevant[t * LANES + x])]
 
 
 @kernel
@@ -204,9 +206,24 @@ def fold_lanes(lanes: Numbers, totals: Numbers) -> None:
 
 
 @kernel
+def mark_lanes(found: Labels, rows: Ints, depth: int, own: Labels, marks: Bytes) -> None:
+    """Mark the hits of each lane by the bits of a number, the first rank lowest.
+
+    found : int32 (SIZE,), 1 for a hit, else 0; rows : int64 (up to LANES,), the row of each lane
+    own : int32 (LANES,), overwritten; marks : uint8 (n, 1), written for the rows
+    """
+    own[:] = 0
+    for r in range(depth):
+        for x in range(LANES):
+            own[x] |= found[r * LANES + x] << np.int32(r)
+    for x in range(rows.size):
+        marks[np.uint64(rows[x]), 0] = np.uint8(own[x])
+
+
+@kernel
 def sum_leading_gains(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
-    propensity: Floats, hits: Ints, gains: Floats, ideals: Floats,
+    propensity: Floats, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
 ) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
@@ -216,15 +233,17 @@ def sum_leading_gains(
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
     order : int64 (n,), from `group_rows`; group_ptr : int64 (slots + 1,), where the rows of each slot start
-    propensity : float64 (n_labels,)
+    propensity : float64 (n_labels,); marks : uint8 (n, 1), written as by `mark_lanes`, or (n, 0)
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
+    needed = propensity if n_ideals else propensity[:0]
     relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     found, counts, sums = np.empty(SIZE, np.int32), np.empty(SIZE, np.int64), np.empty((4, SIZE))
+    own = np.empty(LANES, np.int32)
     for slot in range(group_ptr.size - 1):
         begin, end = group_ptr[slot], group_ptr[slot + 1]
         n = true_ptr[order[begin] + 1] - true_ptr[order[begin]]
@@ -238,14 +257,18 @@ def sum_leading_gains(
             found[:] = 0
             for t in range(0, n, WIDTH):
                 stop = min(t + WIDTH, n)
-                gather_relevant(true_ptr, true_labels, propensity, rows, t, stop, firsts, relevant, held)
+                gather_relevant(true_ptr, true_labels, needed, rows, t, stop, firsts, relevant, held)
                 match_lanes(relevant, listed, depth, found)
+                if not n_ideals:
+                    continue
                 sort_lanes(held)
                 if t == 0:
                     held, best = best, held
                 else:
                     merge_lanes(held, best)
             gather_gains(propensity, listed, found, depth, got)
+            if marks.shape[1]:
+                mark_lanes(found, rows, depth, own, marks)
             add_lanes(got, depth, sums[0], sums[1])
             add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):

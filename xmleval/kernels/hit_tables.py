@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.kernels.fixed import add_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import longest_row
-from xmleval.records import Floats, Ints, Labels
+from xmleval.records import Bytes, Floats, Ints, Labels
 
 SPLIT_HIGH = 1.5 * 2.0**32  # adding and subtracting it rounds to a multiple of 2^-20
 SPLIT_LOW = 1.5  # the same for 2^-52
@@ -44,16 +44,25 @@ def keep_largest(values: Floats, best: Floats) -> int:
 
 
 @kernel
-def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints) -> None:
-    """Count hits by the instance's slot and rank.
+def count_hits(true_ptr: Ints, ranks: Ints, slots: Ints, hits: Ints, marks: Bytes) -> None:
+    """Count hits by the instance's slot and rank, and mark those of each instance.
 
     true_ptr : int64 (n + 1,); ranks : int64 (t,), rank of each relevant label, 0 for none
     slots : int64 (n,), slot of each instance
     hits : int64 (slots, depth + 1), added to; column 0 takes labels that are no hits
+    marks : uint8 (n, 1), written as by `mark_hits` for up to 8 ranks; or (n, 0)
     """
-    depth = hits.shape[1] - 1
+    depth, marked = hits.shape[1] - 1, marks.shape[1] > 0
     for i in range(true_ptr.size - 1):
         slot = slots[i]
+        if marked:
+            own = 0
+            for t in range(true_ptr[i], true_ptr[i + 1]):
+                rank = ranks[t] if ranks[t] <= depth else 0
+                hits[slot, rank] += 1
+                own |= 1 << rank
+            marks[i, 0] = np.uint8(own >> 1)
+            continue
         for t in range(true_ptr[i], true_ptr[i + 1]):
             rank = ranks[t] if ranks[t] <= depth else 0
             hits[slot, rank] += 1  # misses too: a branch would be mispredicted
@@ -176,19 +185,45 @@ def sum_ideals(
 
 
 @kernel
-def keep_hits(
-    true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, hits: Floats, gains: Floats
-) -> None:
-    """Write each instance's own hits and gains by rank.
+def mark_hits(true_ptr: Ints, ranks: Ints, depth: int, marks: Bytes) -> None:
+    """Mark each instance's hits: bit r % 8 of byte r // 8 for one at rank r + 1.
 
-    true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
-    propensity : float64 (n_labels,), or (0,) for hits alone
-    hits, gains : float64 (n, depth), zero at first; gains (0, 0) without propensities
+    true_ptr : int64 (n + 1,); ranks : int64 (t,), 0 for none; depth : the deepest rank that counts
+    marks : uint8 (n, b) of at least ``depth`` bits, zero at first
     """
-    depth = hits.shape[1]
     for i in range(true_ptr.size - 1):
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            if 0 < ranks[t] <= depth:
-                hits[i, ranks[t] - 1] = 1.0
-                if propensity.size:
-                    gains[i, ranks[t] - 1] = propensity[true_labels[t]]
+            place = np.uint64(ranks[t] - 1)  # without a branch, which would be mispredicted
+            hit = np.uint64(place < np.uint64(depth))
+            marks[i, (place >> np.uint64(3)) * hit] |= np.uint8(hit << (place & np.uint64(7)))
+
+
+@kernel
+def number_marks(n_relevant: Ints, marks: Bytes, numbers: Labels, of: Labels) -> None:
+    """Give the different rows numbers, by number of relevant labels and marks.
+
+    n_relevant : int64 (n,); marks : uint8 (n, 1)
+    numbers : int32 (256 * most + 256,), zeros, written: number from 1 of each row at 256 * n_relevant + mark
+    of : int32 (n,), written: number of each row from 0
+    """
+    for i in range(n_relevant.size):
+        numbers[np.uint64(n_relevant[i] << 8 | np.int64(marks[i, 0]))] = 1
+    n = 0
+    for key in range(numbers.size):
+        n += numbers[key]
+        numbers[key] *= n
+    for i in range(n_relevant.size):
+        of[i] = numbers[np.uint64(n_relevant[i] << 8 | np.int64(marks[i, 0]))] - 1
+
+
+@kernel
+def keep_gains(true_ptr: Ints, true_labels: Labels, ranks: Ints, propensity: Floats, gains: Floats) -> None:
+    """Write the propensities of each instance's hits by rank.
+
+    true_ptr, true_labels : int64 (n + 1,), (t,); ranks : int64 (t,), 0 for none
+    propensity : float64 (n_labels,); gains : float64 (n, depth), zero at first
+    """
+    for i in range(true_ptr.size - 1):
+        for t in range(true_ptr[i], true_ptr[i + 1]):
+            if 0 < ranks[t] <= gains.shape[1]:
+                gains[i, ranks[t] - 1] = propensity[true_labels[t]]

@@ -83,8 +83,9 @@ def find_hits(
 ) -> int:  # fmt: skip
     """Write the relevant labels among the leading entries of each list; return how many there are.
 
-    `contains` vectorises over the longer of the two sides: in lists of 5, comparing with the list is 1.2
-    times as fast for 5 relevant labels and half as fast for 36.
+    Comparing vectorises over the longer of the two sides: in lists of 5, comparing with the list is 1.2
+    times as fast for 5 relevant labels and half as fast for 36. The short loop stands first and in full: as
+    a call of `contains`, after the branch of the search, it takes 1.15 times as long.
 
     cut : int64 (n,), entries of each list that count; the others are as in `find_positions`
     n_within : int64 (n,), written: how many each instance has; they stand together
@@ -93,20 +94,25 @@ def find_hits(
     n_hits = 0
     for i in range(true_ptr.size - 1):
         before = n_hits
-        first, last = true_ptr[i], true_ptr[i + 1]
-        start, stop = list_ptr[i], list_ptr[i] + cut[i]
-        if last - first > COMPARED:
-            n_hits += search_hits(list_labels[start:stop], true_labels[first:last], hits[n_hits:])
-        elif last - first < max(SHORT, stop - start):
-            row = list_labels[start:stop]
-            for t in range(first, last):
-                hits[n_hits] = true_labels[t]
-                n_hits += contains(row, true_labels[t])
-        else:
-            truth = true_labels[first:last]
-            for s in range(start, stop):
+        first, n_relevant = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
+        start, n = list_ptr[i], cut[i]
+        if n_relevant < SHORT or (n_relevant < n and n_relevant <= COMPARED):
+            row = list_labels[start : start + n]
+            for t in range(first, first + n_relevant):
+                label = true_labels[t]
+                found = False
+                for s in range(n):
+                    found |= row[s] == label
+                hits[n_hits] = label
+                n_hits += found
+        elif n_relevant <= COMPARED:
+            truth = true_labels[first : first + n_relevant]
+            for s in range(start, start + n):
                 hits[n_hits] = list_labels[s]
                 n_hits += contains(truth, list_labels[s])
+        else:
+            truth, row = true_labels[first : first + n_relevant], list_labels[start : start + n]
+            n_hits += search_hits(row, truth, hits[n_hits:])
         n_within[i] = n_hits - before
     return n_hits
 

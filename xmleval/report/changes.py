@@ -321,7 +321,7 @@ def find_changes(
     by_row = [spec for spec in specs if spec.name in first.results.rows and spec.name in second.results.rows]
     spec = by_row[0] if by_row else specs[0]
     if by_row:
-        own, other = first.results.rows[spec.name], second.results.rows[spec.name]
+        own, other = (np.asarray(report.results.rows[spec.name]) for report in (first, second))
         gains = (other - own) * (-1 if spec.metric.direction == "down" else 1)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         numbers = most_changed(gains, worst)

@@ -26,6 +26,7 @@ from xmleval.report.tables import (
     latex_text,
     short,
 )
+from xmleval.results import rows_at
 from xmleval.spec import Spec, parse_spec
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -158,7 +159,7 @@ class Compared(Comparison):
     def _with_rows(self, model: str, reports: Sequence[Report], rows: Ints) -> list[Report]:
         """Return the reports of some rows with the values of these rows."""
         return [
-            replace(part, results=replace(part.results, rows=_rows_at(whole, rows)))
+            replace(part, results=replace(part.results, rows=rows_at(whole.results.rows, rows)))
             for part, whole in zip(reports, self.seeds[model], strict=True)
         ]
 
@@ -424,10 +425,6 @@ class Compared(Comparison):
             for one in own.differences
         ]
         return RECORD + ["group_of", "group"] * several, rows
-
-
-def _rows_at(report: Report, rows: Ints) -> dict[str, Floats]:
-    return {name: values[rows] for name, values in report.results.rows.items()} if rows.size else {}
 
 
 def _padded(column: Sequence[Cell]) -> list[Cell]:

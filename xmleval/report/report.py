@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,8 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         Whether larger scores are better.
     label_names, row_names : list or None
         Names of the labels and of the rows, if they were given with names.
+    other_labels : sequence
+        Names of predicted labels that are not among ``labels=``, which count as wrong.
     group_ranges : list of str
         Numbers of training rows of groups of labels, such as "1-10", if known.
     notes : list of str
@@ -100,8 +102,14 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
     larger: bool = True
     label_names: list[Any] | None = field(default=None, repr=False)
     row_names: list[Any] | None = field(default=None, repr=False)
+    other_labels: Sequence[Any] = field(default=(), repr=False)
     group_ranges: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def names_in_lists(self) -> list[Any]:
+        """Names of labels, those that are not evaluated behind the others (@private)."""
+        return [*(self.label_names or ()), *self.other_labels]
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by any spelling of its name."""
@@ -151,7 +159,7 @@ class Report(WithParts, WithReliability, Printed, Plotted, Mapping[str, float]):
         if not self.keeps_rows:
             raise ValueError("rows were not kept: evaluate with keep_rows=True")
         return name_column(self.row_names) | {
-            name: values.copy() for name, values in self.results.rows.items()
+            name: np.array(values) for name, values in self.results.rows.items()
         }
 
     @property

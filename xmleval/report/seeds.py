@@ -24,6 +24,8 @@ def mean_of(reports: Sequence[Report]) -> Report:
 
     def mean(kind: str) -> dict[str, Any]:
         held = [getattr(own, kind) for own in several]
+        if kind == "rows":
+            held = [{name: np.asarray(values) for name, values in own.items()} for own in held]
         shared = [name for name in names if all(name in own for own in held)]
         return {name: sum(own[name] for own in held) / len(held) for name in shared}
 

@@ -31,6 +31,7 @@ class Calibration(State):
     """
 
     of_labels = True
+    with_others = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
@@ -118,7 +119,7 @@ class Calibration(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
-        most = contents.n_rows * self.plan.n_labels
+        most = contents.n_rows * self.plan.most_listed
         self.losses = contents.take_sums("losses", *self.losses.shape[:-1], most=MOST_LOSS * most)
         totals = []
         for bins, table in self.sums.items():

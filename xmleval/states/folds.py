@@ -13,13 +13,15 @@ from xmleval.input.errors import InputError
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
-from xmleval.records import Block, Ints
+from xmleval.records import Block, Ints, known_of
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
 from xmleval.threads import Work
 from xmleval.view.parts import part_of
 from xmleval.view.view import View
+
+FOLD = "fold"  # what is known of a truth
 
 
 class Folds(States):
@@ -46,8 +48,9 @@ class Folds(States):
         n_bytes += sum(state.fold_bytes for state in self._states.values())
         if n_bytes > (memory or work.memory):
             takes = f"tables of {N_FOLDS} groups of rows take {size_text(n_bytes)}"
-            needs = f"{takes}, beyond their share of "
-            raise InputError("confidence", Message(needs, Keyword("memory")))
+            needs = f"{takes}, more than the {size_text(memory or work.memory)} that "
+            fix = " leaves them; give more, or fewer measures over labels"
+            raise InputError("confidence", Message(needs, Keyword("memory"), fix))
 
     @property
     def table_bytes(self) -> int:
@@ -62,19 +65,24 @@ class Folds(States):
     def update(self, block: Block) -> None:
         """Add the rows of a block."""
         if block.fold is None:
-            fold = np.empty(block.truth.ptr.size - 1, np.uint8)
-            find_folds(np.arange(block.first_row, block.first_row + fold.size), fold)
-            block = block._replace(fold=fold)
+            known = known_of(block)
+            if FOLD not in known:
+                fold = np.empty(block.truth.ptr.size - 1, np.uint8)
+                find_folds(np.arange(block.first_row, block.first_row + fold.size), fold)
+                known[FOLD] = fold
+            block = block._replace(fold=known[FOLD])
         super().update(block)
 
     def add(self, view: View) -> None:
         """Add the rows of a view."""
         super().add(view)
-        rows, starts = view.fold_order
-        for fold, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
-            if start < stop and self.folds[fold]._states:
-                self.folds[fold].add(part_of(view, rows[start:stop]))
-        self.n_rows = self.n_rows + np.diff(starts)
+        if self.folds[0]._states:
+            rows, starts = view.fold_order
+            for fold, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+                if start < stop:
+                    self.folds[fold].add(part_of(view, rows[start:stop]))
+        whole = view.block.weight is None
+        self.n_rows = self.n_rows + (view.n_weighing if whole else np.bincount(view.folds, minlength=N_FOLDS))
         self.n_weighing = self.n_weighing + view.n_weighing
 
     def merge(self, other: States) -> None:

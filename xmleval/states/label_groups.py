@@ -49,6 +49,8 @@ class LabelGroups(Parts):
     Sets are decided over all labels. Measures that are linear in the hits also have the group's part of them.
     """
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         groups = plan.label_groups
@@ -87,7 +89,7 @@ class LabelGroups(Parts):
                 n_rows[part] += own.n_rows
 
         names, n_listed = self.own.groups.names, self.n_listed.copy()
-        for number, own in enumerate(self.own.within(view, self.decisions)):
+        for number, own in enumerate(self.own.within(view.inside, self.decisions)):
             add(LABELS, names[number], own)
             add(ROWS, names[number], own.with_relevant)
             ranking = own.with_relevant.block.ranking
@@ -125,10 +127,10 @@ class LabelGroups(Parts):
             values.notes.clear()
             found.groups[name] = Part(values, n_rows, labels.size)
             if n_listed < n_rows * min(deepest, labels.size) and self.plan.unlisted is None:
-                few.append(f"{printable(name)} {n_listed / n_rows:.3g}")
                 ranked = [spec for spec in self.plan.specs if not is_of_sets(spec)]
                 at_k = [spec.name for spec in ranked if n_rows * (spec.k or 0) > n_listed]
                 values.short |= dict.fromkeys(at_k, n_listed / n_rows)
+                few += [f"{printable(name)} {n_listed / n_rows:.3g}"] if at_k else []
             if f"{SHARE}/{name}" in self.parts:
                 share = self.parts[f"{SHARE}/{name}"].finish()
                 found.shares[name] = Part(share, self.n_rows[f"{SHARE}/{name}"], labels.size)

@@ -43,6 +43,7 @@ class PairScores(SummedKeys):
     """
 
     of_labels = True
+    with_others = True
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
@@ -112,7 +113,7 @@ class PairScores(SummedKeys):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         low, high = (int(end) for end in score_keys(np.array([0.0, 1.0])))
-        most = contents.n_rows * self.plan.n_labels
+        most = contents.n_rows * self.plan.most_listed
         for name in self.sums:
             self.restore(contents, name, [low, 0], [high, most])
         self.check_totals(contents)

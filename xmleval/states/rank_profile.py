@@ -11,13 +11,12 @@ import numpy as np
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.folds import N_FOLDS
-from xmleval.kernels.gains import WIDTH, group_rows, sum_leading_gains
+from xmleval.kernels.gains import WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
     add_split_sums,
     count_hits,
-    keep_hits,
     sum_exact_gains,
     sum_gains,
     sum_hits,
@@ -27,17 +26,19 @@ from xmleval.kernels.sorting import longest_row
 from xmleval.metrics import Setting
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan, kept_of
-from xmleval.records import Floats, Ints, Profile
+from xmleval.records import Bytes, Floats, Ints, Profile, RowValues
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect, total
+from xmleval.states.kept_hits import BYTE, KeptHits
+from xmleval.states.rank_slots import BY_FOLD, Slots
 from xmleval.states.state import Arrays, State, in_row_order
 from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
+SLOTS, IDEALS = "slots", "ideals"  # what is known of a truth
 MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
-BY_FOLD = 1 << 44  # a number of relevant labels with its fold is fold * BY_FOLD + number
 
 
 class RankProfile(State):
@@ -50,6 +51,7 @@ class RankProfile(State):
     """
 
     by_fold = True
+    with_others = True
     by_list = True  # whether all hits of lists count, which are then found while gains are added up
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -58,7 +60,10 @@ class RankProfile(State):
         gains = any(spec.metric.table != "hits" for spec in specs)
         self.propensity = plan.propensity if gains else None
         self.weighted = plan.weighted  # hits and rows are then fixed-point sums too
-        self.keep = bool(plan.keep_rows)
+        kept = [spec for spec in kept_of(plan.keep_rows, specs) if spec.metric.table != RATIO]
+        self.of_rows = kept  # the measures whose row values are kept
+        self.keep = bool(kept)
+        self.keep_gains = any(spec.metric.table != "hits" for spec in kept)
         self.folds = plan.confidence is not None
         self.n_relevant: Ints = np.empty(0, np.int64)
         entry = (LIMBS,) if self.weighted else ()
@@ -70,31 +75,30 @@ class RankProfile(State):
             self.tables["gains"] = np.zeros((0, 0, LIMBS), np.int64)
             self.tables["ideals"] = np.zeros((0, 0, LIMBS), np.int64)
         self.n_empty = 0  # rows without relevant labels, regardless of weight
-        self.kept: Sequence[tuple[int, Profile]] = []
+        self.kept: Sequence[tuple[int, KeptHits]] = []
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
-        keys, most = view.n_relevant, int(view.n_relevant.max(initial=0))
-        if self.folds:
-            keys = keys + view.folds.astype(np.int64) * (most + 1)
-        per_key = np.bincount(keys, minlength=1)
-        (present,) = per_key.nonzero()
-        slots = np.zeros(per_key.size, np.int64)
-        slots[present] = np.arange(present.size)
-        widest = min(self.depth, most)
-        found = {"rows": per_key[present][:, None]}
+        if SLOTS not in view.known:
+            view.known[SLOTS] = Slots(view, self.folds)
+        slots: Slots = view.known[SLOTS]
+        widest = min(self.depth, slots.most)
+        found = {"rows": slots.n_rows[:, None]}
+        leading = self._leading(view, widest)
+        marked = self.keep and not self.keep_gains and not self.weighted
+        marked = marked and (leading is not None or self._width(view) <= BYTE)
+        marks: Bytes = np.zeros((view.n_rows, int(marked)), np.uint8)
         if self._splits(view.n_rows):
-            hits, gains, ideals = self._sum_split(view, per_key[present], keys, slots, widest)
+            hits, gains, ideals = self._sum_split(view, slots, widest, leading, marks)
             found |= {"hits": hits, "gains": _limbs_of(gains), "ideals": _limbs_of(ideals)}
         else:
-            found |= self._sum_limbs(view, present.size, slots[keys], widest)
+            found |= self._sum_limbs(view, slots, widest, marks)
         hits = found["hits"]
         filled = np.flatnonzero(hits.any(axis=(0, *range(2, hits.ndim))))
         deepest = int(filled[-1]) + 1 if filled.size else 0
         found |= {name: found[name][:, :deepest] for name in ("hits", "gains") if name in found}
-        own = [(view.block.first_row, self._own(view))] if self.keep and view.n_rows else []
-        n_empty = int(per_key[:: most + 1].sum())
-        self._add(present + present // (most + 1) * (BY_FOLD - most - 1), found, n_empty, own)
+        own = [(view.block.first_row, self._own(view, marks))] if self.keep and view.n_rows else []
+        self._add(slots.n_relevant, found, slots.n_empty, own)
 
     def _width(self, view: View) -> int:
         """Return the lowest credited rank of the block, at most ``depth``."""
@@ -106,43 +110,46 @@ class RankProfile(State):
             return False
         return n_rows < MOST_TERMS and n_rows * self.propensity.highest < LARGEST_SUM
 
-    def _sum_split(
-        self, view: View, n_rows: Ints, keys: Ints, slots: Ints, widest: int
-    ) -> tuple[Ints, Floats, Floats]:
-        """Return hits, gains and ideals as split sums.
+    def _leading(self, view: View, widest: int) -> int | None:
+        """Return how many first labels of lists to look at, None if hits are not found in the lists."""
+        in_order = view.ranking.ordered and view.unlisted is None
+        if not (self.by_list and in_order and self._splits(view.n_rows) and widest <= WIDTH):
+            return None
+        width = min(self.depth, longest_row(view.ranking.ptr))
+        return width if width <= WIDTH else None
 
-        ``n_rows`` is the size of each slot, ``keys`` those of the rows, ``slots`` those of the keys.
-        """
+    def _sum_split(
+        self, view: View, slots: Slots, widest: int, leading: int | None, marks: Bytes
+    ) -> tuple[Ints, Floats, Floats]:
+        """Return hits, gains and ideals as split sums; and write ``marks`` if asked for."""
         assert self.propensity is not None
         ptr, labels = view.block.truth
-        known = self._known_ideals(view)
-        ideals = np.zeros((n_rows.size, widest if known is None else 0, 2))
-        width = min(self.depth, longest_row(view.ranking.ptr))
-        in_order = view.ranking.ordered and view.unlisted is None
-        if self.by_list and in_order and max(width, widest) <= WIDTH:
-            hits, gains = np.zeros((n_rows.size, width), np.int64), np.zeros((n_rows.size, width, 2))
-            group_ptr = np.concatenate([[0], np.cumsum(n_rows)])
-            order = np.empty(view.n_rows, np.int64)
-            group_rows(keys, group_ptr[slots], order)
+        known, n_slots = self._known_ideals(view), slots.n_rows.size
+        ideals = np.zeros((n_slots, widest if known is None else 0, 2))
+        if leading is not None:
+            hits, gains = np.zeros((n_slots, leading), np.int64), np.zeros((n_slots, leading, 2))
             sum_leading_gains(
-                ptr, labels, view.ranking.ptr, view.ranking.labels, order, group_ptr,
-                self.propensity.values, hits, gains, ideals,
+                ptr, labels, view.ranking.ptr, view.ranking.labels, *slots.grouped, self.propensity.values,
+                marks, hits, gains, ideals,
             )  # fmt: skip
-            return hits, gains, ideals
+            if known is None:
+                view.known[IDEALS] = known = ideals
+            return hits, gains, known
         width = self._width(view)
-        hits = np.zeros((n_rows.size, width + 1), np.int64)
-        gains = np.zeros((n_rows.size, width + 1, 2))
-        count_hits(ptr, view.ranks, slots[keys], hits)
-        sum_exact_gains(ptr, labels, view.ranks, slots[keys], self.propensity.values, gains, ideals)
+        hits, gains = np.zeros((n_slots, width + 1), np.int64), np.zeros((n_slots, width + 1, 2))
+        count_hits(ptr, view.ranks, slots.of_rows, hits, marks)
+        sum_exact_gains(ptr, labels, view.ranks, slots.of_rows, self.propensity.values, gains, ideals)
         return hits[:, 1:], gains[:, 1:], ideals if known is None else known
 
     def _known_ideals(self, view: View) -> Floats | None:
         """Return the split sums of ideals where they are known already."""
-        return None
+        found: Floats | None = view.known.get(IDEALS)
+        return found
 
-    def _sum_limbs(self, view: View, n_slots: int, slots: Ints, widest: int) -> dict[str, Ints]:
+    def _sum_limbs(self, view: View, several: Slots, widest: int, marks: Bytes) -> dict[str, Ints]:
         """Return hits, gains and ideals, the last two in fixed point; with weights all, and rows."""
         (ptr, labels), width = view.block.truth, self._width(view)
+        n_slots, slots = several.n_rows.size, several.of_rows
         weight = NO_WEIGHT if view.block.weight is None else view.block.weight
         found: dict[str, Ints] = {}
         if self.weighted:
@@ -151,7 +158,7 @@ class RankProfile(State):
             sum_hits(ptr, view.ranks, slots, weight, found["rows"][:, 0], found["hits"])
         else:
             hits = np.zeros((n_slots, width + 1), np.int64)
-            count_hits(ptr, view.ranks, slots, hits)
+            count_hits(ptr, view.ranks, slots, hits, marks)
             found["hits"] = hits[:, 1:]
         if self.propensity is not None:
             found["gains"] = np.zeros((n_slots, width, LIMBS), np.int64)
@@ -165,7 +172,7 @@ class RankProfile(State):
         self._add(other.n_relevant, other.tables, other.n_empty, other.kept)
 
     def _add(
-        self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: Sequence[tuple[int, Profile]]
+        self, n_relevant: Ints, found: dict[str, Ints], n_empty: int, kept: Sequence[tuple[int, KeptHits]]
     ) -> None:
         """Add tables out of place, since other states may share the old ones."""
         self.kept, self.n_empty = [*self.kept, *kept], self.n_empty + n_empty
@@ -184,15 +191,11 @@ class RankProfile(State):
             tables[name] = _carried(table)
         self.n_relevant, self.tables = both, tables
 
-    def _own(self, view: View) -> Profile:
-        """Return the profiles of the single rows of a block."""
-        ptr, labels = view.block.truth
-        n = view.n_rows
-        propensity = NO_WEIGHT if self.propensity is None else self.propensity.values
-        hits = np.zeros((n, self._width(view)))
-        gains = np.zeros(hits.shape if propensity.size else (0, 0))
-        keep_hits(ptr, labels, view.ranks, propensity, hits, gains)
-        return Profile(view.n_relevant, np.ones(n), hits, gains if propensity.size else None, None)
+    def _own(self, view: View, marks: Bytes) -> KeptHits:
+        """Return the hits of the single rows of a block, of which ``marks`` may be known."""
+        if marks.shape[1]:
+            return KeptHits(view.n_relevant, marks, None)
+        return KeptHits.of(view, self._width(view), self.propensity if self.keep_gains else None)
 
     def profile(self) -> Profile:
         """Return the tables of all rows counted."""
@@ -205,17 +208,27 @@ class RankProfile(State):
             sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
             tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
         results, profile = Results(), _profile_of(sizes, tables)
-        rows, kept = self.rows() if self.keep else None, kept_of(self.plan.keep_rows, self.specs)
         for spec in self.specs:
-            name, setting = spec.name, self.plan.setting(spec)
-            (results.values[name],) = _values(spec, profile, setting)
-            if rows and spec in kept and spec.metric.table != RATIO:
-                results.rows[name] = _terms(spec, rows, setting)
+            name = spec.name
+            (results.values[name],) = _values(spec, profile, self.plan)
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
                 results.rows_left_out[name] = self.n_empty
+        if self.keep:
+            results.rows = self._rows()
         if self.folds:
             results.replicates = self._replicates(sizes, tables, where)
         return results
+
+    def _rows(self) -> dict[str, Floats | RowValues]:
+        """Return the row values of the measures that are kept."""
+        rows = KeptHits.joined(in_row_order(self.kept))
+        different, of = rows.distinct()
+        found: dict[str, Floats | RowValues] = {}
+        for spec in self.of_rows:
+            own = different if spec.metric.table == "hits" else rows.profile()
+            terms = _terms(spec, own, self.plan.setting(spec))
+            found[spec.name] = RowValues(terms, of) if own is different else terms
+        return found
 
     def _replicates(self, sizes: Ints, tables: dict[str, Ints], where: Ints) -> dict[str, Floats]:
         """Return the values without each fold; ``where`` each group is in the tables of all folds."""
@@ -225,32 +238,15 @@ class RankProfile(State):
         step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
         values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
         for start in range(0, folds.size, step):
-            own = [np.flatnonzero(of_group == fold) for fold in folds[start : start + step]]
-            joined = {
-                name: np.concatenate([_less(table, where[which], self.tables[name][which]) for which in own])
-                for name, table in tables.items()
-            }
-            profile = _profile_of(np.tile(sizes, len(own)), joined)
+            some = folds[start : start + step]
+            own = np.flatnonzero(np.isin(of_group, some))
+            at = np.searchsorted(some, of_group[own]) * sizes.size + where[own]
+            parts = {name: table[own] for name, table in self.tables.items()}
+            joined = {name: _less(table, some.size, at, parts[name]) for name, table in tables.items()}
+            profile = _profile_of(np.tile(sizes, some.size), joined)
             for spec in self.specs:
-                values[spec.name] += _values(spec, profile, self.plan.setting(spec), len(own))
+                values[spec.name] += _values(spec, profile, self.plan, some.size)
         return {name: np.array(several) for name, several in values.items()}
-
-    def rows(self) -> Profile:
-        """Return the kept profiles of single rows, in row order."""
-        chunks: list[Profile] = in_row_order(self.kept)
-        width = max((chunk.hits.shape[1] for chunk in chunks), default=0)
-
-        def joined(tables: list[Floats]) -> Floats:
-            wide = [np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables]
-            return np.concatenate(wide) if wide else np.empty((0, 0))
-
-        return Profile(
-            np.concatenate([np.empty(0, np.int64), *(chunk.n_relevant for chunk in chunks)]),
-            np.concatenate([np.empty(0), *(chunk.weight for chunk in chunks)]),
-            joined([chunk.hits for chunk in chunks]),
-            None if self.propensity is None else joined([c.gains for c in chunks if c.gains is not None]),
-            None,
-        )
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -258,7 +254,7 @@ class RankProfile(State):
         out["n_empty"] = np.array([self.n_empty])
         for number, (first_row, own) in enumerate(self.kept):
             out[f"kept{number}.{first_row}.n_relevant"] = own.n_relevant
-            out[f"kept{number}.{first_row}.hits"] = own.hits
+            out[f"kept{number}.{first_row}.marks"] = own.marks
             if own.gains is not None:
                 out[f"kept{number}.{first_row}.gains"] = own.gains
         return out
@@ -282,7 +278,7 @@ class RankProfile(State):
                 of_folds, self.n_relevant // BY_FOLD, ceilings(rows[:, 0]) if self.weighted else rows[:, 0]
             )
             contents.expect_folds("rows", of_folds, self.weighted)
-        expect(hits.shape[1] <= min(self.depth, n_labels), f"hits at {hits.shape[1]} ranks")
+        expect(hits.shape[1] <= self.plan.cut(self.depth), f"hits at {hits.shape[1]} ranks")
         self.tables = {"rows": rows, "hits": hits}
         if self.propensity is not None:
             self.tables["gains"] = contents.take_sums("gains", *hits.shape[:2])
@@ -293,20 +289,13 @@ class RankProfile(State):
         n_empty = None if self.weighted and empty.any() else int(rows[empty].sum())
         expect(n_empty in (None, self.n_empty), f"n_empty is {self.n_empty}")
         if self.keep:
-            self.kept = [self._kept(contents, *found) for found in contents.kept(".n_relevant")]
+            highest = self.propensity.highest if self.propensity and self.keep_gains else None
+            self.kept = [
+                (first_row, KeptHits.taken(contents, stem, n_labels, self.plan.cut(self.depth), highest))
+                for stem, first_row in contents.kept(".n_relevant")
+            ]
             n_kept = sum(own.n_relevant.size for _, own in self.kept)
             expect(n_kept == n_rows, f"{n_kept} rows are kept, not {n_rows}")
-
-    def _kept(self, contents: Contents, stem: str, first_row: int) -> tuple[int, Profile]:
-        """Take profiles of single rows."""
-        n_relevant = contents.take(f"{stem}.n_relevant", None, most=self.plan.n_labels)
-        n, real = n_relevant.size, {"dtype": np.float64}
-        hits = contents.take(f"{stem}.hits", n, None, most=1.0, **real)
-        expect(hits.shape[1] <= min(self.depth, self.plan.n_labels), f"{stem}.hits at {hits.shape[1]} ranks")
-        gains = None
-        if self.propensity is not None:
-            gains = contents.take(f"{stem}.gains", *hits.shape, most=self.propensity.highest, **real)
-        return first_row, Profile(n_relevant, np.ones(n), hits, gains, None)
 
 
 def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
@@ -324,10 +313,10 @@ def _summed(table: Ints, where: Ints, n: int) -> Ints:
     return _carried(found)
 
 
-def _less(table: Ints, where: Ints, part: Ints) -> Ints:
-    """Return a table less the groups of a part, at different places."""
-    found = table.copy()
-    found[where] -= part
+def _less(table: Ints, n: int, at: Ints, parts: Ints) -> Ints:
+    """Return n times a table, one after another, less parts at different places."""
+    found = np.tile(table, (n, *(1 for _ in table.shape[1:])))
+    found[at] -= parts
     return _carried(found)
 
 
@@ -345,22 +334,28 @@ def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
 
 
-def _values(spec: Spec, profile: Profile, setting: Setting, n: int = 1) -> list[float]:
+def _values(spec: Spec, profile: Profile, plan: Plan, n: int = 1) -> list[float]:
     """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts of the groups."""
-    terms = _terms(spec, profile, setting)
-    over = profile.weight
-    if spec.metric.table == RATIO:
+    setting = plan.setting(spec)
+    terms, over = _terms(spec, profile, setting), profile.weight
+    of_ideals, unknown = spec.metric.table == RATIO, np.isnan(terms)
+    if of_ideals:
         over = spec.metric.value(profile.ideals, profile, setting)
-    else:
-        over = np.where(np.isnan(terms), 0.0, over)
-    terms = np.where(np.isnan(terms), 0.0, terms)
-    sums = [
-        (math.fsum(part), math.fsum(whole))
-        for part, whole in zip(terms.reshape(n, -1), over.reshape(n, -1), strict=True)
-    ]
+    elif unknown.any():
+        over = np.where(unknown, 0.0, over)
+    terms = np.where(unknown, 0.0, terms)
+    parts, whole = terms.reshape(n, -1), over.reshape(n, -1)
+    # numbers of rows add up exactly in any order
+    sums = _sums(whole) if of_ideals or plan.weighted else whole.sum(axis=1).tolist()
     # rounding can raise a ratio to the ideal sum above 1
-    most = 1.0 if spec.metric.table == RATIO else math.inf
-    return [min(part / whole, most) if whole else math.nan for part, whole in sums]
+    most = 1.0 if of_ideals else math.inf
+    pairs = zip(_sums(parts), sums, strict=True)
+    return [min(part / all_of_it, most) if all_of_it else math.nan for part, all_of_it in pairs]
+
+
+def _sums(parts: Floats) -> list[float]:
+    """Return the sum of each row, rounded once."""
+    return [math.fsum(part) for part in parts.tolist()]
 
 
 def _limbs_of(sums: Floats) -> Ints:

@@ -6,7 +6,8 @@ from xmleval.records import Floats
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.row_sums import RowSums, row_values
-from xmleval.view.view import Completion, View
+from xmleval.view.changed import Completion
+from xmleval.view.view import View
 
 ENDS = ("worst", "best")
 
@@ -15,6 +16,7 @@ class RowBounds(RowSums):
     """The sums of `RowSums` for the worst and the best completion of the lists."""
 
     by_fold = False
+    with_others = False
     keeps = False
 
     def names(self) -> dict[str, Spec]:

@@ -22,12 +22,17 @@ class RowCounts(RowSums):
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the first measure that reads each."""
-        specs = {self.plan.decide(spec): spec for spec in reversed(self.specs)}
-        return {f"{decision} {part}": spec for decision, spec in specs.items() for part in PARTS}
+        specs = {self._sets(spec): spec for spec in reversed(self.specs)}
+        return {f"{sets} {part}": spec for sets, spec in specs.items() for part in PARTS}
+
+    def _sets(self, spec: Spec) -> str:
+        """Return a name for the sets that a measure compares: predicted ones, or these with all ancestors."""
+        alone = "" if "hierarchy" in spec.metric.needs else " alone"
+        return f"{self.plan.decide(spec)}{alone}"
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""
-        read = {self.plan.decide(spec): spec for spec in reversed(self.specs)}
+        read = {self._sets(spec): spec for spec in reversed(self.specs)}
         counts = [counts_of(spec, view, self.plan) for spec in read.values()]
         return [getattr(own, part) for own in counts for part in PARTS]
 
@@ -38,7 +43,7 @@ class RowCounts(RowSums):
         of_key = dict(zip(self.keys, sums, strict=True))
         found = {}
         for spec in self.specs:
-            own = [np.float64(of_key[f"{self.plan.decide(spec)} {part}"]) for part in PARTS]
+            own = [np.float64(of_key[f"{self._sets(spec)} {part}"]) for part in PARTS]
             counts = Counts(own[0], own[1], own[2], np.float64(np.nan))  # type: ignore[arg-type]
             found[spec.name] = float(spec.metric.value(counts, self.plan.setting(spec)))
         return found

@@ -29,6 +29,8 @@ SHARES = 16  # of the memory for pooled scores, as the number of groups is not k
 class RowGroups(Parts):
     """States of each group of rows, as far as groups have been seen."""
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_expected = 0  # groups
@@ -42,8 +44,10 @@ class RowGroups(Parts):
             n_bytes = n * found.table_bytes
             if isinstance(found, Folds) and n_bytes > self.work.memory:
                 of_each = f"tables of {n} groups, each with {N_FOLDS} for confidence intervals"
-                needs = f"{of_each}, take {size_text(n_bytes)}, beyond their share of "
-                raise InputError("row_groups", Message(needs, Keyword("memory")))
+                needs = f"{of_each}, take {size_text(n_bytes)}, more than the "
+                most = f"{size_text(self.work.memory)} that "
+                said = Message(needs, most, Keyword("memory"), " leaves them; give more")
+                raise InputError("row_groups", said)
             self.parts = {**self.parts, name: found}
         return self.parts[name]
 

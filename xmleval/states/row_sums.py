@@ -32,6 +32,7 @@ class RowSums(State):
     """
 
     by_fold = True
+    with_others = True
     keeps = True  # whether row values are kept on request
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
@@ -180,6 +181,7 @@ def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     """Return a measure's row values of a block, NaN for excluded rows."""
     metric, setting = spec.metric, plan.setting(spec)
+    view = view.inside if metric.of_cells else view
     seen: object = view
     if "sets" in metric.needs:
         seen = counts_of(spec, view, plan)

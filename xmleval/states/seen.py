@@ -14,26 +14,36 @@ from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.view import View
 
-FLAGS = ("by_id", "binary", "rises", "falls")
+FLAGS = ("by_id", "binary", "rises", "falls", "judges")
 
 
 class Seen(State):
     """Facts of truth and lists: sizes, ids, and how scores run."""
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
+        self.n_others = 0  # rows that predict labels that are not evaluated, as far as these are read
         self.deepest = 0  # most labels that a row lists, as far as they are read
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
+        self.judges = False  # a label as irrelevant
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         block = view.block
         self.n_rows += view.n_rows
         self.n_relevant += block.truth.labels.size
+        if block.others:
+            parts = [part for part in (block.ranking, block.pred) if part is not None]
+            before = [(np.cumsum(np.append(0, part.labels >= view.n_labels)), part.ptr) for part in parts]
+            has_others = sum(np.diff(counts[ptr]) for counts, ptr in before) > np.zeros(view.n_rows)
+            self.n_others += int(np.count_nonzero(has_others))
         self.by_id &= block.by_id or not view.n_rows
+        self.judges |= block.judged is not None and block.judged.labels.size > block.truth.labels.size
         if self.by_id:
             for part in (block.truth, block.ranking, block.pred):
                 if part is not None and part.labels.size:
@@ -60,12 +70,14 @@ class Seen(State):
         self.n_rows += other.n_rows
         self.n_relevant += other.n_relevant
         self.n_listed += other.n_listed
+        self.n_others += other.n_others
         self.deepest = max(self.deepest, other.deepest)
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
         self.by_id &= other.by_id
         self.binary &= other.binary
         self.rises |= other.rises
         self.falls |= other.falls
+        self.judges |= other.judges
 
     def finish(self) -> Results:
         """Return notes, and the measures that read more labels than the lists hold."""
@@ -74,6 +86,16 @@ class Seen(State):
             return found
         if not self.n_relevant:
             found.notes["empty"] = "no row of the truth has a relevant label: measures are 0 or undefined"
+        if self.n_others:
+            told = f"rows that predict labels beside those that are evaluated: {self.n_others}; "
+            fewer = "averages over labels, and measures of all cells such as Hamming loss, leave these out"
+            found.notes["others"] = told + fewer
+        judging = [spec.name for spec in self.plan.specs if "grades" in spec.needs]
+        if judging and not self.judges:
+            told = (
+                "no label of the truth has a grade of 0 or below, so that only relevant labels are judged and"
+            )
+            found.notes["judged"] = f"{told} {', '.join(judging)} is the precision"
         n_labels = self.plan.n_labels
         if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
             told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
@@ -107,14 +129,18 @@ class Seen(State):
             "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
             "ids": np.array([self.lowest, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
+            **({"others": np.array([self.n_others])} if self.plan.others else {}),
         }
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
+        if self.plan.others:
+            self.n_others = int(contents.take("others", 1, most=contents.n_rows)[0])
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
-        for name, flag in zip(FLAGS, contents.take("flags", 4, dtype=np.bool_, most=1).tolist(), strict=True):
+        flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)
+        for name, flag in zip(FLAGS, flags.tolist(), strict=True):
             setattr(self, name, flag)
 
 

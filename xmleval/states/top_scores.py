@@ -29,6 +29,8 @@ class TopScores(SummedKeys):
     Formulas receive what is `Accepted`.
     """
 
+    with_others = True
+
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
         self.of_hits = {f"hits{spec.k}": spec.k for spec in specs if spec.k}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from dataclasses import replace
@@ -176,7 +177,9 @@ class Fitting:
         if not isinstance(rule, str) or rule not in MEASURES:
             raise InputError("rule", f"{rule!r} is not one of {', '.join(MEASURES)}")
         self.rule = rule
-        known = MEASURES[rule]
+        known, tuned = MEASURES[rule], dict.fromkeys(itertools.chain(*MEASURES.values()))
+        if at_k and at_k not in tuned:
+            raise InputError("measure", f"{measure!r}: rules are tuned to {', '.join(tuned)} alone")
         if at_k not in (known or (None,)):
             takes = f"is tuned to {', '.join(known)}" if known else "takes no measure"
             given_as = "not given" if measure is None else repr(measure)

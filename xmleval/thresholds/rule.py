@@ -25,7 +25,7 @@ from xmleval.message import Keyword, Message
 from xmleval.numerals import decimal_number
 from xmleval.records import Floats
 from xmleval.thresholds.linear import check_features, linear_values
-from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_infinite
+from xmleval.view.decision import Chosen, Decision, choose, cut_rows, refuse_unfit
 
 TUNABLE = ("hamming_loss", "f1.micro", "f1.macro", "f1.samples")
 MEASURES = {  # that each rule can be tuned to
@@ -203,8 +203,8 @@ class Rule:
         Raises
         ------
         ValueError
-            If scores are invalid, have another number of labels, or are infinite where a linear model reads
-            them; if features are missing or unexpected.
+            If scores are invalid, have another number of labels, are infinite where a linear model reads
+            them, or are no probabilities where labels have weights; if features are missing or unexpected.
 
         Examples
         --------
@@ -236,7 +236,7 @@ class Rule:
                 cut = cut_rows(ranking, thresholds[start:stop], unlisted)
                 chosen = Chosen(cut, ranking.ptr, ranking.labels)
             else:
-                refuse_infinite(self.decision, ranking, self.n_labels, unlisted, start)
+                refuse_unfit(self.decision, ranking, self.n_labels, unlisted, start)
                 chosen = choose(self.decision, ranking, self.n_labels, unlisted)
             ends = np.cumsum(chosen.cut)
             heads = np.empty(int(ends[-1]), chosen.labels.dtype)

@@ -7,13 +7,12 @@ import warnings
 import numpy as np
 
 from xmleval.conventions import Conventions
-from xmleval.input.errors import InputError
 from xmleval.kernels.weighted import F1, PRECISION, RECALL, choose_rows, mark_best, set_weights
-from xmleval.message import Keyword, Message
 from xmleval.metrics.metric import Setting
-from xmleval.records import Bools, Counts, Floats
+from xmleval.records import Bools, Counts, Floats, Ints, Scores
 from xmleval.spec import parse_spec
 from xmleval.thresholds.entries import Pool
+from xmleval.view.decision import refuse_improbable
 
 AIMS = {"f1.macro": F1, "precision.macro": PRECISION, "recall.macro": RECALL}
 MOST_PASSES = 100
@@ -28,13 +27,7 @@ def best_weights(pool: Pool, measure: str, k: int) -> Floats:
     ranking, aim, n_labels = pool.ranking, AIMS[measure], pool.n_true.size
     assert ranking.scores is not None
     scores = ranking.scores.astype(np.float64)
-    wrong = np.flatnonzero(~((scores >= 0) & (scores <= 1)))
-    if wrong.size:
-        row, value = int(pool.rows[wrong[0]]), ranking.scores[wrong[0]]
-        not_one = Message(
-            f"score {value} is no probability; expected 0 to 1 for ", Keyword("rule", "'weighted'")
-        )
-        raise InputError("y_score", not_one, row=row, value=value)
+    refuse_improbable(ranking, 0)
     best, inside = np.empty(min(k, n_labels), np.int64), np.zeros(scores.size, np.bool_)
     sizes, hits = np.zeros(n_labels, np.int64), np.zeros(n_labels)
     weights, offsets = np.empty(n_labels), np.zeros(n_labels)
@@ -44,13 +37,22 @@ def best_weights(pool: Pool, measure: str, k: int) -> Floats:
             ranking.ptr, ranking.labels, scores, aim, best, inside, sizes, hits, pool.n_true, weights, offsets
         ):
             break
-    value = measured(pool, measure, inside)
-    mark_best(ranking.ptr, ranking.labels, scores, np.ones(n_labels), np.zeros(n_labels), best, inside)
-    plain = measured(pool, measure, inside)
+    own = weights, offsets  # which the rule applies to every row alike
+    value, plain = (
+        measured(pool, measure, chosen(pool, scores, *of_labels, best))
+        for of_labels in (own, (np.ones(n_labels), np.zeros(n_labels)))
+    )
     if value < plain:
         seen = f"{measure}@{k} is {value:.4g} by weighted scores and {plain:.4g} by the scores themselves"
         warnings.warn(f"{seen}: are the scores calibrated probabilities?", stacklevel=5)
     return np.concatenate((weights, offsets))
+
+
+def chosen(pool: Pool, scores: Scores, weights: Floats, offsets: Floats, best: Ints) -> Bools:
+    """Return which entries are the best of their rows, see `kernels.weighted.mark_best`."""
+    inside = np.empty(scores.size, np.bool_)
+    mark_best(pool.ranking.ptr, pool.ranking.labels, scores, weights, offsets, best, inside)
+    return inside
 
 
 def measured(pool: Pool, measure: str, inside: Bools) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from xmleval.cached import cached
 from xmleval.conventions import Conventions
 from xmleval.input.errors import InputError
+from xmleval.kernels.calibrating import find_outside
 from xmleval.kernels.ranking import count_leading, fill_heads
 from xmleval.kernels.thresholds import apply_weights, copy_leading, count_above, select_above
 from xmleval.kernels.weighted import mark_best
@@ -60,6 +61,11 @@ class Decision:
     def fitted(self) -> bool:
         """Whether the rule was fitted to data, so that its name does not define it."""
         return self.kind not in ("pred", "top", "threshold")
+
+    @property
+    def of_each(self) -> bool:
+        """Whether it has numbers for each label."""
+        return self.kind in ("labels", "weighted")
 
     @cached
     def _name(self) -> str:
@@ -143,16 +149,31 @@ def leading_scores(ranking: Ranking, n_labels: int, unlisted: float | None, k: i
     return leading
 
 
-def refuse_infinite(
+def refuse_unfit(
     decision: Decision, ranking: Ranking, n_labels: int, unlisted: float | None, start: int
 ) -> None:
-    """Refuse rows, numbered from ``start``, with infinite scores among those a linear model reads."""
+    """Refuse rows, numbered from ``start``, with scores that a rule does not take.
+
+    These are infinite ones that a linear model reads, and those outside 0..1 where labels have weights.
+    """
     scores = ranking.scores
+    if decision.kind == "weighted" and scores is not None:
+        refuse_improbable(ranking, start)
     if decision.kind != "rows" or scores is None:
         return
     if np.isfinite(scores).all() and (unlisted is None or math.isfinite(as_score(unlisted, scores))):
         return
     refuse_infinite_leading(leading_scores(ranking, n_labels, unlisted, decision.numbers.size - 1), start)
+
+
+def refuse_improbable(ranking: Ranking, start: int) -> None:
+    """Refuse rows, numbered from ``start``, with scores outside 0..1, where labels have weights."""
+    assert ranking.scores is not None
+    place = find_outside(ranking.ptr, ranking.scores, MOST)
+    if place >= 0:
+        row, value = int(np.searchsorted(ranking.ptr, place, "right")) - 1, ranking.scores[place]
+        told = f"score {value} is no probability; a weighted rule needs them (`xmleval calibrate`)"
+        raise InputError("y_score", told, row=start + row, value=value)
 
 
 def refuse_infinite_leading(leading: Floats, start: int) -> None:
@@ -231,7 +252,7 @@ def check_decision(
         raise ValueError(Message(given, " reads features; apply the rule and pass ", Keyword("y_pred")))
     if not larger and (fitted or decision.fitted) and decision.kind != "listed":
         raise ValueError(Message(given, " was fitted to scores of which larger ones are better"))
-    if decision.kind in ("labels", "weighted"):
+    if decision.of_each:
         check_width(decision, decision.numbers.size // (2 if decision.kind == "weighted" else 1), n_labels)
     if decision.kind == "rows" and (None if math.isnan(decision.value) else decision.value) != score:
         own = Keyword("unlisted", str(conventions.unlisted))

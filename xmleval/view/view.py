@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from xmleval.cached import cached
@@ -24,7 +22,6 @@ from xmleval.kernels.matching import (
 )
 from xmleval.kernels.ranking import count_leading, rank_rows
 from xmleval.kernels.rows import (
-    complete_ties,
     share_graded_discounts,
     sort_ties,
     sum_discounts,
@@ -47,23 +44,15 @@ from xmleval.records import (
     Labels,
     Ranking,
     Scores,
+    TieSummary,
     Truth,
     as_score,
+    known_of,
     row_sizes,
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
-
-
-class TieSummary(NamedTuple):
-    """Facts of tie groups per row; see `xmleval.kernels.rows.summarise_ties`."""
-
-    worst: Ints
-    n_reversed: Floats
-    n_tied: Floats
-    precision: Floats
-    peak: Floats
 
 
 def in_order(ranking: Ranking) -> Ranking:
@@ -82,12 +71,32 @@ class View:
         if block.ranking and not block.ranking.ordered and self.n_relevant.max(initial=0) > COUNTED:
             block = block._replace(ranking=in_order(block.ranking))
         self.block = block
+        self.known = known_of(block)
         self.n_labels = n_labels
         self.unlisted = unlisted
         self._predicted: dict[Decision, Chosen] = {}
         self._hits: dict[Decision, tuple[Labels, Ints]] = {}
         self._counts: dict[Decision, Counts] = {}
         self._closed: dict[Decision, Counts] = {}
+
+    @property
+    def inside(self) -> View:
+        """The same rows without labels that are not evaluated, which take no rank; sets stay as decided."""
+        return self._inside if self.block.others else self
+
+    @cached
+    def _inside(self) -> View:
+        from xmleval.view.changed import Inside  # a view, too
+
+        return Inside(self)
+
+    @cached
+    def n_ranked(self) -> int:
+        """Number of labels, or more where lists hold labels that are not evaluated: no rank exceeds it."""
+        ranking = self.block.ranking
+        if ranking is None or not self.block.others:
+            return self.n_labels
+        return self.n_labels + int(row_sizes(ranking.ptr).max(initial=0))
 
     @property
     def n_rows(self) -> int:
@@ -215,6 +224,13 @@ class View:
     @cached
     def standing(self) -> tuple[Ints, Ints]:
         """Numbers of labels above and tied with each relevant label."""
+        above, tied = self._standing()
+        if self.block.others:  # unlisted labels are tied, and those that are not evaluated not among them
+            n_others = row_sizes(self.ranking.ptr) - row_sizes(self.inside.ranking.ptr)
+            tied += np.where(self.positions == 0, np.repeat(n_others, self.n_relevant), 0)
+        return above, tied
+
+    def _standing(self) -> tuple[Ints, Ints]:
         truth, ranking = self.block.truth, self.ranking
         if not ranking.ordered:
             assert ranking.scores is not None
@@ -269,7 +285,7 @@ class View:
         """Return the sum of the precisions at the hits in the top k, or in the whole ranking."""
         out = np.empty(self.n_rows, np.float64)
         ranks = self.sorted_full_ranks if k is None else self.sorted_ranks
-        sum_precisions(self.block.truth.ptr, ranks, k or self.n_labels, out)
+        sum_precisions(self.block.truth.ptr, ranks, k or self.n_ranked, out)
         return out
 
     def gain(self) -> Floats:
@@ -290,8 +306,8 @@ class View:
     def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Return what of the tie group of each relevant label is credited, see `sum_tied_discounts`."""
         everything = k is None or self.unlisted is not None
-        n_credited = np.full(self.n_rows, self.n_labels) if everything else self.ranking.n_above
-        deepest = self.n_labels if k is None else min(k, self.n_labels)
+        n_credited = np.full(self.n_rows, self.n_ranked) if everything else self.ranking.n_above
+        deepest = self.n_ranked if k is None else min(k, self.n_ranked)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
 
@@ -311,7 +327,7 @@ class View:
         """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
         out, ranks = np.empty(self.n_rows, np.float64), self.full_ranks if k is None else self.ranks
         tables = tabulated_discounts(), tabulated_logs()
-        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_labels, *tables, out)
+        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_ranked, *tables, out)
         return out
 
     def tied_graded_gain(self, k: int | None) -> Floats:
@@ -349,8 +365,10 @@ class View:
             if decision.kind == "pred" or (decision.kind in LISTED and pred is not None):
                 assert pred is not None
                 chosen = Chosen(row_sizes(pred.ptr), *pred)
+            elif self.block.others and decision.of_each:  # which has numbers for those that are evaluated
+                chosen = self.inside.predicted(decision)
             else:
-                chosen = choose(decision, self.ranking, self.n_labels, self.unlisted)
+                chosen = choose(decision, self.ranking, self.n_ranked, self.unlisted)
             self._predicted[decision] = chosen
         return self._predicted[decision]
 
@@ -378,10 +396,13 @@ class View:
         """Return `counts` of sets with the ancestors of their labels."""
         if decision not in self._closed:
             truth, numbers = self.block.truth, np.empty((3, self.n_rows), np.int64)
+            predicted = self.inside.predicted(decision)
             narrow = self.n_rows < 1 << 30  # two marks a row
             marks = np.zeros(hierarchy.n_nodes, np.int32 if narrow else np.int64)
             up = hierarchy.ptr, hierarchy.labels, marks
-            count_closed(truth.ptr, truth.labels, *self.predicted(decision), *up, *numbers)
+            count_closed(truth.ptr, truth.labels, *predicted, *up, *numbers)
+            if self.block.others:  # which have no ancestors
+                numbers[1] += self.predicted(decision).cut - predicted.cut
             n_true, n_predicted, tp = numbers.astype(np.float64)
             tn = hierarchy.n_nodes - n_true - n_predicted + tp
             self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
@@ -391,26 +412,3 @@ class View:
         ranks = ranks.copy()
         sort_ranks(self.block.truth.ptr, ranks)
         return ranks
-
-
-class Completion(View):
-    """A view whose unlisted labels take the best or the worst scores up to the lowest score of their row.
-
-    Best: unlisted relevant labels tie with the lowest score and irrelevant ones rank below. Worst: irrelevant
-    ones tie with it and relevant ones take the last ranks, without ties.
-    """
-
-    def __init__(self, view: View, best: bool) -> None:
-        super().__init__(view.block, view.n_labels, None)
-        self._view = view
-        self._best = best
-
-    @cached
-    def standing(self) -> tuple[Ints, Ints]:
-        """Numbers of labels above and tied with each relevant label."""
-        truth, ranking = self.block.truth, self.ranking
-        above, tied = (array.copy() for array in self._view.standing)
-        scores = np.empty(0, np.float32) if ranking.scores is None else ranking.scores
-        positions = self._view.positions
-        complete_ties(positions, truth.ptr, ranking.ptr, scores, self.n_labels, self._best, above, tied)
-        return above, tied

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from xmleval.input.csr import WithOthers
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide
 from xmleval.input.objects.named import BY_INDEX, BY_KEY, NamedRows
@@ -26,6 +27,7 @@ from xmleval.message import Keyword, Message, counted
 from xmleval.records import Ints
 
 Held = Wide | NamedRows
+PREDICTIONS = ("y_score", "y_pred")
 BESIDE = ("exclude", "candidates")  # which take labels out of rows, and may name other ones than the truth
 
 
@@ -45,6 +47,7 @@ class Taken(NamedTuple):
     row_names: list[Any] | None = None
     notes: tuple[str, ...] = ()
     grades: bool = False  # whether the truth has grades that are not asked for
+    others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
 
 
 class Matching:
@@ -57,6 +60,7 @@ class Matching:
         n_labels: int | None,
         names: list[Any] | None,
         graded: bool | None,
+        counts_others: bool,
     ) -> None:
         self.given, self.held, self.graded = given, held, graded
         truth = held.get("y_true")
@@ -64,6 +68,7 @@ class Matching:
         self.notes: list[str] = []
         self.closed = names is not None or isinstance(truth, Wide)
         self.listed = names is not None  # by the caller, so that there can be no others
+        self.others: dict[Any, int] | None = {} if self.listed and counts_others else None
         known: Iterable[Any] | None = names
         if names is None and isinstance(truth, Wide):
             known = self._columns_of(truth)
@@ -121,14 +126,18 @@ class Matching:
                 assert n_labels is not None
                 assert of_labels is not None
                 graded = self.graded if argument == "y_true" else None
-                found[argument] = numbered_entries(argument, rows, of_labels, order, n_labels, graded)
+                has_others = int(of_labels.max(initial=-1)) >= n_labels and argument in PREDICTIONS
+                width = n_labels + len(self.others or ()) if has_others else n_labels
+                numbered = numbered_entries(argument, rows, of_labels, order, width, graded)
+                found[argument] = WithOthers(numbered, width) if has_others else numbered
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
         row_names = None if self.truth is None else self.truth.keys
         closed = self.index is None or self.closed
         values = getattr(self.truth, "values", None)
         grades = not self.graded and values is not None and bool((values > 1).any())
         notes = tuple(self.notes)
-        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, notes, grades)
+        others = list(self.others or ())
+        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, notes, grades, others)
 
     def _width(self) -> int | None:
         """Return the number of labels, where the arguments without names of labels tell it."""
@@ -173,16 +182,27 @@ class Matching:
             self.closed &= len(index) == self.n_known
             return codes
         codes = np.array([index.get(name, -1) for name in rows.labels], np.int64)
+        if self.others is not None and argument in PREDICTIONS and (codes < 0).any():
+            return self._with_others(argument, rows.labels, codes)
         if (codes < 0).any():
             entry = int((codes < 0).argmax())
             name = rows.labels[entry]
             missing = {label for label, code in zip(rows.labels, codes.tolist(), strict=True) if code < 0}
             told = f"label {name!r} is not one of the {self.n_known} given ones; "
             more = f" must name {counted(len(missing), 'labels')} more"
-            if argument != "y_true" and self.listed:
-                more += "; without it, evaluate counts them as wrong"
             fix = Message(told, Keyword("labels"), more)
             raise InputError(argument, fix, row=rows.row_of(entry), value=name)
+        return codes
+
+    def _with_others(self, argument: str, labels: list[Any], codes: Ints) -> Ints:
+        """Return the number of each label, of others behind those that are listed; and note them."""
+        assert self.others is not None
+        unlisted = [name for name, code in zip(labels, codes.tolist(), strict=True) if code < 0]
+        codes[codes < 0] = [
+            self.n_known + self.others.setdefault(name, len(self.others)) for name in unlisted
+        ]
+        told = f"{argument}: labels that are not among ", Keyword("labels"), " and count as wrong: "
+        self.notes.append(Message(*told, f"{len({*unlisted})}, such as {unlisted[0]!r}"))
         return codes
 
     def _note_new(self, argument: str, n_new: int, codes: Ints) -> None:

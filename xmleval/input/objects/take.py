@@ -30,13 +30,15 @@ def take(
     n_labels: int | None,
     labels: Any = None,
     graded: bool | None = None,
+    counts_others: bool = False,
     **sets: Any,
 ) -> Taken:
     """Bring what has names, of rows or of labels, in line with the truth; other arguments stay as they are.
 
     Labels are numbered in the order of ``labels``, else of the columns of a truth, else in the order in which
     a truth names them first; those that only predictions name come behind. With ``graded``, values of the
-    truth are grades of relevance, which they cannot be where it is None.
+    truth are grades of relevance, which they cannot be where it is None. With ``counts_others``, predictions
+    may hold labels beside ``labels``: they are then numbered behind these, in `WithOthers`.
     """
     if isinstance(y_score, list) and len(y_score) == 2 and all(map(shape_of, y_score)):
         y_score = tuple(y_score)  # a pair of arrays, and no list of rows
@@ -57,7 +59,7 @@ def take(
             return Taken(tuple(dense_lists(given, len(names), n_labels).values()), len(names), names)
         lists = n_labels is None and any(isinstance(value, list) for value in given.values())
         return _with_ids(given, shapes) if lists else Taken(tuple(given.values()), n_labels)
-    return Matching(given, held, n_labels, names, graded).taken()
+    return Matching(given, held, n_labels, names, graded, counts_others).taken()
 
 
 def take_truth(argument: str, value: Any, n_labels: int | None, labels: Any = None) -> Taken:

@@ -1,0 +1,88 @@
+"""NGAME's fusion, beside its rule written out on dense arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from xmleval import evaluate
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
+
+from sklearn.tree import DecisionTreeClassifier
+
+from xmleval.integrations.tree_fusion import TreeFusion
+
+RNG = np.random.default_rng(0)
+M, N = 60, 12
+Y = (RNG.random((M, N)) < 0.25).astype(np.float64)
+Q = 1 + RNG.random(N) * 9
+
+
+def scores(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((M, N)) < 0.4, np.round(0.4 * Y + 0.6 * rng.random((M, N)) + 0.01, 2), 0)
+
+
+CLASSIFIER, SHORTLIST = scores(1), scores(2)
+
+
+def written_out(beta: float) -> Any:
+    """Return the fused scores of all cells, a cell at a time."""
+    cells = [(row, label) for row in range(M) for label in range(N) if CLASSIFIER[row, label]]
+    seen = [[CLASSIFIER[cell], SHORTLIST[cell], Q[cell[1]]] for cell in cells]
+    grown = DecisionTreeClassifier(max_depth=7, random_state=0).fit(seen, [Y[cell] for cell in cells])
+    fused = beta * SHORTLIST + CLASSIFIER
+    for cell, (_, probability) in zip(cells, grown.predict_proba(seen), strict=True):
+        fused[cell] += beta * probability
+    return fused
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.3])
+def test_fused_scores_are_those_of_the_rule(beta: float) -> None:
+    fusion = TreeFusion(Q).fit(sp.csr_array(Y), sp.csr_array(CLASSIFIER), sp.csr_array(SHORTLIST))
+    fused = fusion.fuse(sp.csr_array(CLASSIFIER), sp.csr_array(SHORTLIST), beta=beta)
+    np.testing.assert_allclose(fused.toarray(), written_out(beta), rtol=1e-13, atol=0)
+    assert 0 < evaluate(Y, fused, metrics="p@1")["p@1"] <= 1
+
+
+def test_pairs_of_lists_give_the_same() -> None:
+    def listed(dense: Any) -> tuple[Any, Any]:
+        order = np.argsort(-dense, axis=1, kind="stable")
+        best = np.take_along_axis(dense, order, 1)
+        return np.where(best > 0, order, -1), np.where(best > 0, best, np.nan)
+
+    one = TreeFusion(Q).fit(Y, listed(CLASSIFIER), listed(SHORTLIST))
+    fused = one.fuse(listed(CLASSIFIER), listed(SHORTLIST), k=3)
+    other = TreeFusion(Q).fit(Y, sp.csr_array(CLASSIFIER), sp.csr_array(SHORTLIST))
+    np.testing.assert_array_equal(
+        fused.toarray(), other.fuse(sp.csr_array(CLASSIFIER), sp.csr_array(SHORTLIST), k=3).toarray()
+    )
+    assert np.diff(fused.indptr).max() == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shortlist": SHORTLIST[:-1]}, "shortlist: 59 rows"),
+        ({"y_true": Y[:-1]}, "y_true: 59 rows"),
+        ({"y_true": np.zeros_like(Y)}, "no label"),
+        ({"y_true": np.ones_like(Y)}, "all labels"),
+        ({"classifier": (np.zeros((M, 1), int), None)}, "without scores"),
+        ({"classifier": np.full((M, N), np.nan)}, "row 0"),
+        ({"classifier": CLASSIFIER[:, :-1]}, "classifier"),
+    ],
+)
+def test_bad_input_is_named(change: dict[str, Any], said: str) -> None:
+    given = {"y_true": Y, "classifier": CLASSIFIER, "shortlist": SHORTLIST} | change
+    with pytest.raises(ValueError, match=said):
+        TreeFusion(Q).fit(**given)
+
+
+def test_beta_is_checked() -> None:
+    fusion = TreeFusion(Q).fit(Y, CLASSIFIER, SHORTLIST)
+    with pytest.raises(ValueError, match="beta"):
+        fusion.fuse(CLASSIFIER, SHORTLIST, beta=0.0)
