@@ -79,7 +79,10 @@ def test_shards_and_states_keep_the_rule(folder: Path, run: Any) -> None:
             "--measure: not given: rule='constant' is tuned to hamming",
         ),
         ("threshold fit Y_test.npz m --rule top --output r.npz", "--k: rule='top' needs it"),
-        ("threshold fit Y_test.npz m --measure p@1 --output r.npz", "--measure: 'p@1': rule='weighted' is"),
+        (
+            "threshold fit Y_test.npz m --measure p@1 --output r.npz",
+            "--measure: 'p@1': rules are tuned to hamming_loss",
+        ),
         ("threshold fit Y_test.npz m --measure f1.micro", "Missing option '--output'"),
         ("threshold fit Y_test.npz m --measure f1.micro --output m_scores.npy", "m_scores.npy: is an input"),
         ("threshold fit Y_test.npz m --rule worst --output r.npz", "Invalid value for '--rule'"),

@@ -16,7 +16,7 @@ from xmleval.integrations.library import library
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-OWN = {"library", "topk"}  # modules for no library of their own
+OWN = {"library", "topk", "tree_fusion"}  # modules without an extra of their own
 
 
 def test_every_integration_has_an_extra() -> None:

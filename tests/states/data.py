@@ -239,7 +239,11 @@ def frozen(state: Any) -> Bits:
     elif isinstance(state, SummedKeys):
         arrays = added_up(arrays)
     elif getattr(state, "keep", False):
-        kept = state.finish().rows.values() if isinstance(state, RowSums) else state.rows()
+        kept = (
+            state.finish().rows.values()
+            if isinstance(state, RowSums)
+            else map(np.asarray, state._rows().values())
+        )
         arrays |= {f"kept {i}": array for i, array in enumerate(kept) if array is not None}
     return bits_of(arrays)
 
