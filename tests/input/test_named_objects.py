@@ -388,3 +388,15 @@ def test_numbers_as_text_are_told_from_names(dtype: Any) -> None:
         evaluate(np.eye(3).astype(dtype), np.eye(3), metrics=["p@1"])
     with pytest.raises(ValueError, match=rf"^y_score: dtype \S+ {re.escape(told)}$"):
         evaluate(np.eye(3), np.eye(3).astype(dtype), metrics=["p@1"])
+
+
+def test_a_first_batch_may_list_nothing() -> None:
+    whole = evaluate(
+        {"q": {"a": 1}, "r": {"b": 1}}, {"q": {}, "r": {"b": 0.5}}, metrics="all", labels=["a", "b"]
+    )
+    evaluator = Evaluator("all", labels=["a", "b"])
+    evaluator.update({"q": {"a": 1}}, {"q": {}})
+    evaluator.update({"r": {"b": 1}}, {"r": {"b": 0.5}})
+    found = evaluator.compute()
+    assert {**found}.keys() == {**whole}.keys()
+    np.testing.assert_array_equal([*found.values()], [*whole.values()])

@@ -12,6 +12,7 @@ from xmleval import evaluate
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'xmleval[sklearn]'")
 
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from xmleval.integrations.tree_fusion import TreeFusion
@@ -86,3 +87,8 @@ def test_beta_is_checked() -> None:
     fusion = TreeFusion(Q).fit(Y, CLASSIFIER, SHORTLIST)
     with pytest.raises(ValueError, match="beta"):
         fusion.fuse(CLASSIFIER, SHORTLIST, beta=0.0)
+
+
+def test_nothing_is_fused_before_a_fit() -> None:
+    with pytest.raises(NotFittedError, match="TreeFusion"):
+        TreeFusion(Q).fuse(CLASSIFIER, SHORTLIST)

@@ -203,21 +203,17 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
+        given = dict(options)
+        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
         check_decision(rule, resolved, n_labels, bool(flags["larger"]), fitted)
         curve_points = options.get("curve_points")
         if flags["bounds"] and resolved.unlisted_score is not None:
-            raise InputError(
-                "bounds",
-                Message(
-                    Keyword("unlisted", f"{resolved.unlisted_score:g}"),
-                    " gives every label a score; bounds need ",
-                    Keyword("unlisted", "'below'"),
-                ),
-            )
+            level, fix = Keyword("unlisted", f"{resolved.unlisted_score:g}"), Keyword("unlisted", "'below'")
+            said = Message(level, " gives every label a score; bounds need ", fix)
+            raise InputError("bounds", said)
         return cls(
             n_labels=n_labels,
             labels=labels,

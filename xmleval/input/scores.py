@@ -388,7 +388,9 @@ def _stored_list(
 ) -> Source[Ranking]:
     """Accept labels of each row, best first, and their scores, if there are any."""
     data, n_rows = stored.data, stored.ptr.size - 1
-    if data is None and stored.labels.size:
+    if data is None and not stored.labels.size:
+        data = np.empty(0, np.float32)  # rows that list nothing lack no score
+    if data is None:
         _refuse_unlisted(argument, unlisted, larger)
 
     def block(start: int, stop: int) -> Ranking:

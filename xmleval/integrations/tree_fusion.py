@@ -19,6 +19,7 @@ from xmleval.message import NO_MATCH, counted
 from xmleval.records import Floats, Ints, row_sizes
 
 tree = library("sklearn.tree", "xmleval.integrations.tree_fusion", "sklearn")
+exceptions = library("sklearn.exceptions", "xmleval.integrations.tree_fusion", "sklearn")
 
 MAX_DEPTH = 7  # of NGAME's trees
 
@@ -134,6 +135,8 @@ class TreeFusion:
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted.
         ValueError
             If input is invalid.
 
@@ -146,6 +149,8 @@ class TreeFusion:
         >>> fusion.fuse(scores, scores, beta=0.5, k=1).toarray().round(2).tolist()
         [[1.85, 0.0], [0.0, 1.7]]
         """
+        if not hasattr(self, "tree_"):
+            raise exceptions.NotFittedError("this TreeFusion is not fitted; call fit first")
         if not 0 < real_number("beta", beta) < np.inf:
             raise InputError("beta", f"{beta!r} is not above 0")
         listed, other = self._both(classifier, shortlist)
