@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import seeds
@@ -78,6 +78,7 @@ def test_weights_of_one_leave_every_bit(problem: Problem) -> None:
 
 
 @law
+@example(problem=Problem(1253253060, "float32", 0.0), seed=0)  # no relevant label is listed
 @given(problem=problems(), seed=seeds)
 def test_whole_weights_are_repeated_rows_to_the_last_bit(problem: Problem, seed: int) -> None:
     times = np.random.default_rng(seed).integers(0, 5, problem.n_rows)

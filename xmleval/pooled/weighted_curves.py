@@ -80,7 +80,8 @@ def sweep_entries(
     precision, peak = none_yet(asked)
     points: list[Floats] = []
     strides = np.array([2 * own / ONE * unit / max(n_points, 1) for own in listed])
-    strides = np.where(strides > 0, np.where(strides < 1, strides, np.ceil(strides)), np.inf) / unit
+    strides = np.where(strides < 1, strides, np.ceil(strides)) / unit
+    strides = np.maximum(strides, np.finfo(np.float64).tiny)  # of unlisted entries alone, any weight passes
     scale = scale_of(unit * totals[0] / ONE, unit)
     for number in reversed(range(ranges.n)):
         good, bad = (merged([ranges.load(which, number) for which in group], 1) for group in numbers)
