@@ -93,8 +93,13 @@ def test_split_sums_at_their_limits() -> None:
         assert fraction_of_pair(gains[0, 1]) == fraction_of_pair(ideals[0, 0]) == before + Fraction(q)
 
 
-@given(case=cases(), depth=st.sampled_from([0, 1, 3, 8]), repeats=st.sampled_from([1, 1, 40]))
-def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
+@given(
+    case=cases(),
+    depth=st.sampled_from([0, 1, 3, 8]),
+    repeats=st.sampled_from([1, 1, 40]),
+    folds=st.booleans(),
+)
+def test_leading_gains(case: Case, depth: int, repeats: int, folds: bool) -> None:
     true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
     sizes, n_listed = np.tile(np.diff(true_ptr), repeats), np.tile(np.diff(list_ptr), repeats)
     true_ptr, list_ptr = (np.concatenate([[0], np.cumsum(each)]) for each in (sizes, n_listed))
@@ -110,16 +115,21 @@ def test_leading_gains(case: Case, depth: int, repeats: int) -> None:
 
     q = case.rng.choice([1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**20 + 0.3], case.n_labels)
     n_slots = group_ptr.size - 1
+    of_rows, none = slots[sizes], np.empty(0, np.int64)
+    if folds:
+        n_slots, of_rows = 2 * n_slots, 2 * of_rows + case.rng.integers(0, 2, sizes.size)
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
     counted_marks = np.zeros((sizes.size, 1), np.uint8)
-    hit_tables.count_hits(true_ptr, ranks, slots[sizes], expected_hits, counted_marks)
-    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, slots[sizes], q, expected_gains, expected_ideals)
+    hit_tables.count_hits(true_ptr, ranks, of_rows, expected_hits, counted_marks)
+    hit_tables.sum_exact_gains(true_ptr, true_labels, ranks, of_rows, q, expected_gains, expected_ideals)
     hits, gains = np.zeros((n_slots, depth), np.int64), np.zeros((n_slots, depth, 2))
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)
     marks = np.zeros((sizes.size, 1), np.uint8)
-    leading.sum_leading_gains(*lists, order, group_ptr, q, marks, hits, gains, ideals)
+    leading.sum_leading_gains(
+        *lists, order, group_ptr, of_rows if folds else none, q, marks, hits, gains, ideals
+    )
     hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
     np.testing.assert_array_equal(marks, expected_marks)
     np.testing.assert_array_equal(counted_marks, expected_marks)

@@ -115,7 +115,7 @@ def join_arguments(
                     ),
                 )
         if ranking is not None:
-            _refuse_gaps(plan, relevant, ranking, start)
+            _refuse_gaps(plan, relevant, ranking, others, start)
             _refuse_improbable(plan, ranking, start)
             if plan.decision is not None and plan.uses_decision:
                 refuse_unfit(plan.decision, ranking, plan.n_labels, unlisted, start)
@@ -180,13 +180,15 @@ def block_bytes(block: Block) -> int:
     return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
 
 
-def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, start: int) -> None:
+def _refuse_gaps(plan: Plan, truth: Truth, ranking: Ranking, others: bool, start: int) -> None:
     """Refuse rows that lack a score for some label, if a measure requested by name needs every score."""
     insisted = [spec for spec in plan.gapless if spec.name in plan.insisted]
     if not insisted:
         return
-    before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
-    n_listed, n_relevant = row_sizes(before[ranking.ptr]), row_sizes(truth.ptr)
+    n_listed, n_relevant = row_sizes(ranking.ptr), row_sizes(truth.ptr)
+    if others:  # labels that are not evaluated do not fill a gap
+        before = np.concatenate(([0], np.cumsum(ranking.labels < plan.n_labels)))
+        n_listed = row_sizes(before[ranking.ptr])
     for spec in insisted:
         gap = n_listed < plan.n_labels
         if spec.average == "samples":

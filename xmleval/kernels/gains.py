@@ -130,7 +130,7 @@ def gather_relevant(
 ) -> None:  # fmt: skip
     """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
 
-    true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,), or (0,) for labels alone
+    true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
     firsts : int64 (LANES,), written: where the labels of each lane begin
     relevant, held : (SIZE,), float64 (SIZE,), written; `NO_RELEVANT` and 0.0 where there is no label
@@ -143,11 +143,9 @@ def gather_relevant(
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
         for x in range(rows.size):
-            relevant[t * LANES + x] = true_labels[np.uint64(firsts[x] + t)]
-    if propensity.size:
-        for t in range(stop - start):
-            for x in range(rows.size):
-                held[t * LANES + x] = propensity[np.uint64(relevant[t * LANES + x])]
+            label = true_labels[np.uint64(firsts[x] + t)]
+            relevant[t * LANES + x] = label
+            held[t * LANES + x] = propensity[np.uint64(label)]
 
 
 @kernel
@@ -221,9 +219,36 @@ def mark_lanes(found: Labels, rows: Ints, depth: int, own: Labels, marks: Bytes)
 
 
 @kernel
+def add_apart(
+    found: Labels, got: Floats, best: Floats, rows: Ints, slots: Ints, n_best: int, hits: Ints,
+    gains: Floats, ideals: Floats,
+) -> None:  # fmt: skip
+    """Add the numbers of each lane to those of the slot of its row, split as in `add_lanes`.
+
+    found : int32 (SIZE,), 1 for a hit, else 0; got, best : float64 (SIZE,), gains and ideals
+    rows : int64 (up to LANES,), the row of each lane; slots : int64 (n,), slot of each row
+    n_best : number of ideals that are not 0; hits, gains, ideals : see `sum_leading_gains`, added to
+    """
+    for x in range(rows.size):
+        slot = np.uint64(slots[np.uint64(rows[x])])
+        own_hits, own_gains, own_ideals = hits[slot], gains[slot], ideals[slot]
+        for r in range(hits.shape[1]):
+            place = np.uint64(r * LANES + x)
+            own_hits[np.uint64(r)] += found[place]
+            whole = (got[place] + SPLIT_HIGH) - SPLIT_HIGH
+            own_gains[np.uint64(r), 0] += whole
+            own_gains[np.uint64(r), 1] += ((got[place] - whole) + SPLIT_LOW) - SPLIT_LOW
+        for r in range(n_best):
+            place = np.uint64(r * LANES + x)
+            whole = (best[place] + SPLIT_HIGH) - SPLIT_HIGH
+            own_ideals[np.uint64(r), 0] += whole
+            own_ideals[np.uint64(r), 1] += ((best[place] - whole) + SPLIT_LOW) - SPLIT_LOW
+
+
+@kernel
 def sum_leading_gains(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
-    propensity: Floats, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
+    slots: Ints, propensity: Floats, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
 ) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
@@ -232,20 +257,21 @@ def sum_leading_gains(
 
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
-    order : int64 (n,), from `group_rows`; group_ptr : int64 (slots + 1,), where the rows of each slot start
+    order : int64 (n,), from `group_rows`: the rows by number of relevant labels
+    group_ptr : int64 (groups + 1,), where the rows of each number of relevant labels start
+    slots : int64 (n,), slot of each row; or (0,) where that is its group
     propensity : float64 (n_labels,); marks : uint8 (n, 1), written as by `mark_lanes`, or (n, 0)
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
-    needed = propensity if n_ideals else propensity[:0]
     relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     found, counts, sums = np.empty(SIZE, np.int32), np.empty(SIZE, np.int64), np.empty((4, SIZE))
     own = np.empty(LANES, np.int32)
-    for slot in range(group_ptr.size - 1):
-        begin, end = group_ptr[slot], group_ptr[slot + 1]
+    for group in range(group_ptr.size - 1):
+        begin, end = group_ptr[group], group_ptr[group + 1]
         n = true_ptr[order[begin] + 1] - true_ptr[order[begin]]
         if n == 0:
             continue
@@ -257,7 +283,7 @@ def sum_leading_gains(
             found[:] = 0
             for t in range(0, n, WIDTH):
                 stop = min(t + WIDTH, n)
-                gather_relevant(true_ptr, true_labels, needed, rows, t, stop, firsts, relevant, held)
+                gather_relevant(true_ptr, true_labels, propensity, rows, t, stop, firsts, relevant, held)
                 match_lanes(relevant, listed, depth, found)
                 if not n_ideals:
                     continue
@@ -269,11 +295,16 @@ def sum_leading_gains(
             gather_gains(propensity, listed, found, depth, got)
             if marks.shape[1]:
                 mark_lanes(found, rows, depth, own, marks)
+            if slots.size:
+                add_apart(found, got, best, rows, slots, min(n, n_ideals), hits, gains, ideals)
+                continue
             add_lanes(got, depth, sums[0], sums[1])
             add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):
                 counts[x] += found[x]
-        fold_lanes(counts, hits[slot])
+        if slots.size:
+            continue
+        fold_lanes(counts, hits[group])
         for part in range(2):
-            fold_lanes(sums[part], gains[slot, :, part])
-            fold_lanes(sums[2 + part], ideals[slot, :, part])
+            fold_lanes(sums[part], gains[group, :, part])
+            fold_lanes(sums[2 + part], ideals[group, :, part])

@@ -19,32 +19,27 @@ class Slots:
     """
 
     def __init__(self, view: View, folds: bool) -> None:
-        keys, self.most = view.n_relevant, int(view.n_relevant.max(initial=0))  # the most of a row
+        self._sizes, self._folds = view.n_relevant, folds
+        self.most = int(self._sizes.max(initial=0))  # relevant labels of a row
         width = self.most + 1
-        if folds:
-            keys = keys + view.folds.astype(np.int64) * width
-        per_key = np.bincount(keys, minlength=1)
-        self._keys, self._present = keys, per_key.nonzero()[0]
-        self.n_rows: Ints = per_key[self._present]
-        self.n_relevant: Ints = self._present + self._present // width * (BY_FOLD - width)
-        self.n_empty = int(per_key[::width].sum())  # rows without relevant labels
+        self._keys = self._sizes + view.folds.astype(np.int64) * width if folds else self._sizes
+        self._per_key = np.bincount(self._keys, minlength=1)
+        present = self._per_key.nonzero()[0]
+        self.n_rows: Ints = self._per_key[present]
+        self.n_relevant: Ints = present + present // width * (BY_FOLD - width)
+        self.n_empty = int(self._per_key[::width].sum())  # rows without relevant labels
 
     @cached
     def of_rows(self) -> Ints:
         """Slot of each row."""
-        return self._numbers[self._keys]
+        slots: Ints = np.cumsum(self._per_key > 0) - 1
+        return slots[self._keys]
 
     @cached
-    def grouped(self) -> tuple[Ints, Ints]:
-        """Rows by slot, and where those of each start."""
-        group_ptr = np.concatenate([[0], np.cumsum(self.n_rows)])
-        order = np.empty(self._keys.size, np.int64)
-        group_rows(self._keys, group_ptr[self._numbers], order)
-        return order, group_ptr
-
-    @property
-    def _numbers(self) -> Ints:
-        """Slot of each key."""
-        numbers = np.zeros(int(self._present[-1]) + 1 if self._present.size else 1, np.int64)
-        numbers[self._present] = np.arange(self._present.size)
-        return numbers
+    def grouped(self) -> tuple[Ints, Ints, Ints]:
+        """Rows by number of relevant labels, where those of each start, and slots as `sum_leading_gains`."""
+        per_size = np.bincount(self._sizes, minlength=1)
+        order = np.empty(self._sizes.size, np.int64)
+        group_rows(self._sizes, np.cumsum(per_size) - per_size, order)
+        group_ptr = np.concatenate([[0], np.cumsum(per_size[per_size > 0])])
+        return order, group_ptr, self.of_rows if self._folds else np.empty(0, np.int64)
