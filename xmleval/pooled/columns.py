@@ -18,6 +18,7 @@ from xmleval.pooled.piles import (
     before_label,
     common_dtype,
     label_of,
+    make_keys,
     sampled_quantiles,
     score_of,
 )
@@ -188,8 +189,16 @@ def _gathered(parts: Sequence[Grouped], start: int, stop: int) -> Columns:
 
 def sort_each(columns: Columns) -> None:
     """Sort the scores of every label, in place."""
-    sort_columns(*columns, LONG)
-    _sort_labels(columns, np.diff(columns.ptr) > LONG)
+    ptr, scores = columns
+    n_labels = ptr.size - 1
+    if scores.dtype == np.float32 and scores.size <= LONG * n_labels:
+        # as keys, which NumPy sorts up to nine times as fast as Numba does the scores of each label
+        keys = make_keys(np.repeat(np.arange(n_labels, dtype=np.int32), np.diff(ptr)), scores, n_labels)
+        keys.sort()
+        scores[:] = score_of(keys)
+        return
+    sort_columns(ptr, scores, LONG)
+    _sort_labels(columns, np.diff(ptr) > LONG)
 
 
 def _sort_where_that_pays(n_listed: Ints, bad: Columns) -> Bools:

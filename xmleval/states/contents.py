@@ -116,6 +116,9 @@ def ceilings(sums: Ints) -> Ints:
 
 def total(counts: Ints) -> int:
     """Return the sum of counts, which may not fit in 64 bits."""
+    most = MOST // max(1, counts.size)
+    if -most <= counts.min(initial=0) and counts.max(initial=0) <= most:
+        return int(counts.sum())
     half = 31
     return (int((counts >> half).sum()) << half) + int((counts & ((1 << half) - 1)).sum())
 

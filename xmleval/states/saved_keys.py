@@ -106,13 +106,17 @@ def checked_ordered(key: str, contents: Contents) -> Ordered:
     return Ordered(int(first), starts, places)
 
 
-def checked_grouped(key: str, contents: Contents, dtype: np.dtype[Any], n_labels: int) -> Grouped:
-    """Take scores grouped by label; raise ValueError if invalid."""
+def checked_grouped(
+    key: str, contents: Contents, dtype: np.dtype[Any], n_labels: int
+) -> tuple[Grouped, Ints]:
+    """Take scores grouped by label, and their number by label; raise ValueError if invalid."""
     sizes = contents.take(f"sizes.{key}", n_labels)
     scores = _together([*contents.take_chunks(key).read()])
     fits = scores.dtype in key_types(dtype) and total(sizes) == scores.size
     expect(fits and not np.isnan(scores).any(), f"{key} scores are out of range")
-    return Grouped(np.append(0, np.cumsum(sizes)), scores)
+    ptr = np.zeros(n_labels + 1, np.int64)
+    np.cumsum(sizes, out=ptr[1:])
+    return Grouped(ptr, scores), sizes
 
 
 def checked_counts(name: str, contents: Contents) -> Iterator[Packed]:

@@ -350,9 +350,9 @@ class ScoreRuns(State):
 
     def _restored(self, contents: Contents, name: str) -> Ints:
         """Take the keys of a pile, and return how many there are: of all entries, or of each label."""
-        n_labels = self.n_labels if name.startswith(COLUMNS) else None
-        counts: Ints = np.zeros(n_labels or 1, np.int64)
         store, most = self.store, self.work.budget.held
+        n_labels = self.n_labels if name.startswith(COLUMNS) and name in store.piles else None
+        counts: Ints = np.zeros(n_labels or 1, np.int64)
         if name in store.piles:
             for key in contents.numbered(f"{name}.held"):
                 checked = checked_keys(name, contents.take_chunks(key), self.dtype, n_labels, counts)
@@ -360,8 +360,8 @@ class ScoreRuns(State):
                     store.add({name: _as_found(part) if name in store.values else [part]}, most, self.work)
             for key in contents.numbered(f"{name}.grouped"):
                 expect(n_labels is not None, f"{key} is not of labels")
-                grouped = checked_grouped(key, contents, self.dtype, counts.size)
-                counts += np.diff(grouped.ptr)
+                grouped, sizes = checked_grouped(key, contents, self.dtype, counts.size)
+                counts += sizes
                 store.add({name: [grouped]}, most, self.work)
             for key in contents.numbered(f"{name}.run"):
                 keys = contents.take_chunks(key)
