@@ -16,7 +16,7 @@ from xmleval.jackknife import estimate, standard_error
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
 from xmleval.pooled import fold_curves
-from xmleval.states import fold_table
+from xmleval.states import fold_table, label_table, label_totals
 
 N_ROWS, N_LABELS = 150, 23
 ALL: dict[str, Any] = {
@@ -341,3 +341,21 @@ def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) ->
     found = evaluate(truth, scores, **options)
     monkeypatch.setattr(fold_curves, "CELLS_AT_A_TIME", 3 * N_FOLDS)
     assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("conventions", [{}, {"labels": "present", "zero_division": 1.0}])
+def test_many_labels_have_the_intervals_of_few(
+    conventions: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, scores = made(16)
+    truth = truth.tolil()
+    truth[:, 0] = 1  # no row is without it
+    options = ALL | {"confidence": 0.95, "conventions": conventions}
+    found = evaluate(truth.tocsr(), scores, **options).results.replicates
+    for module in (label_table, label_totals):
+        monkeypatch.setattr(module, "FEW_LABELS", 5)
+    many = evaluate(truth.tocsr(), scores, **options).results.replicates
+    assert many.keys() == found.keys()
+    for name, values in found.items():
+        np.testing.assert_array_equal(many[name], values, name)

@@ -21,7 +21,7 @@ from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.fold_table import Changes, FoldTable
 from xmleval.states.label_slots import KINDS, slot_values
-from xmleval.states.label_table import LabelTable
+from xmleval.states.label_table import FEW_LABELS, LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
@@ -177,10 +177,20 @@ def _sums_without(
         if not places:
             continue
 
-        def changes_of(changes: Changes, others: Sequence[int] = others) -> tuple[Ints, list[Changed]]:
-            return changes.sums, [_changed_sums(changes, *settings[n]) for n in others]
+        absent = every and bool(others) and not table.weighted and table.n_labels > FEW_LABELS
+        if absent:
+            of_specs = _sums_absent([settings[n] for n in others], table, folds, work)
+            for place, own_sums in zip(others, of_specs, strict=True):
+                found[place] = own_sums
 
-        own, changed = zip(*folds.map_changes(table, every and bool(others), changes_of, work), strict=True)
+        def changes_of(
+            changes: Changes, others: Sequence[int] = others, absent: bool = absent
+        ) -> tuple[Ints, list[Changed]]:
+            changed = _from_absent(changes, folds) if absent else changes
+            return changes.sums, [_changed_sums(changed, *settings[n]) for n in others]
+
+        dense = every and bool(others) and not absent
+        own, changed = zip(*folds.map_changes(table, dense, changes_of, work), strict=True)
         for place in counted:
             for fold, (tp, n_pred, n_true) in enumerate(sum(own).tolist()):
                 n_rows = int(folds.rows[fold, 0]) * table.n_labels
@@ -197,6 +207,38 @@ def _sums_without(
                     sums[number] += as_integer(column)
                 sums[-1] += int(n[fold])  # 0 for totals
     return found
+
+
+def _sums_absent(
+    settings: Sequence[tuple[Spec, Setting]], table: LabelTable, folds: FoldTable, work: Work
+) -> list[list[list[Any]]]:
+    """Return the sums over labels without each fold, as if no label occurred in it; not of weights.
+
+    Rare labels then share few distinct tables, where a table for each label and fold would be many.
+    """
+    n_rows = folds.rows[:, 0].tolist()
+
+    def sums_of(counts: Counts, times: Ints | None) -> list[list[tuple[Any, ...]]]:
+        without = [_with_fewer(counts, n) for n in n_rows]
+        return [[_label_sums(spec, own, times, setting) for own in without] for spec, setting in settings]
+
+    of_specs = zip(*table.map_tables(sums_of, work), strict=True)
+    return [
+        [[sum(column) for column in zip(*sums, strict=True)] for sums in zip(*pieces, strict=True)]
+        for pieces in of_specs
+    ]
+
+
+def _from_absent(changes: Changes, folds: FoldTable) -> Changes:
+    """Return the changes from tables of labels as if they did not occur in the fold."""
+    before = Counts(*(column[changes.which] for column in changes.before))
+    before = _with_fewer(before, folds.rows[changes.folds, 0])
+    return changes._replace(before=before, which=np.arange(changes.folds.size, dtype=np.int32))
+
+
+def _with_fewer(counts: Counts, n_rows: int | Ints) -> Counts:
+    """Return tables with fewer rows, without the label; 0 where not so many are without it."""
+    return counts._replace(tn=np.maximum(counts.tn - n_rows, 0.0))
 
 
 def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
