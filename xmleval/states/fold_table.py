@@ -27,7 +27,7 @@ from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
 FEW_BYTES = 1 << 18  # of keys that may always wait: small, as each cutoff and group has a table
-TABLES_AT_A_TIME = 1 << 15
+TABLES_AT_A_TIME = 1 << 16
 T = TypeVar("T")
 
 
