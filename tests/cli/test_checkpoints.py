@@ -118,10 +118,10 @@ def test_killed_at_random_and_resumed(folder: Path, run: Any, words: str) -> Non
         for number in range(12):
             make(folder / name / f"part{number}", matrix[number * 25 : (number + 1) * 25])
     run(f"{words.format('whole')} --output whole.json")
-    counts = np.random.default_rng(len(words)).integers(1, 200, 7).tolist()
+    counts = np.random.default_rng(len(words)).integers(1, 200, 5).tolist()
     ends = killed(counts, f"{words.format('found')} --checkpoint kept --resume --output found.json")
     assert ends[-1] == 0
-    assert ends.count(-9) >= 3
+    assert ends.count(-9) >= 2
     assert Path("found.json").read_bytes() == Path("whole.json").read_bytes()
     if "per-label" in words:
         assert Path("found.csv").read_bytes() == Path("whole.csv").read_bytes()

@@ -8,6 +8,7 @@ import json
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,24 +95,30 @@ HEADER = Packed(np.uint8, (UNPACKED,), blank_header=True)
 N = UNPACKED // 8
 MEMBERS = [(scheme, name) for scheme, parts in MATRICES.items() for name in ("format", "shape", *parts)]
 ARCHIVES = {
-    **{f"{scheme}-{name}": matrix(scheme, **{name: FLAT}) for scheme, name in MEMBERS},
-    **{f"header-{name}": matrix("csr", **{name: HEADER}) for name in ("format", "shape", *MATRICES["csr"])},
-    "word": matrix("csr", format=Packed(f"S{UNPACKED}", ())),
-    "long row": matrix(
+    **{f"{scheme}-{name}": partial(matrix, scheme, **{name: FLAT}) for scheme, name in MEMBERS},
+    **{
+        f"header-{name}": partial(matrix, "csr", **{name: HEADER})
+        for name in ("format", "shape", *MATRICES["csr"])
+    },
+    "word": partial(matrix, "csr", format=Packed(f"S{UNPACKED}", ())),
+    "long row": partial(
+        matrix,
         "csr",
         shape=np.array([60, 1 << 30]),
         indptr=np.array([0, *[N] * 60]),
         data=Packed(np.uint8, (N,)),
         indices=Packed(np.int32, (N,)),
     ),
-    "coo": matrix("coo", data=Packed(np.uint8, (N,)), row=Packed(np.uint8, (N,)), col=Packed(np.uint8, (N,))),
-    "csc": matrix("csc", indptr=np.array([0, *[N] * 30]), data=Packed(np.uint8, (N,)), indices=FLAT),
+    "coo": partial(
+        matrix, "coo", data=Packed(np.uint8, (N,)), row=Packed(np.uint8, (N,)), col=Packed(np.uint8, (N,))
+    ),
+    "csc": partial(matrix, "csc", indptr=np.array([0, *[N] * 30]), data=Packed(np.uint8, (N,)), indices=FLAT),
 }
 SCORES = {
-    "list row": archive({"indices": Packed(np.int32, (1, N))}),
-    "list by column": archive({"indices": Packed(np.int32, (N, 1), True)}),
-    "dense row": archive({"scores": Packed(np.float32, (1, N))}),
-    "dense by column": archive({"scores": Packed(np.float32, (N, 2), True)}),
+    "list row": partial(archive, {"indices": Packed(np.int32, (1, N))}),
+    "list by column": partial(archive, {"indices": Packed(np.int32, (N, 1), True)}),
+    "dense row": partial(archive, {"scores": Packed(np.float32, (1, N))}),
+    "dense by column": partial(archive, {"scores": Packed(np.float32, (N, 2), True)}),
 }
 
 
@@ -138,7 +145,7 @@ def within(folder: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> Calla
 def test_archives(within: Any, name: str, role: str) -> None:
     if name in SCORES and role != "Y.npz Z.npz":
         pytest.skip("holds scores")
-    Path("Z.npz").write_bytes({**ARCHIVES, **SCORES}[name])
+    Path("Z.npz").write_bytes({**ARCHIVES, **SCORES}[name]())
     metrics = "f1.micro" if "--pred" in role else "p@1"
     assert within(f"evaluate {role} --metrics {metrics} --memory 1MiB").startswith("Z.npz: ")
 
@@ -163,7 +170,7 @@ def test_arrays_that_are_read(within: Any, name: str, array: Packed) -> None:
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_rows_of_matrices(within: Any, compression: int) -> None:
-    held = io.BytesIO(ARCHIVES["long row"])
+    held = io.BytesIO(ARCHIVES["long row"]())
     with zipfile.ZipFile(held) as packed, zipfile.ZipFile("Z.npz", "w", compression) as file:
         for member in packed.namelist():
             file.writestr(member, packed.read(member))
@@ -175,17 +182,17 @@ def test_rows_of_matrices(within: Any, compression: int) -> None:
 @pytest.mark.parametrize(
     ("held", "said"),
     [
-        (archive({"meta": FLAT}), "needs 16 MiB"),
-        (archive({"meta": HEADER}), "needs 16 MiB"),
-        (saved(STATE, ["x"], x=FLAT), "needs 16 MiB"),
-        (saved(STATE, [], x=FLAT), "not a saved evaluator, or damaged ('arrays')"),
-        (saved(STATE, [], b"[]," * 20_000), "needs 3.167 MiB"),
-        (saved(STATE, [], b"{}," * 10_000), "needs 3.11"),
+        (partial(archive, {"meta": FLAT}), "needs 16 MiB"),
+        (partial(archive, {"meta": HEADER}), "needs 16 MiB"),
+        (partial(saved, STATE, ["x"], x=FLAT), "needs 16 MiB"),
+        (partial(saved, STATE, [], x=FLAT), "not a saved evaluator, or damaged ('arrays')"),
+        (partial(saved, STATE, [], b"[]," * 20_000), "needs 3.167 MiB"),
+        (partial(saved, STATE, [], b"{}," * 10_000), "needs 3.11"),
         (ARCHIVES["csr-data"], "not a saved evaluator, or damaged ('meta')"),
     ],
 )
-def test_saved_files(within: Any, held: bytes, said: str) -> None:
-    Path("Z.npz").write_bytes(held)
+def test_saved_files(within: Any, held: Callable[[], bytes], said: str) -> None:
+    Path("Z.npz").write_bytes(held())
     found = within("merge Z.npz --memory 1MiB")
     assert found.startswith("Z.npz: ")
     assert said in found

@@ -29,23 +29,23 @@ def problem(seed: int, m: int = 30, d: int = 12, n_labels: int = 6) -> tuple[Any
 def test_steps_are_those_of_the_algorithm(
     sampling: str, lam1: float, lam2: float, eta: float, idle: bool
 ) -> None:
-    for seed in range(3):
-        x, y = problem(seed)
-        found = fit_limo(
-            sp.csr_array(x),
-            sp.csr_array(y),
-            lam1=lam1,
-            lam2=lam2,
-            eta=eta,
-            epochs=40,
-            sampling=sampling,
-            idle=idle,
-            seed=seed,
-        )
-        average, last = literal.limo(x, y, lam1, lam2, eta, 40, sampling == "uniform", seed, idle)
-        size = np.abs(last).max()
-        np.testing.assert_allclose(found.average, average, rtol=0, atol=1e-10 * size)
-        np.testing.assert_allclose(found.last, last, rtol=0, atol=1e-10 * size)
+    seed = int(lam1 + 2 * lam2 + 10 * eta) + len(sampling)  # another problem in most cases
+    x, y = problem(seed)
+    found = fit_limo(
+        sp.csr_array(x),
+        sp.csr_array(y),
+        lam1=lam1,
+        lam2=lam2,
+        eta=eta,
+        epochs=40,
+        sampling=sampling,
+        idle=idle,
+        seed=seed,
+    )
+    average, last = literal.limo(x, y, lam1, lam2, eta, 40, sampling == "uniform", seed, idle)
+    size = np.abs(last).max()
+    np.testing.assert_allclose(found.average, average, rtol=0, atol=1e-10 * size)
+    np.testing.assert_allclose(found.last, last, rtol=0, atol=1e-10 * size)
 
 
 @pytest.mark.slow
