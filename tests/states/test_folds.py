@@ -335,6 +335,15 @@ def test_labels_that_wait_count_as_those_in_the_table(
     assert evaluator.compute().standard_errors == found
 
 
+def test_no_table_is_saved_while_labels_wait() -> None:
+    n_labels = 10**5
+    evaluator = Evaluator("f1.macro@1", n_labels=n_labels, confidence=0.95)
+    evaluator.update([[0], [5]], [[0], [7]])
+    counts = evaluator.as_saved()
+    assert sum(array.nbytes for array in counts.arrays.values()) < 4 * n_labels
+    evaluator.compute()
+
+
 def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, scores = made(15)
     options: dict[str, Any] = {"metrics": ["auc.macro", "ap.macro", "ap.weighted"], "confidence": 0.95}

@@ -192,7 +192,7 @@ def sort_each(columns: Columns) -> None:
     ptr, scores = columns
     n_labels = ptr.size - 1
     if scores.dtype == np.float32 and scores.size <= LONG * n_labels:
-        # as keys, which NumPy sorts up to nine times as fast as Numba does the scores of each label
+        # as keys, which NumPy sorts 1.5 to 9 times as fast as Numba does the scores of short labels
         keys = make_keys(np.repeat(np.arange(n_labels, dtype=np.int32), np.diff(ptr)), scores, n_labels)
         keys.sort()
         scores[:] = score_of(keys)

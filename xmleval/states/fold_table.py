@@ -61,6 +61,8 @@ class FoldTable(LabelTable):
         Number of labels.
     """
 
+    may_wait = True
+
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         super().__init__(decision, N_FOLDS * n_labels, weighted)
         self.own_labels = n_labels
@@ -203,6 +205,8 @@ class FoldTable(LabelTable):
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""
         out = super().arrays()
+        if not self._filled:
+            del out["held"]  # 32 times the table of all rows, of zeros
         for kind, waiting in enumerate(self._waiting):
             out[f"waiting{kind}"] = np.concatenate([np.empty(0, self._dtype), *waiting])
         return out

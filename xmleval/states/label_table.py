@@ -52,6 +52,8 @@ class LabelTable:
     millions of labels. Totals stay exact: integer sums do not depend on order, and each part is locked.
     """
 
+    may_wait = False  # whether all counts may be elsewhere, so that no table is saved
+
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         self.decision = decision
         self.n_labels = n_labels
@@ -304,7 +306,8 @@ class LabelTable:
         n_rows = contents.n_rows
         self.rows = contents.take_sums("rows", self.rows.shape[0], most=n_rows)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
+        if contents.has("held") or not self.may_wait:
+            self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
         times = contents.take("times", places.size, least=1, most=n_rows)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")

@@ -237,7 +237,10 @@ def _from_absent(changes: Changes, folds: FoldTable) -> Changes:
 
 
 def _with_fewer(counts: Counts, n_rows: int | Ints) -> Counts:
-    """Return tables with fewer rows, without the label; 0 where not so many are without it."""
+    """Return tables with fewer rows, all of them without the label.
+
+    At least 0 are left: a label of more rows occurs in the fold, and its table is replaced.
+    """
     return counts._replace(tn=np.maximum(counts.tn - n_rows, 0.0))
 
 

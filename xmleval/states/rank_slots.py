@@ -23,21 +23,25 @@ class Slots:
         self.most = int(self._sizes.max(initial=0))  # relevant labels of a row
         width = self.most + 1
         self._keys = self._sizes + view.folds.astype(np.int64) * width if folds else self._sizes
-        self._per_key = np.bincount(self._keys, minlength=1)
-        present = self._per_key.nonzero()[0]
-        self.n_rows: Ints = self._per_key[present]
+        per_key = np.bincount(self._keys, minlength=1)
+        self._present = present = per_key.nonzero()[0]
+        self.n_rows: Ints = per_key[present]
         self.n_relevant: Ints = present + present // width * (BY_FOLD - width)
-        self.n_empty = int(self._per_key[::width].sum())  # rows without relevant labels
+        self.n_empty = int(per_key[::width].sum())  # rows without relevant labels
 
     @cached
     def of_rows(self) -> Ints:
         """Slot of each row."""
-        slots: Ints = np.cumsum(self._per_key > 0) - 1
+        slots = np.zeros(int(self._keys.max(initial=0)) + 1, np.int64)
+        slots[self._present] = np.arange(self._present.size)
         return slots[self._keys]
 
     @cached
     def grouped(self) -> tuple[Ints, Ints, Ints]:
-        """Rows by number of relevant labels, where those of each start, and slots as `sum_leading_gains`."""
+        """Rows by number of relevant labels, where those of each start, and their slots with folds.
+
+        Numbers that no row has are left out, so that without folds a slot is the place of its number.
+        """
         per_size = np.bincount(self._sizes, minlength=1)
         order = np.empty(self._sizes.size, np.int64)
         group_rows(self._sizes, np.cumsum(per_size) - per_size, order)
