@@ -17,6 +17,8 @@ import scipy.sparse as sp
 
 from tests.cluster.data import N_LABELS, N_ROWS, make_arrays, make_files
 from xmleval import evaluate as on_one_machine
+from xmleval import inverse_propensity, label_groups
+from xmleval.metrics import TABLE
 
 pytest.importorskip("distributed")
 
@@ -73,6 +75,40 @@ def test_blocks_that_workers_hold(client: Any) -> None:
         evaluate_blocks(bad, metrics="p@1")
     with pytest.raises(ValueError, match=r"blocks: int is not \(y_true, y_score\)"):
         evaluate_blocks([3], metrics="p@1")
+
+
+def test_measures_with_inputs_of_their_own(client: Any) -> None:
+    rng = np.random.default_rng(5)
+    grades = sp.csr_array((rng.random((N_ROWS, N_LABELS)) < 0.1) * rng.integers(1, 4, (N_ROWS, N_LABELS)))
+    scores = rng.random(grades.shape).round(2).astype(np.float32)
+    child = np.arange(1, N_LABELS)
+    named = [
+        "fbeta.macro(beta=2)", "tail_share(count=9)", "recall_at_precision.micro(p=0.5)", "brier", "log_loss",
+        "precision_at_recall.macro(r=0.5)", "fpr_at_tpr.micro(tpr=0.9)", "risk(coverage=0.8)@1", "ace@3",
+        "limited_log_loss(limit=100)", "ece@3", "ece_over@3", "ece_under@3",
+    ]  # fmt: skip
+    more: dict[str, Any] = {
+        "metrics": ["all", *named],
+        "inverse_propensity": inverse_propensity(label_counts=np.arange(N_LABELS), n_instances=N_LABELS),
+        "gains": "linear",
+        "hierarchy": sp.csr_array((np.ones(N_LABELS - 1), (child, child // 2)), shape=(N_LABELS, N_LABELS)),
+        "decision": "top3",
+        "confidence": 0.95,
+        "label_groups": label_groups(label_counts=np.arange(N_LABELS)),
+    }
+    ends = [0, 90, 91, N_ROWS]
+    of_rows = rng.integers(0, 40, N_ROWS)
+    blocks = [
+        client.submit(_with_groups, grades[lo:hi], scores[lo:hi], of_rows[lo:hi])
+        for lo, hi in itertools.pairwise(ends)
+    ]
+    whole = on_one_machine(grades, scores, groups=of_rows, **more)
+    assert {spec.metric.name for spec in whole.specs} == {metric.name for metric in TABLE}
+    assert evaluate_blocks(blocks, **more).to_json() == whole.to_json()
+
+
+def _with_groups(truth: Any, scores: Any, groups: Any) -> Any:
+    return {"y_true": truth, "y_score": scores, "groups": groups}
 
 
 def _block(truth: Any, labels: Any, scores: Any) -> Any:
