@@ -135,6 +135,31 @@ def test_a_worker_that_is_killed(client: Any, files: Any, when: str, monkeypatch
     assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
 
 
+def test_a_worker_that_is_killed_while_it_holds_results(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    arrays, folder = files
+    completed = DaskEngine.completed
+    killed: list[list[str]] = []
+
+    def kill_first(self: Any, handles: Any) -> Any:
+        if not killed:
+            distributed.wait(handles)
+            holders = client.who_has(handles)
+            address = next(own[0] for own in holders.values() if own)
+            killed.append([key for key, own in holders.items() if address in own])
+            os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
+        return completed(self, handles)
+
+    monkeypatch.setattr(DaskEngine, "completed", kill_first)
+    more: dict[str, Any] = {"metrics": ["auc.macro", "p@1", "lrap"]}
+    found = evaluate(folder / "Y_*", folder / "m_*_indices.npy", client=client, **more)
+    assert killed[0]
+    assert found.to_json() == on_one_machine(arrays["Y"], arrays["m"], **more).to_json()
+
+
 OPTIONS = "--metrics p@1,psp@3,f1.macro,auc.micro --pred pred_0.npz --train Y_0.npz --format json"
 
 
