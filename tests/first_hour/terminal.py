@@ -53,6 +53,22 @@ TASKS = [
     ),
     Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),
+    *[
+        Task(
+            typed,
+            (
+                f": results are not written compressed; expected a name without .gz, such as {plain}",
+                "exit code 2",
+            ),
+        )
+        for typed, plain in (
+            ("xmleval evaluate Y.npz m.npz --output m.json.gz", "m.json"),
+            ("xmleval evaluate Y.npz m.npz --metrics p@1 --per-row rows.csv.gz", "rows.csv"),
+            ("xmleval compare Y.npz m.npz n.npz --format csv --output found.csv.gz", "found.csv"),
+            ("xmleval stats Y.npz --output Y.gz", "result.json"),
+            ("xmleval threshold fit Y.npz m.npz --output rule.npz.gz", "rule.npz"),
+        )
+    ],
     Task(
         "xmleval stats Y.npz --output Y.csv", ("no result is written as .csv", "table, json", "exit code 2")
     ),
