@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
+from xmleval.input.objects.numbered import BY_POSITION, name_labels
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
@@ -213,8 +214,8 @@ def inverse_propensity(
 
 def given_or_estimated(
     q: Any, y_train: Any, dataset: str | None, n_labels: int, names: list[Any] | None, in_order: bool = True
-) -> Any:
-    """Return inverse propensities that are given, or those of training labels, for labels by name.
+) -> tuple[Any, list[str]]:
+    """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
@@ -225,9 +226,12 @@ def given_or_estimated(
     if y_train is None:
         if dataset is not None:
             raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
-        return by_name("inverse_propensity", q, names, in_order)
+        return by_name("inverse_propensity", q, names, in_order), []
     own = None if has_label_names("y_train", y_train) else n_labels
-    return by_name("y_train", inverse_propensity(y_train, n_labels=own, dataset=dataset), names, in_order)
+    found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+    unmatched = names is None and found.label_names is not None and name_labels(found.label_names)
+    notes = [f"y_train: {BY_POSITION}"] if unmatched else []
+    return by_name("y_train", found, names, in_order), notes
 
 
 def described(

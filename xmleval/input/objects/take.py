@@ -13,9 +13,8 @@ from xmleval.input.objects.matching import Held, Matching, Taken, refuse_other_c
 from xmleval.input.objects.named import NamedRows, as_list, has_names, read_array, read_rows, without_labels
 from xmleval.input.objects.numbered import (
     are_ids,
-    as_numbers,
     dense_lists,
-    name_nothing,
+    name_labels,
     shape_of,
     shapes_of,
 )
@@ -76,8 +75,7 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     held = None if isinstance(truth, list | tuple | dict) else read_named("y_true", truth, None)
     if isinstance(held, Wide):
         columns = held.columns
-        named = as_numbers(columns) is None and not name_nothing(columns)
-        return len(columns), check_labels(columns, None) if named else None
+        return len(columns), check_labels(columns, None) if name_labels(columns) else None
     shape = None if held is not None or isinstance(truth, list | tuple | dict) else shape_of(truth)
     if shape is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
