@@ -15,7 +15,7 @@ from xmleval.input.objects.numbered import BY_POSITION, name_labels
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
-from xmleval.message import Keyword, Message, counted
+from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
@@ -229,6 +229,9 @@ def given_or_estimated(
         return by_name("inverse_propensity", q, names, in_order), []
     own = None if has_label_names("y_train", y_train) else n_labels
     found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+    if names is None and found.size != n_labels:
+        hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
+        raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
     unmatched = names is None and found.label_names is not None and name_labels(found.label_names)
     notes = [f"y_train: {BY_POSITION}"] if unmatched else []
     return by_name("y_train", found, names, in_order), notes
