@@ -19,6 +19,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+TRANSPOSED = "looks transposed: rows are instances, columns labels"
 NO_MATCH = "rows do not match", "row does not match"
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
+from xmleval.input.objects.numbered import BY_POSITION, name_labels
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name
 from xmleval.input.sets import set_rows
-from xmleval.message import Keyword, Message, counted
+from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
 MOST_INSTANCES = 1 << 53  # counts up to it are exact in float64
@@ -213,8 +214,8 @@ def inverse_propensity(
 
 def given_or_estimated(
     q: Any, y_train: Any, dataset: str | None, n_labels: int, names: list[Any] | None, in_order: bool = True
-) -> Any:
-    """Return inverse propensities that are given, or those of training labels, for labels by name.
+) -> tuple[Any, list[str]]:
+    """Return inverse propensities that are given, or those of training labels, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
@@ -225,9 +226,15 @@ def given_or_estimated(
     if y_train is None:
         if dataset is not None:
             raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
-        return by_name("inverse_propensity", q, names, in_order)
+        return by_name("inverse_propensity", q, names, in_order), []
     own = None if has_label_names("y_train", y_train) else n_labels
-    return by_name("y_train", inverse_propensity(y_train, n_labels=own, dataset=dataset), names, in_order)
+    found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+    if names is None and found.size != n_labels:
+        hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
+        raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
+    unmatched = names is None and found.label_names is not None and name_labels(found.label_names)
+    notes = [f"y_train: {BY_POSITION}"] if unmatched else []
+    return by_name("y_train", found, names, in_order), notes
 
 
 def described(

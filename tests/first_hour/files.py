@@ -86,6 +86,14 @@ TASKS = [
     ),
     Task("xmleval evaluate docs --metrics p@1", ("did you mean docs.csv?", "exit code 2")),
     Task("xmleval evaluate test.tsv bm25.run --metrics p@1,ndcg@1", ("2 rows", "P ↑", "exit code 0")),
+    Task(
+        "xmleval evaluate run.json qrels.json",
+        ("9.5 is no relevance, an integer; it looks like a score, as if TRUTH, which comes first, and",),
+    ),
+    Task(
+        "xmleval evaluate bm25.run test.tsv",
+        ("bm25.run: predictions have names; it holds predictions: TRUTH comes first, then SCORES",),
+    ),
     Task("xmleval evaluate qrels.json run.json --metrics p@1,ndcg@1", ("0.5000", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML --metrics p@1", ("P ↑", "exit code 0")),
     Task("xmleval evaluate tst_labels.txt LightXML-scores.npy --metrics p@1", ("P ↑", "exit code 0")),

@@ -103,6 +103,30 @@ TASKS = [
         "xmleval.evaluate(np.eye(3), np.eye(3), metrics='psp@1', inverse_propensity=[0.5, 0.1, 0.9])",
         ("look like propensities, not their inverses, which are 1 / p",),
     ),
+    *[
+        Task(
+            f"{GIVEN}I = np.argsort(-S)[:, :2]; D = -np.sort(-S)[:, :2]; xmleval.p_at_k({swapped}, Y, 1)",
+            ("y_true: ", "looks like a top-k list (labels, scores)", "are the truth and the scores swapped?"),
+        )
+        for swapped in ("(I, D)", "[I, D]", "np.array([I, D])", "{'indices': I, 'scores': D}")
+    ],
+    Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.evaluate(Y, y_pred=(I, S), metrics='f1.micro')",
+        ("y_pred: it looks like a top-k list (labels, scores), and predictions with scores go to y_score",),
+    ),
+    Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; D = -np.sort(-S)[:, :2]; xmleval.p_at_k(Y.T, (I % 4, D)[:4], 1)",
+        ("y_score: 4 rows do not match the 5 of y_true; y_true looks transposed", "give y_true.T"),
+    ),
+    Task(
+        f"{GIVEN}xmleval.evaluate(Y, S, metrics='psp@1', y_train=Y.T)",
+        ("y_train: shape (5, 4) has 4 labels; 5 were expected; it looks transposed", "give its .T"),
+    ),
+    Task(
+        f"{GIVEN}import pandas as pd; xmleval.evaluate(Y, S, metrics='psp@1', y_train=pd.DataFrame(Y.T))",
+        ("y_train: 4 labels; 5 were expected; it looks transposed", "give its .T"),
+        ("pandas",),
+    ),
     Task("xmleval.p_at_k(np.eye(2, 3), np.ones((3, 2)), 1)", ("transpose", "y_score.T")),
     Task(TORCH + "xmleval.p_at_k(Y, list(torch.topk(t, 2)), 1)", ("1.0",), ("torch",)),
     Task(

@@ -16,7 +16,29 @@ FRAME = (
     "order = [2, 0, 3, 1]; "
 )
 NAMES = "A = np.array([['a', 'b'], ['c', 'd']]); "
+TRAIN = (
+    "import pandas as pd; Y = np.eye(4, dtype=int); S = Y + np.arange(4) / 10; "
+    "T = pd.DataFrame(np.tri(9, 4, dtype=int), columns=list('abcd'))[list('dbca')]; "
+)
+UNNAMED = "y_train: columns were read by position, as y_true has no names of labels"
 TASKS = [
+    Task(TRAIN + "xmleval.evaluate(Y, S, metrics='psp@1', y_train=T)", (f"note: {UNNAMED}",), ("pandas",)),
+    Task(TRAIN + "xmleval.evaluate(Y, S, metrics='psp@1', y_train=T.to_numpy()).notes", ("[]",), ("pandas",)),
+    Task(
+        TRAIN + "xmleval.evaluate(pd.DataFrame(Y, columns=list('abcd')), S, metrics='psp@1', y_train=T)"
+        ".notes",
+        ("['y_score: labels were read by position, as it has no names of them']",),
+        ("pandas",),
+    ),
+    Task(TRAIN + "xmleval.Evaluator('psp@1', n_labels=4, y_train=T)", (f"warning: {UNNAMED}",), ("pandas",)),
+    Task(
+        TRAIN + "xmleval.compare({'a': S, 'b': -S}, Y, metrics='psp@1', y_train=T)", (UNNAMED,), ("pandas",)
+    ),
+    Task(
+        TRAIN + "xmleval.propensity_sensitivity({'a': S}, Y, T, metrics='psp@1')",
+        (f"warning: {UNNAMED}",),
+        ("pandas",),
+    ),
     Task(NAMES + "xmleval.p_at_k([['a'], ['d']], A, 1)", ("0.5",)),
     Task(NAMES + "xmleval.evaluate(A, y_pred=A, metrics='f1.micro')", ("2 rows x 4 labels", "1.0000")),
     Task(

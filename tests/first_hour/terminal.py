@@ -17,11 +17,15 @@ def make(folder: Path) -> None:
     np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
     np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
     sp.save_npz(folder / "turned.npz", sp.csr_array(Y_TEST.T))
+    np.save(folder / "own_indices.npy", LABELS)
     for number, rows in enumerate((slice(0, 2), slice(2, 4)), 1):
         sp.save_npz(folder / f"Y_h{number}.npz", sp.csr_array(Y_TEST[rows]))
         np.savez(folder / f"m_h{number}.npz", indices=LABELS[rows], scores=SCORES[rows])
     np.savez(folder / "part_1.npz", indices=LABELS[:2], scores=SCORES[:2])
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
+
+
+SWAPPED = "TRUTH comes first, then SCORES, and the two look swapped\n"
 
 
 def written(words: str) -> str:
@@ -51,8 +55,48 @@ TASKS = [
         "xmleval evaluate Y_h1.npz m_h1.npz m_h2.npz --metrics p@1",
         ("m_h2.npz: evaluated on Y_h1.npz, though Y_h2.npz is there", "'Y_h*.npz' 'm_h*.npz'", "exit code 0"),
     ),
+    Task(
+        "xmleval evaluate turned.npz m.npz --metrics p@1",
+        ("m.npz: 4 rows do not match the 5 of turned.npz; turned.npz looks transposed", "exit code 2"),
+    ),
+    Task(
+        "xmleval evaluate Y.npz m.npz --train turned.npz --metrics psp@1",
+        ("turned.npz: shape (5, 4) has 4 labels; 5 were expected; it looks transposed", "exit code 2"),
+    ),
+    *[
+        Task(
+            f"xmleval {typed}",
+            ("m.npz: no array 'format' in it; it holds predictions: ", f"{SWAPPED}exit code 2"),
+        )
+        for typed in (
+            "evaluate m.npz Y.npz",
+            "compare m.npz Y.npz turned.npz",
+            "calibrate fit m.npz Y.npz --output c.json",
+        )
+    ],
+    Task(
+        "xmleval evaluate own_indices.npy Y.npz",
+        ("own_indices.npy: a top-k list holds no truth; it holds predictions: ", SWAPPED),
+    ),
+    Task("xmleval evaluate m.npz n.npz", ("m.npz: no array 'format' in it; expected", "exit code 2")),
     Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),
+    *[
+        Task(
+            typed,
+            (
+                f": results are not written compressed; expected a name without .gz, such as {plain}",
+                "exit code 2",
+            ),
+        )
+        for typed, plain in (
+            ("xmleval evaluate Y.npz m.npz --output m.json.gz", "m.json"),
+            ("xmleval evaluate Y.npz m.npz --metrics p@1 --per-row rows.csv.gz", "rows.csv"),
+            ("xmleval compare Y.npz m.npz n.npz --format csv --output found.csv.gz", "found.csv"),
+            ("xmleval stats Y.npz --output Y.gz", "result.json"),
+            ("xmleval threshold fit Y.npz m.npz --output rule.npz.gz", "rule.npz"),
+        )
+    ],
     Task(
         "xmleval stats Y.npz --output Y.csv", ("no result is written as .csv", "table, json", "exit code 2")
     ),
@@ -64,7 +108,7 @@ TASKS = [
     Task("xmleval evaluate Y.npz m.npz --metrics f1.micro@1 --per-row rows.csv", ("mean over rows",)),
     Task("xmleval evalute Y.npz m.npz", ("did you mean 'evaluate'?", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --conventions sklern", ("did you mean 'sklearn'?", "exit code 2")),
-    Task("xmleval evaluate Y.npz m.npz --metric p@1", ("--metrics", "exit code 2")),
+    Task("xmleval evaluate Y.npz m.npz --metric p@1", ("did you mean '--metrics'?", "exit code 2")),
     Task("xmleval evaluate --help", ("Predictions to sets:", "Examples:", "exit code 0")),
     Task("xmleval evaluate Y.npz 'part_*.npz' --metrics p@1", ("4 rows x 5 labels", "exit code 0")),
 ]

@@ -355,7 +355,11 @@ def test_cells(cell: str, separator: str | None, want: list[str]) -> None:
     [
         ("[]", "a JSON list; of a list of documents, write one a line (.jsonl)"),
         ('{"q": 3}', "instance 'q': '3' is no object"),
-        ('{"q": {"a": 0.5}}', "instance 'q': 0.5 is no relevance, an integer"),
+        (
+            '{"q": {"a": 0.5}}',
+            "instance 'q': 0.5 is no relevance, an integer; it looks like a score, as if TRUTH, which comes "
+            "first, and SCORES were swapped",
+        ),
         ('{"q": {"a": true}}', "instance 'q': true is no relevance, an integer"),
         ('{"q": {"a": 1, "a": 0}}', "'a' occurs twice in an object"),
         ('{"q": {"a": 1}, "q": {}}', "'q' occurs twice in an object"),

@@ -186,13 +186,14 @@ def evaluate(
         for name, value in (("groups", groups), ("row_groups", row_groups))
     )
     truth = set_rows("y_true", y_true, n_labels, gains=grades.gains)
+    q, unmatched = given_or_estimated(
+        inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
+    )
     settings = Settings.checked(
         metrics,
         truth.n_labels,
         k=k,
-        inverse_propensity=given_or_estimated(
-            inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
-        ),
+        inverse_propensity=q,
         decision=rule_for(decision, taken.label_names, taken.closed),
         conventions=conventions,
         unlisted=unlisted,
@@ -226,7 +227,9 @@ def evaluate(
     )  # fmt: skip
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
-    report = make_report(settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unread))
+    report = make_report(
+        settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unmatched, *unread)
+    )
     if taken.label_names is None and taken.row_names is None:
         return report
     counted = taken.row_names == [*range(rows.n_rows)]  # an index that names nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -314,7 +315,9 @@ def _counted(
     taken = take(y_true, scores, None, n_labels, labels, False, **others)
     (y_true, scores, _, *pairs), n_labels = taken.inputs, taken.n_labels
     truth = set_rows("y_true", y_true, n_labels)
-    q = given_or_estimated(None, y_train, None, truth.n_labels, taken.label_names, taken.closed)
+    q, notes = given_or_estimated(None, y_train, None, truth.n_labels, taken.label_names, taken.closed)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)  # of the call of propensity_sensitivity
     settings = Settings.checked([*map(str, specs)], truth.n_labels, inverse_propensity=q, unlisted=unlisted)
     given = given_inputs(scores, None, None, n_labels, others, None, exclude_from, None)
     plan, reachable = settings.plan(given), None

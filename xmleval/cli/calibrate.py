@@ -22,7 +22,7 @@ from xmleval.cli.help import Choice
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_by_name
 from xmleval.cli.options import COUNT, FILE, LABEL_NAMES, field_options, fields_of, file_option
-from xmleval.cli.output import check_outputs, write_result
+from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.input.formats.format import Format
 from xmleval.input.formats.trec import RUN, write_run
@@ -80,6 +80,7 @@ def fit(
     """
     allowance = machine_allowance()
     relevant, predicted = find_pair(truth, scores, input_format, fields, allowance)
+    refuse_compressed(output)
     check_outputs([], [relevant, predicted, labels], [output])
     budget = budget_of(memory)
     fitting = Fitting(method, k)

@@ -19,7 +19,7 @@ from xmleval.cli.help import Choice, Sectioned
 from xmleval.cli.messages import naming_files
 from xmleval.cli.options import COUNT, FILE, NUMBER
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
 from xmleval.comparing.differences import JACKKNIFE, TESTS, check_test
 from xmleval.files.remote import as_path
 from xmleval.groups import check_row_groups
@@ -136,7 +136,7 @@ def compare(
     if seeds and max(map(len, files)) == 1:
         said = f"--seeds: {scores[0]} stands for one input; expected patterns in quotes, such as 'a_*'"
         raise ValueError(f"{said}, for those of several seeds")
-    with hinting_shards(given):
+    with hinting(given):
         run = prepare(truth, [path for own in files for path in own], options | more)
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)

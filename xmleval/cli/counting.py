@@ -24,7 +24,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.message import NO_MATCH, counted
+from xmleval.message import NO_MATCH, TRANSPOSED, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
 
@@ -110,7 +110,7 @@ def count_rows(
     readers = [truth, *scores, *itertools.chain(*sets.values())]
     try:
         for reader in readers:
-            _refuse_other_count(truth, reader, reader.n_rows, truth.n_rows, scores)
+            _refuse_other_count(inputs.truth, reader, reader.n_rows, truth.n_rows, scores)
         while any(reader.ready() for reader in readers):
             n = min(reader.ready() for reader in readers)
             if n == 0:
@@ -119,7 +119,7 @@ def count_rows(
             _count(evaluators, truth, scores, sets, n, inputs.of_rows)
             after(truth.n_taken)
         for reader in readers:
-            _refuse_other_count(truth, reader, reader.count(), truth.count(), scores)
+            _refuse_other_count(inputs.truth, reader, reader.count(), truth.count(), scores)
         for given in inputs.of_rows.values():
             _refuse_other_groups(*given, truth, truth.n_taken)
         if not truth.n_taken:
@@ -130,16 +130,19 @@ def count_rows(
 
 
 def _refuse_other_count(
-    truth: RowReader,
+    truth: tuple[str, Pieces],
     reader: RowReader,
     n_rows: int | None,
     expected: int | None,
     scores: Sequence[RowReader],
 ) -> None:
     if n_rows is not None and expected is not None and n_rows != expected:
-        told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {truth.name}"
+        name, pieces = truth
+        told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {name}"
+        if n_rows == pieces.n_labels:
+            raise ValueError(f"{told}; {name} {TRANSPOSED}")
         given = [(other.name, other.n_rows) for other in scores]
-        raise ValueError(f"{told}{shards_hint(truth.name, expected, given)}")
+        raise ValueError(f"{told}{shards_hint(name, expected, given)}")
 
 
 def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:

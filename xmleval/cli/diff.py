@@ -16,7 +16,7 @@ from xmleval.cli.forms import written
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import COUNT, FILE, OUTPUT, format_option
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
 from xmleval.report.changes import Changes, find_changes
 from xmleval.report.report import Report
 from xmleval.report.tables import short_names
@@ -72,7 +72,7 @@ def diff(truth: Path, scores: tuple[Path, Path], metric: str, worst: int, **opti
         "metrics": [metric], "k": [1], "candidates": None, "confidence": None, "keep_rows": True,
         "keep_labels": spec.by_label, "labels_shown": True,
     }  # fmt: skip
-    with hinting_shards(given):
+    with hinting(given):
         run = prepare(truth, scores, options | more)
         reports = dict(zip(run.names, count(run), strict=True))
     tell_other_shards(given)

@@ -29,7 +29,7 @@ from xmleval.cli.options import (
     split_names,
 )
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
 from xmleval.conventions import CHOICES, PRESETS
 from xmleval.datasets import PUBLISHED
 from xmleval.input.formats.registry import FORMATS
@@ -265,7 +265,7 @@ def evaluate(truth: Path, scores: tuple[Path, ...], **options: Any) -> None:
     names = [str(path) for path in (truth, *scores)]
     refuse_expanded(names)
     expand_metrics(options["metrics"], options["k"])  # a wrong name is told before any file is read
-    with hinting_shards(names):
+    with hinting(names):
         run, counted = prepared(truth, scores, options)
         if options["per_row"] is not None:
             refuse_no_rows(run.evaluators[0].asked)

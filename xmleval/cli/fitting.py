@@ -10,6 +10,7 @@ from xmleval.cli.counting import Inputs, count_rows, progress
 from xmleval.cli.evaluation import open_rows
 from xmleval.cli.messages import tell
 from xmleval.cli.options import FIELD_NAMES, fields_of
+from xmleval.cli.patterns import hinting
 from xmleval.input.shards import Input, find_input, with_fields
 
 
@@ -18,7 +19,8 @@ def find_pair(
 ) -> tuple[Input, Input]:
     """Return TRUTH and SCORES; ``fields`` are options of the command by name."""
     own = fields_of({name: fields[name] for name in FIELD_NAMES}, joined=True)
-    found = [find_input(truth, "truth", input_format, allowance)]
+    with hinting([str(truth), str(scores)]):
+        found = [find_input(truth, "truth", input_format, allowance)]
     found += [find_input(scores, "scores", input_format, allowance)]
     relevant, predicted = with_fields(own, *found)
     return relevant, predicted
@@ -26,7 +28,8 @@ def find_pair(
 
 def open_pair(relevant: Input, predicted: Input, labels: Path | None) -> Inputs:
     """Open both, and tell what is noted."""
-    rows = open_rows(relevant, [predicted], None, {"labels": labels, "train": None, "exclude": None})
+    with hinting([relevant.name, predicted.name]):
+        rows = open_rows(relevant, [predicted], None, {"labels": labels, "train": None, "exclude": None})
     for note in rows.notes[0] if rows.notes else []:
         tell("note", note)
     return rows

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
+from xmleval.cli.help import nearest_to
 from xmleval.input.errors import InputError
 from xmleval.message import Keyword, Message, printable
 
@@ -51,7 +52,10 @@ def one_line(error: BaseException) -> str:
     """Return what went wrong as one printable line."""
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "xmleval"
-        text = f"{error.format_message().rstrip('.')}; see `{where} --help`"
+        told = error.format_message().rstrip(".")
+        if isinstance(error, click.NoSuchOption):  # click lists its guesses by the alphabet
+            told = f"{error.message.rstrip('.')}{nearest_to(error.option_name, error.possibilities or ())}"
+        text = f"{told}; see `{where} --help`"
     elif isinstance(error, OSError) and error.strerror:
         told = spelled(error.strerror)
         text = told if error.filename is None else f"{error.filename}: {told}"

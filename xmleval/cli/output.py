@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from xmleval.input.shards import Input
 
 ROWS_AT_A_TIME = 1 << 14
+COMPRESSED = {".bz2", ".gz", ".xz", ".zip", ".zst"}
 WIDE = 200  # columns where no terminal sets them
 
 
@@ -38,7 +39,7 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that cannot be written, or would replace an input, before anything is computed.
 
-    ``paths`` may be pipes and devices, ``files`` may not.
+    ``paths`` may be pipes and devices, ``files`` may not; no file of ``paths`` is compressed.
     """
     given = [path for path in (*paths, *files) if path is not None]
     for path in given:
@@ -52,6 +53,8 @@ def check_outputs(
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             continue
+        if path not in files:
+            refuse_compressed(path)
         folder = path.resolve().parent
         if not folder.is_dir():
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
@@ -67,6 +70,16 @@ def check_outputs(
             for path in there:
                 if not isinstance(file, RemotePath) and file.exists() and path.samefile(file):
                     raise ValueError(f"{path}: is an input; expected another file for the output")
+
+
+def refuse_compressed(path: Path) -> None:
+    """Refuse a name of a compressed file, which programs could not read: what is written is plain."""
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED:
+        raise ValueError(
+            f"{path}: results are not written compressed; expected a name without {suffix}, such as "
+            f"{path.stem if Path(path.stem).suffix else 'result.json'}"
+        )
 
 
 def state_files(pattern: Path | None, names: Sequence[str]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Files that follow one another, as a shell names them where a pattern is not quoted."""
+"""Files in another order or number than meant, as a shell names them where a pattern is not quoted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from xmleval.cli.messages import tell
-from xmleval.input.shards import Input
+from xmleval.input.shards import Input, holds_predictions
 from xmleval.report.tables import common_start
 
 EXPECTED = "; expected "  # and what follows, in messages
+SWAPPED = "; it holds predictions: TRUTH comes first, then SCORES, and the two look swapped"
 
 
 def refuse_expanded(names: Sequence[str]) -> None:
@@ -43,17 +44,24 @@ def shards_hint(truth: str, n_rows: int, scores: Sequence[tuple[str, int | None]
 
 
 @contextlib.contextmanager
-def hinting_shards(names: Sequence[str]) -> Iterator[None]:
-    """Tell, where SCORES are refused that seem to be a shard of TRUTH, how shards are given."""
+def hinting(names: Sequence[str]) -> Iterator[None]:
+    """Tell what to give where SCORES are refused that seem a shard of TRUTH, or predictions as TRUTH."""
     try:
         yield
     except ValueError as error:
         shards, others = _split(names)
         hint = _truth_hint(shards, others)
         told = str(error)
+        if told.startswith(f"{names[0]}: ") and _are_swapped(names):
+            raise ValueError(f"{told.split(EXPECTED, 1)[0]}{SWAPPED}") from None
         if not hint or told.endswith(hint) or not told.startswith(tuple(f"{name}: " for name in shards[1:])):
             raise
         raise ValueError(f"{told.split(EXPECTED, 1)[0]}{hint}") from None
+
+
+def _are_swapped(names: Sequence[str]) -> bool:
+    """Tell whether predictions stand for TRUTH, and other files for SCORES."""
+    return len(names) > 1 and holds_predictions(names[0]) and not any(map(holds_predictions, names[1:]))
 
 
 def _truth_hint(shards: Sequence[str], others: Sequence[str]) -> str:

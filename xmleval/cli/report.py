@@ -18,7 +18,7 @@ from xmleval.cli.forms import in_options
 from xmleval.cli.help import Sectioned
 from xmleval.cli.options import FILE
 from xmleval.cli.output import write_result
-from xmleval.cli.patterns import hinting_shards, refuse_expanded, tell_other_shards
+from xmleval.cli.patterns import hinting, refuse_expanded, tell_other_shards
 from xmleval.report.compared import Compared
 from xmleval.report.comparison import Comparison
 from xmleval.spec import Spec, expand_metrics
@@ -83,7 +83,7 @@ def figures_of(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> 
     }
     if options.get("groups") is None and options["train"] is not None:
         more["groups"] = "deciles"
-    with hinting_shards(given):
+    with hinting(given):
         run = prepare(truth, scores, options | more)
         found = count(run)
     reports = {name: in_options(one) for name, one in zip(run.names, found, strict=True)}

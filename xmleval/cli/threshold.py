@@ -28,7 +28,7 @@ from xmleval.cli.options import (
     fields_of,
     file_option,
 )
-from xmleval.cli.output import check_outputs, write_result
+from xmleval.cli.output import check_outputs, refuse_compressed, write_result
 from xmleval.engine.run import make_work
 from xmleval.files.output import replacing
 from xmleval.input.names import load_names
@@ -105,6 +105,7 @@ def fit(
     allowance = machine_allowance()
     fields = {name: options.pop(name) for name in FIELD_NAMES}
     relevant, predicted = find_pair(truth, scores, input_format, fields, allowance)
+    refuse_compressed(output)
     check_outputs([], [relevant, predicted, features, labels], [output])
     budget = budget_of(memory)
     with naming_files({name: f"--{name}" for name in (*options, "features")}):
@@ -148,6 +149,7 @@ def apply(
     allowance = machine_allowance()
     given = find_input(scores, "scores", input_format, allowance)
     (given,) = with_fields(fields_of(fields, joined=True), given)
+    refuse_compressed(output)
     check_outputs([], [given, saved, features, labels], [output])
     rule = Rule.within(saved, allowance)
     rule, pieces = _by_name(rule, saved, given, labels)

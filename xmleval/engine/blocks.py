@@ -15,7 +15,7 @@ from xmleval.input.judgements import relevant_of
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import NO_MATCH, Keyword, Message, counted
+from xmleval.message import NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
@@ -88,7 +88,10 @@ def join_arguments(
         listed = ranking_rows("y_score", y_score, n_labels, plan.n_labels, None, most, True, plan.larger)
     for argument, rows in (("y_score", scores), ("y_pred", pred)):
         if rows is not None and rows.n_rows != truth.n_rows:
-            raise InputError(argument, f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true")
+            turned = rows.n_rows == truth.n_labels
+            hint = f"; y_true {TRANSPOSED}; give y_true.T" if turned else ""
+            told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
+            raise InputError(argument, f"{told}{hint}")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
@@ -187,13 +188,15 @@ class Settings:
         resolved = resolve_conventions(
             options.get("conventions"), options.get("unlisted"), options.get("gains"), options.get("link")
         )
-        inverse_propensity = given_or_estimated(
+        inverse_propensity, notes = given_or_estimated(
             options.get("inverse_propensity"),
             options.get("y_train"),
             options.get("dataset"),
             n_labels,
             labels,
         )
+        for note in notes:
+            warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
         if q is not None and not any("training" in spec.needs for spec, _ in asked):

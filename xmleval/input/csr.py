@@ -22,7 +22,7 @@ from xmleval.kernels.checking import (
     check_pointer,
     sort_labels,
 )
-from xmleval.message import counted
+from xmleval.message import TRANSPOSED, counted
 from xmleval.records import Facts, Ints, Judged, Labels, label_dtype
 
 T = TypeVar("T")
@@ -111,14 +111,24 @@ def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> 
     """Return (rows, labels) of a matrix, or refuse its shape."""
     if len(shape) != 2:
         hint = "; a top-k list is a tuple (labels, scores)" if argument == "y_score" else ""
+        if argument != "y_score" and len(shape) == 3 and shape[0] == 2:
+            hint = f"; {list_hint(argument)}"
         raise InputError(argument, f"shape {shape} is not two-dimensional (instances x labels){hint}")
     if n_labels is not None and shape[1] != n_labels:
+        turned = shape[0] == n_labels and argument not in ("y_score", "y_pred")  # which the truth tells
+        hint = f"; it {TRANSPOSED}; give its .T" if turned else ""
         raise InputError(
-            argument, f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected"
+            argument, f"shape {shape} has {counted(shape[1], 'labels')}; {n_labels} were expected{hint}"
         )
     if not 1 <= shape[1] <= MOST_LABELS:
         raise InputError(argument, f"shape {shape} does not have 1..2^40 labels")
     return shape[0], shape[1]
+
+
+def list_hint(argument: str) -> str:
+    """Return what to do with a top-k list that is given as label sets."""
+    swapped = "; are the truth and the scores swapped?" if argument == "y_true" else ""
+    return f"it looks like a top-k list (labels, scores), and predictions with scores go to y_score{swapped}"
 
 
 def as_array(argument: str, value: Any) -> NDArray[Any]:

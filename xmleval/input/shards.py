@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from xmleval.budget import UNLIMITED, Allowance
 from xmleval.files.input import InputFile
 from xmleval.files.ranges import READ_AHEAD
-from xmleval.files.remote import RemotePath, is_there
+from xmleval.files.remote import RemotePath, as_path, is_there
 from xmleval.input.errors import InputError
 from xmleval.input.formats.documents import Fields
 from xmleval.input.formats.format import Format
@@ -164,11 +164,23 @@ def _is_pattern(path: Path) -> bool:
 def find_candidates(path: Path, input_format: str | None, allowance: Allowance) -> Input:
     """Find label sets, or a list of predictions, whose scores do not count."""
     found = find_input(path, "truth", input_format, allowance)
-    first, known = found.shards[0]
-    is_list = not known.holds("truth") or any(other.claims(first, "scores") for other in FORMATS)
-    if is_list or (known is NPZ and holds_list(InputFile(first), known.title)):
-        return find_input(path, "scores", input_format, allowance)
-    return found
+    return find_input(path, "scores", input_format, allowance) if _is_list(found.shards[0]) else found
+
+
+def holds_predictions(name: str) -> bool:
+    """Tell whether a name stands for a list of predictions, which no truth is read from."""
+    try:
+        found = find_input(as_path(name), "scores", None, UNLIMITED)
+        return _is_list(found.shards[0])
+    except (ValueError, OSError):
+        return False
+
+
+def _is_list(shard: Shard) -> bool:
+    path, known = shard
+    if not known.holds("truth") or any(other.claims(path, "scores") for other in FORMATS):
+        return True
+    return known is NPZ and holds_list(InputFile(path), known.title)
 
 
 def _as_input(

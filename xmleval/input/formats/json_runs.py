@@ -15,6 +15,7 @@ from xmleval.input.names import CHECKED_BYTES, ENTRY_BYTES, Gathering, Named
 
 EXPECTED = "one JSON object of objects, {instance: {label: relevance or score}}"
 RELEVANCE = "relevance, an integer"
+LIKE_A_SCORE = "; it looks like a score, as if TRUTH, which comes first, and SCORES were swapped"
 MOST_RELEVANCE = 1 << 62
 
 
@@ -43,7 +44,8 @@ def _gather(path: Path, what: str, entries: Gathering, allowance: Allowance) -> 
             for label, value in labels.items():
                 if not _is_value(value, what != RELEVANCE):
                     told = shown(value) if isinstance(value, str) else json.dumps(value)[:40]
-                    raise ValueError(f"instance {shown(row)}: {told} is no {what}")
+                    hint = LIKE_A_SCORE if what == RELEVANCE and type(value) is float else ""
+                    raise ValueError(f"instance {shown(row)}: {told} is no {what}{hint}")
                 entries.add(row, label, float(value), place)
             place += 1
             n_bytes += ENTRY_BYTES * (1 + len(labels))

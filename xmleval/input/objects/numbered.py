@@ -15,6 +15,7 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
+BY_POSITION = "columns were read by position, as y_true has no names of labels"
 IN_ORDER = "columns were brought in the order of their numbers"
 
 
@@ -25,7 +26,7 @@ def column_numbers(argument: str, columns: list[Any], n_labels: int | None, note
     numbers = as_numbers(columns)
     if numbers is None:
         if not name_nothing(columns):
-            notes.append(f"{argument}: columns were read by position, as y_true has no names of labels")
+            notes.append(f"{argument}: {BY_POSITION}")
         return None
     if np.array_equal(numbers, np.arange(n_labels)):
         return None
@@ -36,6 +37,11 @@ def column_numbers(argument: str, columns: list[Any], n_labels: int | None, note
 def name_nothing(columns: list[Any]) -> bool:
     """Tell whether columns are called as polars calls those of an array."""
     return columns == [f"column_{number}" for number in range(len(columns))]
+
+
+def name_labels(columns: list[Any]) -> bool:
+    """Tell whether columns are called by names of labels, not by their numbers or places."""
+    return as_numbers(columns) is None and not name_nothing(columns)
 
 
 def refuse_order(argument: str, keys: list[Any] | None, other: str) -> None:

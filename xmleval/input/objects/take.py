@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.input.csr import Source, Stored, is_sparse
+from xmleval.input.csr import Source, Stored, is_sparse, list_hint
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Columns, Wide, open_frame, read_frame
 from xmleval.input.objects.matching import Held, Matching, Taken, refuse_other_count
 from xmleval.input.objects.named import NamedRows, as_list, has_names, read_array, read_rows, without_labels
 from xmleval.input.objects.numbered import (
     are_ids,
-    as_numbers,
     dense_lists,
-    name_nothing,
+    name_labels,
     shape_of,
     shapes_of,
 )
@@ -42,6 +41,7 @@ def take(
     """
     if isinstance(y_score, list) and len(y_score) == 2 and all(map(shape_of, y_score)):
         y_score = tuple(y_score)  # a pair of arrays, and no list of rows
+    _refuse_pairs(y_true=y_true, y_pred=y_pred)
     given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred, **sets}
     names = None if labels is None else check_labels(labels, n_labels)
     held = {
@@ -76,8 +76,7 @@ def labels_of(truth: Any) -> tuple[int, list[Any] | None]:
     held = None if isinstance(truth, list | tuple | dict) else read_named("y_true", truth, None)
     if isinstance(held, Wide):
         columns = held.columns
-        named = as_numbers(columns) is None and not name_nothing(columns)
-        return len(columns), check_labels(columns, None) if named else None
+        return len(columns), check_labels(columns, None) if name_labels(columns) else None
     shape = None if held is not None or isinstance(truth, list | tuple | dict) else shape_of(truth)
     if shape is None:
         which = "give the number of labels, or ", Keyword("labels"), ", their names"
@@ -147,6 +146,16 @@ def _pair_of_names(pair: tuple[Any, ...]) -> NamedRows | None:
             raise InputError("y_score", f"labels of shape {labels.shape} have scores of shape {scores.shape}")
         rows = [[*zip(*both, strict=True)] for both in zip(rows, scores.tolist(), strict=True)]
     return read_rows("y_score", rows)
+
+
+def _refuse_pairs(**sets: Any) -> None:
+    """Refuse the two arrays of a top-k list as label sets."""
+    for argument, value in sets.items():
+        if not isinstance(value, list | tuple | dict) or len(value) != 2:
+            continue
+        pair = value.values() if isinstance(value, dict) else value
+        if any(map(shape_of, pair)) and all(one is None or shape_of(one) for one in pair):
+            raise InputError(argument, list_hint(argument))
 
 
 def _refuse_transposed(shapes: dict[str, tuple[int, ...] | None], n_labels: int | None) -> None:
