@@ -20,6 +20,7 @@ from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
+from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.scores import has_scores
@@ -139,7 +140,8 @@ def _refuse_other_count(
     if n_rows is not None and expected is not None and n_rows != expected:
         told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {truth.name}"
         given = [(other.name, other.n_rows) for other in scores]
-        raise ValueError(f"{told}{shards_hint(truth.name, expected, given)}")
+        hint = "" if truth.n_rows is None else lines_hint(truth.name)  # known before they are read: a header
+        raise ValueError(f"{told}{hint or shards_hint(truth.name, expected, given)}")
 
 
 def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:
