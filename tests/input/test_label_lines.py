@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.damage import answer, values_of
 from tests.made_files import (
@@ -94,6 +95,39 @@ def test_other_texts_are_what_they_were(folder: Path) -> None:
 def test_a_first_line_that_looks_like_a_header(folder: Path, text: str) -> None:
     Path("like.txt").write_text(text)
     assert read_truth("like.txt").shape == (4, 10)
+
+
+@pytest.mark.parametrize("text", ["85 37 23 76 43\n4 2\n", "85 37\n4 2 3\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n"])
+def test_ids_that_cannot_be_a_header_are_lists_in_scores(folder: Path, text: str) -> None:
+    Path("p.txt").write_text(text)
+    rows = [[int(word) for word in line.split()] for line in text.splitlines()]
+    labels, scores = read_scores("p.txt")
+    assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
+    sp.save_npz("T.npz", sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
+    want = dict(evaluate(sp.load_npz("T.npz"), rows, n_labels=90, metrics=METRICS))
+    assert values_of(METRICS, "T.npz p.txt") == want
+    asked = ["p@1", "--candidates", "p.txt"]
+    np.savez("d.npz", scores=np.ones((len(rows), 90)))
+    assert answer(["evaluate", "T.npz", "d.npz", "--metrics", *asked])[0] == 0
+
+
+def test_a_row_of_ids_that_is_taken_for_a_header_is_told(folder: Path, refused: Any) -> None:
+    Path("t.txt").write_text("17 28 78\n15\n" + "4,5\n" * (len(make_truth().toarray()) - 2))
+    np.save("l_indices.npy", as_list(make_scores())[0])
+    hint = "; of ids without a header, --input-format lines"
+    assert f"labels do not match the 78 of t.txt{hint}" in refused("evaluate t.txt m.npz --metrics p@1")
+    for more in ("", " --workers 2"):
+        told = refused(f"evaluate t.txt l_indices.npy --metrics p@1{more}")
+        assert f"rows do not match the 17 of t.txt{hint}" in told
+    code, _, err = answer(
+        ["evaluate", "t.txt", "l_indices.npy", "--metrics", "p@1", "--input-format", "lines"]
+    )
+    assert code == 0, err
+
+
+def test_rows_below_a_row_of_ids_tell_that_it_is_no_header(folder: Path) -> None:
+    Path("t.txt").write_text("17 28 78\n15\n" + "4 5\n" * 3)
+    assert read_truth("t.txt").shape == (5, 79)
 
 
 def test_what_may_have_a_header_has_one(folder: Path) -> None:

@@ -53,6 +53,22 @@ class Exchanged:
         return self.held.__dlpack_device__()
 
 
+class Untyped:
+    """A tensor by its methods, without a type."""
+
+    def __init__(self, array: Any) -> None:
+        self.held, self.shape = array, array.shape
+
+    def detach(self) -> Untyped:
+        return self
+
+    def cpu(self) -> Untyped:
+        return self
+
+    def numpy(self) -> Any:
+        return self.held
+
+
 class Elsewhere(Exchanged):
     """An array on another device."""
 
@@ -64,6 +80,10 @@ class Elsewhere(Exchanged):
 def test_arrays_of_other_libraries_are_read(make: Callable[[Any], Any]) -> None:
     assert json_of(make(Y_TEST), make(DENSE)) == json_of(Y_TEST, DENSE)
     assert json_of(make(Y_TEST), (make(LABELS), make(SCORES))) == json_of(Y_TEST, (LABELS, SCORES))
+
+
+def test_a_tensor_without_a_type_is_read() -> None:
+    assert json_of(Y_TEST, Untyped(DENSE)) == json_of(Y_TEST, DENSE)
 
 
 def test_an_array_on_another_device_is_refused() -> None:

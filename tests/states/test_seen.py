@@ -36,6 +36,16 @@ def one_late(values: Any, value: float) -> Any:
 
 
 POINTER = range(0, M * K + 1, K)
+
+
+def unsorted(scores: Any, n_sorted: int = 0) -> Any:
+    """Return a matrix whose rows are as they are listed; the last few have rising ids and falling scores."""
+    ids, scores = IDS.copy(), scores.copy()
+    ids[M - n_sorted :].sort(axis=1)
+    scores[M - n_sorted :] = FALLING[M - n_sorted :]
+    return sp.csr_array((scores.ravel(), ids.ravel(), POINTER), (M, N))
+
+
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
@@ -53,6 +63,10 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "rising lists but one": (TRUTH, (IDS, one_late(-FALLING, 9.0)), [AT_MOST_3]),
     "rising lists, some level": (TRUTH, (IDS, LEVEL_THEN_RISING), [RISES, AT_MOST_3]),
     "level lists": (TRUTH, (IDS, np.full((M, K), 2.5)), [AT_MOST_3]),
+    "unsorted rising rows": (TRUTH, unsorted(-FALLING), [RISES, AT_MOST_3]),
+    "unsorted rising rows but one": (TRUTH, unsorted(one_late(-FALLING, 9.0)), [AT_MOST_3]),
+    "rising rows, and one in order that falls": (TRUTH, unsorted(-FALLING, 1), [AT_MOST_3]),
+    "rising rows of a sparse matrix": (TRUTH, sp.csr_array(np.sort(DENSE, axis=1)), []),
     "rising rows of a matrix": (TRUTH, np.sort(DENSE, axis=1), []),
     "short lists": (TRUTH, (np.where(np.arange(K) < 2, IDS, -1), FALLING), [AT_MOST_2]),
     "ids from 1": (FROM_ONE, FROM_ONE, [FROM_1, AT_MOST_2]),

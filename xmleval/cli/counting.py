@@ -20,6 +20,7 @@ from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs
+from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.scores import has_scores
@@ -142,7 +143,8 @@ def _refuse_other_count(
         if n_rows == pieces.n_labels:
             raise ValueError(f"{told}; {name} {TRANSPOSED}")
         given = [(other.name, other.n_rows) for other in scores]
-        raise ValueError(f"{told}{shards_hint(name, expected, given)}")
+        hint = "" if pieces.n_rows is None else lines_hint(name)  # known before they are read: a header
+        raise ValueError(f"{told}{hint or shards_hint(name, expected, given)}")
 
 
 def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:

@@ -35,6 +35,7 @@ from xmleval.files.input import stamp
 from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
+from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
@@ -263,6 +264,7 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
         _expect_few(name, pieces.n_labels or 0)
         if pieces.n_labels != n_labels:
             hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            hint = hint or lines_hint(first)
             if (pieces.n_rows, pieces.n_labels) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")

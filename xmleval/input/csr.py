@@ -100,11 +100,15 @@ class WithOthers:
 
 
 class Entries(NamedTuple):
-    """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``."""
+    """Checked entries of some rows, ids rising within each; ``data`` aligned with ``labels``.
+
+    ``places``: where each entry stood among those of these rows; None where all are in their places.
+    """
 
     ptr: Ints
     labels: Labels
     data: NDArray[Any] | None
+    places: Ints | None = None
 
 
 def check_shape(argument: str, shape: tuple[int, ...], n_labels: int | None) -> tuple[int, int]:
@@ -300,15 +304,16 @@ def cut_entries(argument: str, stored: Stored, start: int, stop: int) -> Entries
     data = None if stored.data is None else stored.data[lo:hi]
     code, row, position = check_labels(ptr, labels, stored.n_labels)
     labels = labels.astype(label_dtype(stored.n_labels), copy=False)
+    places = None
     if code == UNSORTED:
-        labels, order = labels.copy(), np.arange(labels.size)
-        sort_labels(ptr, labels, order)
-        data = None if data is None else data[order]
+        labels, places = labels.copy(), np.arange(labels.size)
+        sort_labels(ptr, labels, places)
+        data = None if data is None else data[places]
         code, row, position = check_labels(ptr, labels, stored.n_labels)
         given = labels
     if code != FINE:
         refuse_code(argument, code, start + row, int(given[position]), stored.n_labels)
-    return Entries(ptr, np.ascontiguousarray(labels), data)
+    return Entries(ptr, np.ascontiguousarray(labels), data, places)
 
 
 def keep_entries(entries: Entries, keep: NDArray[np.bool_]) -> Entries:

@@ -23,7 +23,7 @@ def graded(argument: str, entries: Source[Entries], gains: str) -> Source[Truth]
     """
 
     def judged(start: int, stop: int) -> Judged:
-        ptr, labels, grades = entries.block(start, stop)
+        ptr, labels, grades, _ = entries.block(start, stop)
         found = np.ones(labels.size) if grades is None else _gains_of(argument, ptr, grades, gains, start)
         return Judged(ptr, labels, found)
 

@@ -365,7 +365,8 @@ class Gathering:
         if self._is_truth and not self._grades:
             kept = values > 0
             rows, labels, data = rows[kept], labels[kept], np.ones(int(kept.sum()), np.uint8)
-        order = np.lexsort((labels, rows))
+        # how scores run in the order of the file tells distances
+        order = np.lexsort((labels, rows)) if self._is_truth else np.argsort(rows, kind="stable")
         ptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
         matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))

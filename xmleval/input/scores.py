@@ -32,8 +32,10 @@ from xmleval.kernels.ranking import (
     count_leading,
     count_reaching,
     falls,
+    falls_somewhere,
     head_pointer,
     rank_rows,
+    rises_unsorted,
     select_heads,
 )
 from xmleval.message import Keyword, Message, counted
@@ -189,16 +191,29 @@ def _sparse_rows(
         assert entries.data is not None
         scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
         ptr, labels = entries.ptr, entries.labels
+        rises, drops = _as_written(entries, scores) if larger else (False, False)
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(unlisted, scores)
-            ptr, labels, _ = keep_entries(entries, competing)
+            ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        given = Given(scores.size, is_binary(entries.data))
+        given = Given(scores.size, is_binary(entries.data), rises, drops)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _as_written(entries: Entries, scores: Scores) -> tuple[bool, bool]:
+    """Tell whether scores rise and fall in the order of the file; rows with rising ids have no order.
+
+    Where scores fall in such a row, they are no distances in others, however the rows are cut into blocks.
+    """
+    if entries.places is None:
+        return False, falls_somewhere(entries.ptr, scores)
+    written = np.empty_like(scores)
+    written[entries.places] = scores
+    return rises_unsorted(entries.ptr, entries.places, written), falls_somewhere(entries.ptr, written)
 
 
 def _picks(depth: int | None, ordered: bool) -> bool:
@@ -326,7 +341,7 @@ def _ranked_list(
             row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
             expected = f"0..{n_labels - 1} (or -1, an empty slot)"
             raise InputError(argument, f"label id {label} is not in {expected}", row=row, value=label)
-        ptr, ids, values = keep_entries(Entries(ptr, ids, values), ids >= 0)
+        ptr, ids, values, _ = keep_entries(Entries(ptr, ids, values), ids >= 0)
         code, row, position = check_list(ptr, ids, n_labels)
     if code != FINE:
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
@@ -338,7 +353,7 @@ def _ranked_list(
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
-    seen = Given(scores.size, is_binary(scores), rises, _falls_somewhere(ptr, scores, in_order))
+    seen = Given(scores.size, is_binary(scores), rises, falls_somewhere(ptr, scores))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
@@ -356,16 +371,6 @@ def is_binary(scores: NDArray[Any]) -> bool:
             return False
         start, stop = stop, LOOKS * stop
     return True
-
-
-def _falls_somewhere(ptr: Ints, scores: Scores, in_order: bool) -> bool:
-    """Tell whether any score is below one in front of it; ``in_order``: scores never rise within a row."""
-    if not in_order:
-        return not falls(ptr, -scores)
-    if ptr.size > 1 and ptr[1] > 0 and scores[0] > scores[ptr[1] - 1]:
-        return True
-    first, last = ptr[:-1][row_sizes(ptr) > 0], ptr[1:][row_sizes(ptr) > 0] - 1
-    return bool((scores[first] > scores[last]).any())
 
 
 def _ragged_rows(

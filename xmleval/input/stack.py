@@ -21,12 +21,23 @@ def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) 
     return make_csr(entries.ptr, entries.labels, entries.data, n_labels)
 
 
-def make_csr(ptr: Ints, labels: Labels, data: NDArray[Any] | None, n_labels: int) -> Any:
-    """Return canonical entries as a CSR array, without a copy of them."""
+def written_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
+    """Return parsed scores as a CSR array in the order of the file, or refuse an id that a row repeats.
+
+    How scores run in that order tells distances.
+    """
+    entries = cut_entries("labels", Stored(ptr, labels, None, n_labels), 0, ptr.size - 1)
+    return make_csr(ptr, labels, data, n_labels, entries.places is None)
+
+
+def make_csr(
+    ptr: Ints, labels: Labels, data: NDArray[Any] | None, n_labels: int, canonical: bool = True
+) -> Any:
+    """Return entries, whose ids rise in each row if ``canonical``, as a CSR array without a copy of them."""
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
     made = scipy.sparse.csr_array((data, labels, ptr), shape=(ptr.size - 1, n_labels))
-    made.has_canonical_format = True
+    made.has_canonical_format = canonical
     return made
 
 
@@ -46,12 +57,14 @@ def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
     """
     ptr, labels, data = _Growing(np.int64), _Growing(label_dtype(n_labels)), _Growing(dtype)
     ptr.append(np.zeros(1, np.int64))
+    canonical = True
     for piece in pieces:
         n_labels = max(n_labels, piece.shape[1])
+        canonical = canonical and piece.has_canonical_format
         ptr.append(piece.indptr[1:] + np.int64(labels.size))
         labels.append(piece.indices)
         data.append(piece.data)
-    return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels)
+    return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels, canonical)
 
 
 def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: Any = None) -> NDArray[Any]:

@@ -59,7 +59,7 @@ def is_narrow(dtype: Any) -> bool:
 
 
 def _dense(tensor: Any) -> NDArray[Any]:
-    found: NDArray[Any] = (tensor.float() if is_narrow(tensor.dtype) else tensor).numpy()
+    found: NDArray[Any] = (tensor.float() if is_narrow(getattr(tensor, "dtype", None)) else tensor).numpy()
     return found
 
 

@@ -68,6 +68,33 @@ def falls(ptr: Ints, scores: Scores) -> bool:
 
 
 @kernel
+def falls_somewhere(ptr: Ints, scores: Scores) -> bool:
+    """Tell whether any score is below the one in front of it in its row. ptr, scores : (n + 1,), (s,)."""
+    for i in range(ptr.size - 1):  # most lists have such a score in their first row, where it ends
+        for p in range(ptr[i] + 1, ptr[i + 1]):
+            if scores[p] < scores[p - 1]:
+                return True
+    return False
+
+
+@kernel
+def rises_unsorted(ptr: Ints, places: Ints, scores: Scores) -> bool:
+    """Tell whether any score is above the one in front of it, in a row whose ids were not in order.
+
+    ptr, scores : int64 (n + 1,), (s,), as they were written; places : int64 (s,), where entries stood that
+    are in the order of their ids
+    """
+    for i in range(ptr.size - 1):
+        moved = rises = False
+        for p in range(ptr[i], ptr[i + 1]):
+            moved |= places[p] != p
+            rises |= p > ptr[i] and scores[p] > scores[p - 1]
+        if moved and rises:
+            return True
+    return False
+
+
+@kernel
 def bound_part(row: Scores, depth: int, best: Scores) -> float:
     """Return a score that at least ``depth`` entries of a row reach, and seldom many more.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from xmleval.budget import PIECE_BYTES, UNLIMITED, Allowance
 from xmleval.files.input import InputFile
+from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.line_errors import MOST_DIGITS
@@ -52,24 +53,43 @@ def claims(path: Path, kind: str | None) -> bool:
     filled = [line for line in lines if line.strip()]
     if _is_fasttext(lines):
         return True
-    if kind == "truth":
-        plain = bool(filled) and IDS.fullmatch(filled[0]) and not any(b":" in line for line in filled)
-        return bool(plain) and not _has_header(lines[0], filled[1:2])
+    if kind in ("truth", "scores") and _begins_with_ids(filled):
+        return not _has_header(lines[0], filled[1:])
     words = filled[0].decode("utf-8", "replace").split() if filled else []
     scored = [_scored(word) for word in words]
     return kind == "scores" and None not in scored and not all(one and one[0].isdecimal() for one in scored)
 
 
+def _begins_with_ids(filled: list[bytes]) -> bool:
+    """Tell whether the first of the lines that are not blank has ids alone, and none has values."""
+    return bool(filled) and IDS.fullmatch(filled[0]) is not None and not any(b":" in line for line in filled)
+
+
 def _has_header(first: bytes, following: list[bytes]) -> bool:
-    """Tell whether a first line may be a header, by the next that is not blank: ids alone cannot follow it.
+    """Tell whether a first line may be a header, by others that are not blank: ids alone cannot follow it.
 
     Below a header of three numbers, there may be rows of ids without features, with commas between them.
     """
     header = HEADER.fullmatch(first)
-    if header is None:
-        return False
-    ids = bool(following) and IDS.fullmatch(following[0]) is not None
-    return not ids or (header[3] is not None and len(following[0].split()) == 1)
+    if header is None or not following or not IDS.fullmatch(following[0]):
+        return header is not None
+    return header[3] is not None and not any(
+        IDS.fullmatch(line) and len(line.split()) > 1 for line in following
+    )
+
+
+def lines_hint(name: str) -> str:
+    """Return what to do where the header of a text may be its first row of ids; nothing where it cannot."""
+    path = as_path(name)
+    if not path.name.lower().endswith((".txt", ".txt.gz")):
+        return ""
+    try:
+        lines = _beginning(path)
+    except (OSError, ValueError):
+        return ""  # the name stands for several files, or another message tells
+    filled = [line for line in lines if line.strip()]
+    may_be = _begins_with_ids(filled) and len(filled) > 1 and _has_header(lines[0], filled[1:])
+    return "; of ids without a header, --input-format lines" if may_be else ""
 
 
 def _is_fasttext(lines: list[bytes]) -> bool:

@@ -263,7 +263,8 @@ def _all_entries(file: InputFile, kind: str, columns: list[str], n_labels: int |
     n_rows = int(rows.max(initial=-1)) + 1
     with naming(file.path, EXPECTED):
         refuse_empty_rows(n_rows, rows.size)
-    order = np.lexsort((labels, rows))
+    # how scores run in the order of the file tells distances
+    order = np.argsort(rows, kind="stable") if kind == "scores" else np.lexsort((labels, rows))
     ptr = np.searchsorted(rows[order], np.arange(n_rows + 1)).astype(np.int64)
     width = n_labels or int(labels.max(initial=0)) + 1
     return _sparse_array(ptr, labels[order], None if scores is None else scores[order], width)

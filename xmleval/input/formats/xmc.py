@@ -31,7 +31,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import whole
 from xmleval.input.scores import refuse_padding
 from xmleval.input.sets import set_rows
-from xmleval.input.stack import canonical_csr, make_csr, stack
+from xmleval.input.stack import canonical_csr, make_csr, stack, written_csr
 from xmleval.input.writing import as_sparse, replacing_text
 from xmleval.kernels.decimal import ODD, round_decimals
 from xmleval.kernels.formatting import LONGEST, write_floats, write_integers
@@ -67,8 +67,9 @@ def xmc_pieces(path: Path, kind: str, allowance: Allowance = UNLIMITED) -> Piece
     """Read a file of the Extreme Classification Repository, packed by gzip or not, some rows at a time.
 
     Truth is what lies before the features, or every label with a value other than 0; scores and grades are
-    all stored values, zeros included. Pieces are CSR arrays with rising ids: scores and grades in float64;
-    truth in uint8, or in float64 where other values than 0 and 1 are stored. The first line is read at once;
+    all stored values, zeros included. Pieces are CSR arrays: scores in float64 in the order of the file;
+    others with rising ids, grades in float64, truth in uint8, or in float64 where other values than 0 and 1
+    are stored. The first line is read at once;
     faults of others are found with the rows.
     """
     source = InputFile(path)
@@ -154,7 +155,8 @@ def _parse_entries(lines: Lines, n_labels: int, kind: str) -> Any:
     if n_settled < n_entries:
         n_fine = int(np.searchsorted(ptr[: n_fine + 1], n_settled, side="right")) - 1
         n_entries = int(ptr[n_fine])
-    made = canonical_csr(ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries], n_labels)
+    make = written_csr if kind == "scores" else canonical_csr
+    made = make(ptr[: n_fine + 1], labels[:n_entries], scores[:n_entries], n_labels)
     if n_fine < lines.n_lines:
         raise ValueError(f"line {lines.first + n_fine}: {explain_entries(lines.line(n_fine), n_labels)}")
     return _without_zeros(made) if kind == "truth" else made
