@@ -25,6 +25,7 @@ FROM_1 = "id 0 occurs nowhere, and id 6 does"
 EMPTY = "no row of the truth has a relevant label"
 AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
 AT_MOST_2 = AT_MOST_3.replace("3", "2")
+AT_MOST_1 = "lists hold at most 1 label: measures @5, @7 count"
 AT_MOST_6 = "lists hold at most 6 labels: measures @7 count"
 NAMES = ["p@1", "p@5", "p@7", "lrap"]
 
@@ -37,6 +38,8 @@ def one_late(values: Any, value: float) -> Any:
 
 POINTER = range(0, M * K + 1, K)
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
+FEW = np.zeros((M, N))  # one row lists two labels, some none
+FEW[[2, 7, 7, 9], [0, 3, 5, 6]] = 1
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
@@ -48,6 +51,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "dense sets": (TRUTH, np.round(DENSE), [BINARY]),
     "sparse sets": (TRUTH, sp.csr_array(np.round(DENSE)), [BINARY, AT_MOST_6]),
     "lists of ones": (TRUTH, (IDS, np.ones((M, K))), [BINARY, AT_MOST_3]),
+    "few sets": (TRUTH, sp.csr_array(FEW), [BINARY, AT_MOST_2]),
+    "few sets as pairs": (TRUTH, sp.coo_array(FEW), [BINARY, AT_MOST_2]),
+    "few sets in lists": (TRUTH, [[(i, 1.0) for i in row.nonzero()[0]] for row in FEW], [BINARY, AT_MOST_2]),
+    "one label in a list": (TRUTH, (IDS[:, :1], np.ones((M, 1))), [AT_MOST_1]),
+    "at most one label a row": (TRUTH, sp.csr_array(FEW * (FEW.sum(axis=1) < 2)[:, None]), [AT_MOST_1]),
     "sets but one score": (TRUTH, one_late(np.round(DENSE), 0.5), []),
     "rising lists": (TRUTH, (IDS, -FALLING), [RISES, AT_MOST_3]),
     "rising lists but one": (TRUTH, (IDS, one_late(-FALLING, 9.0)), [AT_MOST_3]),
@@ -104,6 +112,16 @@ def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
     for name, notes in (("f1.micro", 0), ("p@1", 1)):
         found = evaluate(TRUTH, np.round(DENSE), metrics=[name], decision="threshold0.5").notes
         assert len(found) == notes
+
+
+@pytest.mark.parametrize("few", [FEW, sp.csr_array(FEW)])
+@pytest.mark.parametrize("names", [["p@1"], ["p@1", "p@3"], ["one_error"], ["lrap"]])
+def test_sets_are_noted_however_few_labels_are_read(few: Any, names: list[str]) -> None:
+    streamed = Evaluator(names)
+    for start in range(0, M, 4):
+        streamed.update(TRUTH[start : start + 4], few[start : start + 4])
+    for report in (evaluate(TRUTH, few, metrics=names), streamed.compute()):
+        assert [note.startswith(BINARY) for note in report.notes if "lists hold" not in note] == [True]
 
 
 def test_one_label_a_row_may_score_1() -> None:

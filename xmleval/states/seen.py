@@ -15,6 +15,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 FLAGS = ("by_id", "binary", "rises", "falls", "judges")
+SEVERAL = 2  # labels, which have an order
 
 
 class Seen(State):
@@ -26,7 +27,7 @@ class Seen(State):
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
         self.n_others = 0  # rows that predict labels that are not evaluated, as far as these are read
-        self.deepest = 0  # most labels that a row lists, as far as they are read
+        self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
@@ -55,10 +56,11 @@ class Seen(State):
         self.binary &= given.binary
         self.rises |= given.rises
         self.falls |= given.falls
-        depth = self.plan.deepest
+        depth = max(self.plan.deepest, SEVERAL)
         if self.deepest < depth and view.n_rows:
             first = int(ptr[1])  # seldom shorter than others
             longest = first if first >= depth else int((ptr[1:] - ptr[:-1]).max())
+            longest = max(longest, SEVERAL if given.several else 0)  # before rows were cut to one label
             self.deepest = max(self.deepest, min(depth, longest))
 
     def _add_ids(self, labels: Labels) -> None:
@@ -105,7 +107,7 @@ class Seen(State):
         return found
 
     def _look_at_lists(self, found: Results) -> None:
-        if self.binary and self.n_listed > self.n_rows:
+        if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
         if self.rises and not self.falls:
