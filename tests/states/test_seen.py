@@ -149,7 +149,7 @@ def test_propensities_instead_of_their_inverses_are_noted() -> None:
         ("f1.macro,p@1", {"decision": "threshold0.5"}, {"f1.macro": 3.0}),
         ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
         ("auc.micro,label_cardinality", {}, {"auc.micro": 3.0}),
-        ("lrap", {"unlisted": 0.0}, {}),
+        ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
     ],
 )
 def test_measures_that_read_more_than_the_lists_hold(
@@ -159,3 +159,29 @@ def test_measures_that_read_more_than_the_lists_hold(
     assert report.results.short == expected
     full = evaluate(TRUTH, DENSE, metrics=metrics.split(","), **options)
     assert full.results.short == {}
+
+
+LEFT = np.where(DENSE > 0.6, DENSE, 0)  # rows of all sizes
+AT_MOST_TWO = np.where(np.argsort(np.argsort(-LEFT)) < 2, LEFT, 0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [(LEFT, {}), (AT_MOST_TWO, {"p@5": np.count_nonzero(AT_MOST_TWO) / M})]
+)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_lists_that_were_cut_are_told_from_scores_above_a_level(
+    scores: Any, expected: dict[str, float], rows: int, tmp_path: Path
+) -> None:
+    scores = sp.csr_array(scores)
+    expected = expected and {**expected, "lrap": expected["p@5"]}
+    names = ["p@1", "p@5", "lrap"]
+    total = Evaluator(names, unlisted=0.0)
+    for start in range(0, M, rows):
+        part = Evaluator(names, unlisted=0.0)
+        part.update(TRUTH[start : start + rows], scores[start : start + rows])
+        part.save(tmp_path / "part.npz")
+        total.merge(Evaluator.load(tmp_path / "part.npz"))
+    again = evaluate(TRUTH, scores, metrics=names, unlisted=0.0, threads=2, block_rows=rows)
+    for report in (total.compute(), again):
+        assert report.results.short == expected
+        assert report.notes == []
