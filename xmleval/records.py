@@ -57,13 +57,15 @@ class Given(NamedTuple):
     """What was seen of scores before they were ranked and cut to a depth.
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
-    some row rise or fall in a list, whose order the caller chose.
+    some row rise or fall in a list, whose order the caller chose; several : whether some row lists two or
+    more labels.
     """
 
     n_listed: int
     binary: bool
     rises: bool = False
     falls: bool = False
+    several: bool = False
 
 
 class Ranking(NamedTuple):

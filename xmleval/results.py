@@ -36,7 +36,8 @@ class Results:
     notes : dict of str to str
         What was seen in the rows, and what it does to the values, by kind.
     short : dict of str to float
-        Specs that read more labels than the lists hold, and the mean number of labels that a row lists.
+        Specs that read more labels than the lists hold, and the mean number of labels that a row lists; where
+        unlisted labels have a score, only if most rows list the same number of labels, as cut lists do.
     groups, shares, row_groups : dict of str to Part
         Results within groups of labels, their parts of the values of all labels, and results of groups of
         rows, by the name of the group.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tests.examples import S, T
 from xmleval import evaluate
@@ -57,9 +58,9 @@ def lists(depth: int, n_missing: int = 0) -> tuple[Any, Any]:
     return ids, np.take_along_axis(DENSE, ORDER, axis=1)[:, :depth]
 
 
-def starred(**scores: Any) -> tuple[set[str], list[str]]:
+def starred(unlisted: float | None = None, **scores: Any) -> tuple[set[str], list[str]]:
     reports = {
-        name: evaluate(TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"])
+        name: evaluate(TRUTH, value, metrics=["p@1", "p@3", "lrap", "auc.micro"], unlisted=unlisted)
         for name, value in scores.items()
     }
     both = Comparison(reports)
@@ -85,6 +86,19 @@ def test_only_lists_that_hold_as_much_are_compared() -> None:
     assert "(a 5, b 4)" in notes[-1]
     found, notes = starred(a=lists(4, n_missing=1), b=other)  # one entry of 160
     assert found == everything
+
+
+def test_cut_lists_are_told_from_full_ones_where_unlisted_labels_score() -> None:
+    everything = {"P@1", "P@3", "LRAP", "AUC micro"}
+    some, fewer = csr_array(np.where(DENSE > 0.3, DENSE, 0)), csr_array(np.where(DENSE > 0.6, DENSE, 0))
+    for other in (DENSE[::-1], csr_array(DENSE[::-1]), fewer[::-1]):
+        assert starred(0.0, a=some, b=other) == (everything, [])  # each is all that the model gives
+    for full in (DENSE[::-1], some[::-1]):
+        found, notes = starred(0.0, a=full, b=lists(3))
+        assert found == {"P@1", "P@3"}
+        assert notes[-1].endswith("(b 3), so that no value is marked as best for lrap, auc.micro")
+    found, notes = starred(0.0, a=lists(4), b=(lists(4)[0][:, ::-1], lists(4)[1]))
+    assert (found, notes) == (everything, [])
 
 
 def test_a_comparison_prints_why_nothing_is_marked() -> None:

@@ -25,6 +25,7 @@ FROM_1 = "id 0 occurs nowhere, and id 6 does"
 EMPTY = "no row of the truth has a relevant label"
 AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
 AT_MOST_2 = AT_MOST_3.replace("3", "2")
+AT_MOST_1 = "lists hold at most 1 label: measures @5, @7 count"
 AT_MOST_6 = "lists hold at most 6 labels: measures @7 count"
 NAMES = ["p@1", "p@5", "p@7", "lrap"]
 
@@ -47,6 +48,8 @@ def unsorted(scores: Any, n_sorted: int = 0) -> Any:
 
 
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
+FEW = np.zeros((M, N))  # one row lists two labels, some none
+FEW[[2, 7, 7, 9], [0, 3, 5, 6]] = 1
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
@@ -58,6 +61,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "dense sets": (TRUTH, np.round(DENSE), [BINARY]),
     "sparse sets": (TRUTH, sp.csr_array(np.round(DENSE)), [BINARY, AT_MOST_6]),
     "lists of ones": (TRUTH, (IDS, np.ones((M, K))), [BINARY, AT_MOST_3]),
+    "few sets": (TRUTH, sp.csr_array(FEW), [BINARY, AT_MOST_2]),
+    "few sets as pairs": (TRUTH, sp.coo_array(FEW), [BINARY, AT_MOST_2]),
+    "few sets in lists": (TRUTH, [[(i, 1.0) for i in row.nonzero()[0]] for row in FEW], [BINARY, AT_MOST_2]),
+    "one label in a list": (TRUTH, (IDS[:, :1], np.ones((M, 1))), [AT_MOST_1]),
+    "at most one label a row": (TRUTH, sp.csr_array(FEW * (FEW.sum(axis=1) < 2)[:, None]), [AT_MOST_1]),
     "sets but one score": (TRUTH, one_late(np.round(DENSE), 0.5), []),
     "rising lists": (TRUTH, (IDS, -FALLING), [RISES, AT_MOST_3]),
     "rising lists but one": (TRUTH, (IDS, one_late(-FALLING, 9.0)), [AT_MOST_3]),
@@ -120,6 +128,16 @@ def test_scores_of_sets_do_no_harm_to_measures_of_sets() -> None:
         assert len(found) == notes
 
 
+@pytest.mark.parametrize("few", [FEW, sp.csr_array(FEW)])
+@pytest.mark.parametrize("names", [["p@1"], ["p@1", "p@3"], ["one_error"], ["lrap"]])
+def test_sets_are_noted_however_few_labels_are_read(few: Any, names: list[str]) -> None:
+    streamed = Evaluator(names)
+    for start in range(0, M, 4):
+        streamed.update(TRUTH[start : start + 4], few[start : start + 4])
+    for report in (evaluate(TRUTH, few, metrics=names), streamed.compute()):
+        assert [note.startswith(BINARY) for note in report.notes if "lists hold" not in note] == [True]
+
+
 def test_one_label_a_row_may_score_1() -> None:
     best = sp.csr_array(np.eye(N)[np.arange(M) % N])
     assert evaluate(TRUTH, best, metrics="p@1").notes == []
@@ -145,7 +163,7 @@ def test_propensities_instead_of_their_inverses_are_noted() -> None:
         ("f1.macro,p@1", {"decision": "threshold0.5"}, {"f1.macro": 3.0}),
         ("f1.macro,f1.samples@4", {"decision": "top3"}, {"f1.samples@4": 3.0}),
         ("auc.micro,label_cardinality", {}, {"auc.micro": 3.0}),
-        ("lrap", {"unlisted": 0.0}, {}),
+        ("p@1,p@3,p@5,lrap", {"unlisted": 0.0}, {"p@5": 3.0, "lrap": 3.0}),
     ],
 )
 def test_measures_that_read_more_than_the_lists_hold(
@@ -155,3 +173,29 @@ def test_measures_that_read_more_than_the_lists_hold(
     assert report.results.short == expected
     full = evaluate(TRUTH, DENSE, metrics=metrics.split(","), **options)
     assert full.results.short == {}
+
+
+LEFT = np.where(DENSE > 0.6, DENSE, 0)  # rows of all sizes
+AT_MOST_TWO = np.where(np.argsort(np.argsort(-LEFT)) < 2, LEFT, 0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [(LEFT, {}), (AT_MOST_TWO, {"p@5": np.count_nonzero(AT_MOST_TWO) / M})]
+)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_lists_that_were_cut_are_told_from_scores_above_a_level(
+    scores: Any, expected: dict[str, float], rows: int, tmp_path: Path
+) -> None:
+    scores = sp.csr_array(scores)
+    expected = expected and {**expected, "lrap": expected["p@5"]}
+    names = ["p@1", "p@5", "lrap"]
+    total = Evaluator(names, unlisted=0.0)
+    for start in range(0, M, rows):
+        part = Evaluator(names, unlisted=0.0)
+        part.update(TRUTH[start : start + rows], scores[start : start + rows])
+        part.save(tmp_path / "part.npz")
+        total.merge(Evaluator.load(tmp_path / "part.npz"))
+    again = evaluate(TRUTH, scores, metrics=names, unlisted=0.0, threads=2, block_rows=rows)
+    for report in (total.compute(), again):
+        assert report.results.short == expected
+        assert report.notes == []

@@ -24,6 +24,7 @@ from xmleval.input.csr import (
     stored_lists,
 )
 from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
@@ -43,7 +44,6 @@ from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, labe
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
-LOOKS = 32  # how many times more scores are looked at next, where all so far are 0 or 1
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
@@ -110,7 +110,7 @@ def ranking_rows(
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
-        given = Given(scores.size, is_binary(scores))
+        given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
@@ -197,7 +197,7 @@ def _sparse_rows(
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        given = Given(scores.size, is_binary(entries.data), rises, drops)
+        given = Given(scores.size, is_binary(entries.data), rises, drops, lists_several(ptr))
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
@@ -347,30 +347,18 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        return _with_level(Given(labels.size, False), ptr, labels, None, unlisted, depth)
+        given_ids = Given(labels.size, False, several=lists_several(ptr))
+        return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
-    seen = Given(scores.size, is_binary(scores), rises, falls_somewhere(ptr, scores))
+    seen = Given(scores.size, is_binary(scores), rises, falls_somewhere(ptr, scores), lists_several(ptr))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
     return _with_level(seen, ptr, labels, scores, unlisted, depth)
-
-
-def is_binary(scores: NDArray[Any]) -> bool:
-    """Tell whether every score is 0 or 1, looking at few of them where the first ones tell."""
-    if scores.size and scores[0] != 0 and scores[0] != 1:
-        return False
-    start, stop = 0, LOOKS
-    while start < scores.size:
-        part = scores[start:stop]
-        if not ((part == 0) | (part == 1)).all():
-            return False
-        start, stop = stop, LOOKS * stop
-    return True
 
 
 def _ragged_rows(

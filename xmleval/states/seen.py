@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import MOST, Labels
+from xmleval.records import MOST, Labels, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -15,6 +15,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 FLAGS = ("by_id", "binary", "rises", "falls", "judges")
+SEVERAL = 2  # labels, which have an order
 
 
 class Seen(State):
@@ -26,7 +27,8 @@ class Seen(State):
         super().__init__(plan, specs, work)
         self.n_rows = self.n_relevant = self.n_listed = 0
         self.n_others = 0  # rows that predict labels that are not evaluated, as far as these are read
-        self.deepest = 0  # most labels that a row lists, as far as they are read
+        self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
+        self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
         self.lowest, self.highest = MOST, -1  # ids
         self.by_id = self.binary = True
         self.rises = self.falls = False
@@ -55,11 +57,23 @@ class Seen(State):
         self.binary &= given.binary
         self.rises |= given.rises
         self.falls |= given.falls
-        depth = self.plan.deepest
-        if self.deepest < depth and view.n_rows:
+        depth = max(self.plan.deepest, SEVERAL)
+        if self.plan.unlisted is not None:
+            if view.n_rows:
+                sizes = row_sizes(ptr)
+                longest = int(sizes.max())
+                self._add_deepest(longest, int(np.count_nonzero(sizes == longest)))
+        elif self.deepest < depth and view.n_rows:
             first = int(ptr[1])  # seldom shorter than others
             longest = first if first >= depth else int((ptr[1:] - ptr[:-1]).max())
+            longest = max(longest, SEVERAL if given.several else 0)  # before rows were cut to one label
             self.deepest = max(self.deepest, min(depth, longest))
+
+    def _add_deepest(self, deepest: int, n_rows: int) -> None:
+        """Add rows that list the most labels among some."""
+        kept = self.n_deepest if self.deepest >= deepest else 0
+        self.n_deepest = kept + (n_rows if deepest >= self.deepest else 0)
+        self.deepest = max(self.deepest, deepest)
 
     def _add_ids(self, labels: Labels) -> None:
         self.lowest = min(self.lowest, int(labels.min()))
@@ -71,7 +85,7 @@ class Seen(State):
         self.n_relevant += other.n_relevant
         self.n_listed += other.n_listed
         self.n_others += other.n_others
-        self.deepest = max(self.deepest, other.deepest)
+        self._add_deepest(other.deepest, other.n_deepest)
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
         self.by_id &= other.by_id
         self.binary &= other.binary
@@ -105,20 +119,20 @@ class Seen(State):
         return found
 
     def _look_at_lists(self, found: Results) -> None:
-        if self.binary and self.n_listed > self.n_rows:
+        if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
         if self.rises and not self.falls:
             found.notes["rises"] = RISING
-        if self.plan.unlisted is not None:
-            return
+        if self.plan.unlisted is not None and 2 * self.n_deepest <= self.n_rows:
+            return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         mean = self.n_listed / self.n_rows
         for spec in self.plan.every:
             n = self.plan.reads(spec)
             if mean < self.plan.n_labels if n is None else self.deepest < n:
                 found.short[spec.name] = mean
         cutoffs = sorted({spec.k for spec in self.plan.specs if spec.k and spec.name in found.short})
-        if cutoffs:
+        if cutoffs and self.plan.unlisted is None:
             at_k = ", ".join([f"@{k}" for k in cutoffs])
             told = f"lists hold at most {counted(self.deepest, 'labels')}"
             found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
@@ -129,6 +143,7 @@ class Seen(State):
             "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
             "ids": np.array([self.lowest, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
+            **({} if self.plan.unlisted is None else {"deepest": np.array([self.n_deepest])}),
             **({"others": np.array([self.n_others])} if self.plan.others else {}),
         }
 
@@ -136,6 +151,8 @@ class Seen(State):
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
         self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
+        if self.plan.unlisted is not None:
+            self.n_deepest = int(contents.take("deepest", 1, most=contents.n_rows)[0])
         if self.plan.others:
             self.n_others = int(contents.take("others", 1, most=contents.n_rows)[0])
         self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
