@@ -229,7 +229,7 @@ def given_or_estimated(
         return by_name("inverse_propensity", q, names, in_order), []
     own = None if has_label_names("y_train", y_train) else n_labels
     found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
-    if names is None and found.size != n_labels:
+    if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
     unmatched = names is None and found.label_names is not None and name_labels(found.label_names)

@@ -35,6 +35,10 @@ TASKS = [
         TRAIN + "xmleval.compare({'a': S, 'b': -S}, Y, metrics='psp@1', y_train=T)", (UNNAMED,), ("pandas",)
     ),
     Task(
+        "xmleval.evaluate(np.eye(4), np.eye(4), metrics='psp@1', y_train=[['a'], ['b'], ['a']])",
+        ("y_train: knows labels by name, and y_true has none; give labels=",),
+    ),
+    Task(
         TRAIN + "xmleval.propensity_sensitivity({'a': S}, Y, T, metrics='psp@1')",
         (f"warning: {UNNAMED}",),
         ("pandas",),
