@@ -38,7 +38,7 @@ GRAPH = {
     "input.tensors": "input.errors",
     "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
-    "input.glances": "records kernels",
+    "input.glances": "records",
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs input.glances",
     "input.judgements": "records message input.errors input.csr",
     "input.sets": "records message input.errors input.tensors input.csr input.judgements",

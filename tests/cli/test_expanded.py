@@ -76,7 +76,7 @@ def write(name: str, n_rows: int) -> None:
         ),
         (
             "t_1.txt t_2.txt S_6.npz",
-            "t_2.txt: line 1: '0' is not a header of two or three integers; do t_1.txt",
+            "S_6.npz: 6 rows do not match the 3 of t_1.txt; do t_1.txt and t_2.txt",
         ),
     ],
 )

@@ -263,8 +263,9 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
             raise ValueError(f"{name}: {counted(pieces.n_labels, 'labels')}; expected 1 or more")
         _expect_few(name, pieces.n_labels or 0)
         if pieces.n_labels != n_labels:
-            hint = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            hint = hint or lines_hint(first)
+            hint = (
+                "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else lines_hint(first)
+            )
             if (pieces.n_rows, pieces.n_labels) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")
@@ -378,11 +379,9 @@ def _checkpoint(
         if (option := f"--{name.replace('_', '-')}") not in files
     }
     files["--groups"] = [file] if (file := group_file(options)) else []
-    inside = next(
-        (p for several in files.values() for p in several if p.resolve().parent == folder.resolve()), None
-    )
-    if inside is not None:
-        raise ValueError(f"{folder}: {inside.name} in it is an input; expected a folder of its own")
+    inside = [p for several in files.values() for p in several if p.resolve().parent == folder.resolve()]
+    if inside:
+        raise ValueError(f"{folder}: {inside[0].name} in it is an input; expected a folder of its own")
     settings = {
         **{role: [stamp(path) for path in several] for role, several in files.items()},
         "number of SCORES": len(inputs["SCORES"]),

@@ -178,7 +178,8 @@ def holds_predictions(name: str) -> bool:
 
 def _is_list(shard: Shard) -> bool:
     path, known = shard
-    if not known.holds("truth") or any(other.claims(path, "scores") for other in FORMATS):
+    claimed = (other for other in FORMATS if other.claims(path, "scores"))
+    if not known.holds("truth") or any(not other.claims(path, "truth") for other in claimed):
         return True
     return known is NPZ and holds_list(InputFile(path), known.title)
 
