@@ -207,8 +207,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
             n_rows = rows.truth[1].n_rows
             tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
     sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
-    if len(sources) == 1:
-        sources[rows.truth[0]] = next(iter(sources.values()))
+    sources |= {rows.truth[0]: own for own in sources.values() if len(sources) == 1}
     files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
     inputs = {"y_true": [given[0]], "y_score": given[1]}
     inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
@@ -258,18 +257,18 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
     """Return the first of several inputs that tells the number of labels; it must be that of the others."""
     known = [(name, pieces) for name, pieces in several if pieces.n_labels is not None]
     for name, pieces in known:
-        first, n_labels = known[0][0], known[0][1].n_labels
-        if pieces.n_labels is not None and pieces.n_labels < 1:
-            raise ValueError(f"{name}: {counted(pieces.n_labels, 'labels')}; expected 1 or more")
-        _expect_few(name, pieces.n_labels or 0)
-        if pieces.n_labels != n_labels:
+        first, n_labels, n_own = known[0][0], known[0][1].n_labels, pieces.n_labels or 0
+        if n_own < 1:
+            raise ValueError(f"{name}: {counted(n_own, 'labels')}; expected 1 or more")
+        _expect_few(name, n_own)
+        if n_own != n_labels:
             hint = (
                 "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else lines_hint(first)
             )
-            if (pieces.n_rows, pieces.n_labels) == (n_labels, known[0][1].n_rows):
+            if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
-            told = counted(pieces.n_labels or 0, "labels do not match", "label does not match")
-            raise ValueError(f"{name}: {told} the {n_labels} of {first}{hint}")
+            told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
+            raise ValueError(f"{told} of {first}{hint}")
     return known[0] if known else None
 
 
