@@ -204,10 +204,11 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         if found is not None:
             more = {"threads": options["threads"], "memory": evaluators[0].memory}
             n_counted, evaluators = checkpoint.load(found, allowance, **more)
-            n_rows = rows.truth[1].n_rows
-            tell(checkpoint.folder, f"resumed at row {n_counted}" + (f" of {n_rows}" if n_rows else ""))
+            of = f" of {rows.truth[1].n_rows}" if rows.truth[1].n_rows else ""
+            tell(checkpoint.folder, f"resumed at row {n_counted}{of}")
     sources = {str(shard.path): stamp(shard.path) for shard in given[0].shards}
-    sources |= {rows.truth[0]: own for own in sources.values() if len(sources) == 1}
+    if len(sources) == 1:
+        sources[rows.truth[0]] = next(iter(sources.values()))
     files = [path for one in (given[0], *given[1], pred, train) if one for path in one.files]
     inputs = {"y_true": [given[0]], "y_score": given[1]}
     inputs |= {name: [one] for name, one in (("y_pred", pred), ("candidates", among)) if one}
@@ -219,8 +220,7 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     """Return the memory that counts of a label take."""
     asked = evaluators[0].asked
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    kept = evaluators[0].settings["keep_labels"]
-    n_kept = len(asked if kept is True else kept or ())
+    n_kept = len(asked if (kept := evaluators[0].settings["keep_labels"]) is True else kept or ())
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
