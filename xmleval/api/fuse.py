@@ -99,7 +99,7 @@ def fuse(
     >>> labels, scores = fuse([(one, None), (other, None)], "rrf", k=3)
     >>> labels.tolist(), scores.round(4).tolist()
     ([[1, 3, 0]], [[0.0323, 0.0323, 0.0164]])
-    >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"red": 0.5, "blue": 0.8}}], "mean")
+    >>> fuse([{"q1": {"red": 0.9}}, {"q1": {"blue": 0.8, "red": 0.5}}], "mean")
     {'q1': {'red': 0.7, 'blue': 0.4}}
     """
     if not isinstance(predictions, list | tuple):

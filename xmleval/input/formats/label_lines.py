@@ -53,7 +53,7 @@ def claims(path: Path, kind: str | None) -> bool:
     filled = [line for line in lines if line.strip()]
     if _is_fasttext(lines):
         return True
-    if kind in ("truth", "scores") and _begins_with_ids(filled):
+    if _begins_with_ids(filled) and (kind == "truth" or (kind == "scores" and len(filled) > 1)):
         return not _has_header(lines[0], filled[1:])
     words = filled[0].decode("utf-8", "replace").split() if filled else []
     scored = [_scored(word) for word in words]
