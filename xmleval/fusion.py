@@ -228,8 +228,11 @@ class Rising:
     def look_at(self, ranking: Ranking) -> None:
         """Look at some rows."""
         if ranking.given is not None:
-            self.rises |= ranking.given.rises
-            self.falls |= ranking.given.falls
+            # of several threads, none may set back what another has seen
+            if ranking.given.rises:
+                self.rises = True
+            if ranking.given.falls:
+                self.falls = True
 
 
 def longest_of(rankings: Iterable[Ranking]) -> int:

@@ -140,11 +140,12 @@ def _refuse_other_count(
     if n_rows is not None and expected is not None and n_rows != expected:
         name, pieces = truth
         told = f"{reader.name}: {counted(n_rows, *NO_MATCH)} the {expected} of {name}"
-        if n_rows == pieces.n_labels:
-            raise ValueError(f"{told}; {name} {TRANSPOSED}")
-        given = [(other.name, other.n_rows) for other in scores]
-        hint = "" if pieces.n_rows is None else lines_hint(name)  # known before they are read: a header
-        raise ValueError(f"{told}{hint or shards_hint(name, expected, given)}")
+        hint = shards_hint(name, expected, [(other.name, other.n_rows) for other in scores])
+        if not hint and n_rows == pieces.n_labels:
+            hint = f"; {name} {TRANSPOSED}"
+        if not hint and pieces.n_rows is not None:  # known before they are read: a header
+            hint = lines_hint(name)
+        raise ValueError(f"{told}{hint}")
 
 
 def _refuse_other_groups(name: str, groups: Sequence[str], truth: RowReader, n_rows: int) -> None:

@@ -61,14 +61,13 @@ class FoldTable(LabelTable):
         Number of labels.
     """
 
-    may_wait = True
-
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         super().__init__(decision, N_FOLDS * n_labels, weighted)
         self.own_labels = n_labels
         self.rows = np.zeros((N_FOLDS, LIMBS), np.int64)  # sums of row weights
         self._dtype = label_dtype(self.n_labels)
         self._filled = weighted  # whether anything is counted in the table
+        self.may_wait = not weighted
         self._waiting: list[list[Labels]] = [[], [], []]
 
     @property
@@ -222,7 +221,7 @@ class FoldTable(LabelTable):
             keys = contents.take(f"waiting{kind}", None, dtype=self._dtype, most=last)
             self._waiting[kind] = [keys] if keys.size else []
         expect(not (self.weighted and any(self._waiting)), "waiting has labels without weights")
-        self._filled = bool(self._held.any() or places.size)
+        self._filled = self.weighted or bool(self._held.any() or places.size)
 
     def expect_sum(self, whole: LabelTable) -> None:
         """Raise ValueError unless the folds add up to the table of all rows."""

@@ -52,7 +52,7 @@ class LabelTable:
     millions of labels. Totals stay exact: integer sums do not depend on order, and each part is locked.
     """
 
-    may_wait = False  # whether all counts may be elsewhere, so that no table is saved
+    may_wait = False  # whether all counts may be elsewhere, and no table saved
 
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         self.decision = decision

@@ -124,7 +124,8 @@ class Seen(State):
             found.notes["binary"] = Message(told, Keyword("y_pred"))
         if self.rises and not self.falls:
             found.notes["rises"] = RISING
-        if self.plan.unlisted is not None and 2 * self.n_deepest <= self.n_rows:
+        common = self.n_rows > 1 and 2 * self.n_deepest > self.n_rows
+        if self.plan.unlisted is not None and not (common and 0 < self.deepest < self.plan.n_labels):
             return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         mean = self.n_listed / self.n_rows
         for spec in self.plan.every:
