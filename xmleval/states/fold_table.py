@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
@@ -67,7 +68,6 @@ class FoldTable(LabelTable):
         self.rows = np.zeros((N_FOLDS, LIMBS), np.int64)  # sums of row weights
         self._dtype = label_dtype(self.n_labels)
         self._filled = weighted  # whether anything is counted in the table
-        self.may_wait = not weighted
         self._waiting: list[list[Labels]] = [[], [], []]
 
     @property
@@ -222,6 +222,9 @@ class FoldTable(LabelTable):
             self._waiting[kind] = [keys] if keys.size else []
         expect(not (self.weighted and any(self._waiting)), "waiting has labels without weights")
         self._filled = self.weighted or bool(self._held.any() or places.size)
+
+    def _take_held(self, contents: Contents, most: Any) -> NDArray[Any]:
+        return super()._take_held(contents, most) if self.weighted or contents.has("held") else self._held
 
     def expect_sum(self, whole: LabelTable) -> None:
         """Raise ValueError unless the folds add up to the table of all rows."""

@@ -52,8 +52,6 @@ class LabelTable:
     millions of labels. Totals stay exact: integer sums do not depend on order, and each part is locked.
     """
 
-    may_wait = False  # whether all counts may be elsewhere, and no table saved
-
     def __init__(self, decision: Decision, n_labels: int, weighted: bool) -> None:
         self.decision = decision
         self.n_labels = n_labels
@@ -306,12 +304,15 @@ class LabelTable:
         n_rows = contents.n_rows
         self.rows = contents.take_sums("rows", self.rows.shape[0], most=n_rows)
         most = np.array([FULL - 1, MASK]) if self.weighted else FULL_BYTE
-        if contents.has("held") or not self.may_wait:
-            self._held = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
+        self._held = self._take_held(contents, most)
         places = contents.take("places", None, most=max(0, 3 * self.n_labels - 1))
         times = contents.take("times", places.size, least=1, most=n_rows)
         expect(bool((np.diff(places) > 0).all()), "places is not rising")
         self._joined, self._carried, self._n_carried = (places, times), [], 0
+
+    def _take_held(self, contents: Contents, most: Any) -> NDArray[Any]:
+        found: NDArray[Any] = contents.take("held", *self._held.shape, dtype=self._held.dtype, most=most)
+        return found
 
     def expect_tables(self, n_rows: int) -> None:
         """Raise ValueError unless every label has a contingency table of the rows; after `join`."""
