@@ -220,7 +220,8 @@ def _label_bytes(evaluators: Sequence[Evaluator]) -> int:
     """Return the memory that counts of a label take."""
     asked = evaluators[0].asked
     tables = any(spec.state in LABEL_TABLES or spec.average in ("macro", "weighted") for spec in asked)
-    n_kept = len(asked if (kept := evaluators[0].settings["keep_labels"]) is True else kept or ())
+    kept = evaluators[0].settings["keep_labels"]
+    n_kept = len(asked if kept is True else kept or ())
     return len(evaluators) * (TABLE_BYTES * (tables or n_kept > 0) + VALUE_BYTES * n_kept)
 
 
@@ -262,9 +263,8 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
             raise ValueError(f"{name}: {counted(n_own, 'labels')}; expected 1 or more")
         _expect_few(name, n_own)
         if n_own != n_labels:
-            hint = (
-                "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else lines_hint(first)
-            )
+            of_ids = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
+            hint = of_ids or lines_hint(first)
             if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
