@@ -152,25 +152,11 @@ def find_repeat_by_sorting(row: Labels, scratch: Labels) -> int:
 
 
 @kernel
-def has_collision(row: Labels, tags: Bytes, tag: np.uint8, shift: np.uint64) -> bool:
-    """Hash the ids of a row into buckets, and tell whether two of them share one.
-
-    row : (s,); tags : uint8 (buckets,), ``tag`` where this row uses the bucket; written
-    shift : maps a hash to its bucket
-    """
-    n_collisions = 0
-    for p in range(row.size):
-        bucket = (np.uint64(row[p]) * HASH) >> shift
-        n_collisions += tags[bucket] == tag  # counted, as a branch would be mispredicted
-        tags[bucket] = tag
-    return n_collisions > 0
-
-
-@kernel
 def find_repeat_by_hashing(row: Labels, tags: Bytes, tag: np.uint8, shift: np.uint64) -> int:
     """Find the first id that occurs earlier in its row, comparing ids that share a bucket; -1 if none does.
 
-    The arrays and numbers are those of `has_collision`, the tag another one.
+    row : (s,); tags : uint8 (buckets,), ``tag`` where this row uses the bucket; written
+    shift : maps a hash to its bucket
     """
     for p in range(row.size):
         bucket = (np.uint64(row[p]) * HASH) >> shift
@@ -185,23 +171,28 @@ def find_duplicate(ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: Any,
     """Find an id that a row holds twice; return its row, its position (or -1) and the last tag used.
 
     ptr, labels : int64 (n + 1,), (s,)
-    tags, shift : as in `has_collision`; tag : the last one used
+    tags, shift : as in `find_repeat_by_hashing`; tag : the last one used
     scratch : as long as the longest row, if that is longer than `HASHED`
     """
     for i in range(ptr.size - 1):
-        row, position = labels[ptr[i] : ptr[i + 1]], -1
+        lo, hi, position = ptr[i], ptr[i + 1], -1
         if tag > LAST_TAG - 2:
             tags[:] = 0
             tag = 0
-        if row.size > HASHED:
-            position = find_repeat_by_sorting(row, scratch[: row.size])
+        if hi - lo > HASHED:
+            position = find_repeat_by_sorting(labels[lo:hi], scratch[: hi - lo])
         else:
             tag += 1
-            if has_collision(row, tags, np.uint8(tag), shift):
+            used, n_collisions = np.uint8(tag), 0
+            for p in range(lo, hi):  # not in a function: a call per row would take longer than the loop
+                bucket = (np.uint64(labels[p]) * HASH) >> shift
+                n_collisions += tags[bucket] == used  # counted, as a branch would be mispredicted
+                tags[bucket] = used
+            if n_collisions:
                 tag += 1
-                position = find_repeat_by_hashing(row, tags, np.uint8(tag), shift)
+                position = find_repeat_by_hashing(labels[lo:hi], tags, np.uint8(tag), shift)
         if position >= 0:
-            return i, ptr[i] + position, tag
+            return i, lo + position, tag
     return -1, -1, tag
 
 
