@@ -67,9 +67,9 @@ def test_no_rows_are_read_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     pieces, taken = make(path, "scores", UNLIMITED), list[int]()
     exactly = archive._exactly
 
-    def counting(file: Any, n_bytes: int) -> bytes:
-        taken.append(n_bytes)
-        return exactly(file, n_bytes)
+    def counting(file: Any, n: int, dtype: np.dtype[Any]) -> Any:
+        taken.append(n * dtype.itemsize)
+        return exactly(file, n, dtype)
 
     monkeypatch.setattr(archive, "_exactly", counting)
     for first, n, n_bytes in itertools.product((0, 1, 700), (1, 7, 500), (1, 100, 1 << 20)):

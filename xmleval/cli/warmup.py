@@ -23,7 +23,7 @@ from xmleval.kernels.jit import cache_folders, compiled
 from xmleval.records import Ints
 
 N_ROWS, N_LABELS, N_RELEVANT, DEPTH = 20_000, 40, 3, 8  # enough rows for several threads
-N_KERNELS = 250  # about as many are compiled
+N_KERNELS = 210  # about as many are compiled
 OPTIONS = (
     "--metrics all --decision top3 --bounds",
     "--metrics all --decision threshold0.5 --unlisted 0.0",

@@ -177,7 +177,7 @@ class NpyArray:
             rows = np.empty((n, *self.shape[1:]), self.dtype, order="F")
             for number, column in enumerate(rows.reshape(n, -1, order="F").T):
                 held.seek(self._start + (number * self.shape[0] + first) * itemsize)
-                column[:] = np.frombuffer(_exactly(held, n * itemsize), self.dtype)
+                column[:] = _exactly(held, n, self.dtype)
             first += n
             return rows
 
@@ -353,12 +353,9 @@ def _pieces(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
 
 def _rows_of(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[int], NDArray[Any]]:
     """Return a function that reads the next n rows of an array in C order."""
-    row_bytes = _row_bytes(shape, dtype)
 
     def take(n: int) -> NDArray[Any]:
-        if not n * row_bytes:
-            return np.empty((n, *shape[1:]), dtype)
-        return np.frombuffer(_exactly(file, n * row_bytes), dtype).reshape(n, *shape[1:])
+        return _exactly(file, n * math.prod(shape[1:]), dtype).reshape(n, *shape[1:])
 
     return take
 
@@ -385,11 +382,16 @@ def _slices_of(rows: NDArray[Any]) -> Callable[[int], NDArray[Any]]:
     return take
 
 
-def _exactly(file: IO[bytes], n_bytes: int) -> bytes:
-    data = b"".join(_pieces(file, n_bytes))
-    if len(data) != n_bytes:
+def _exactly(file: IO[bytes], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Read n values into an array that can be written, as kernels are compiled again for one that cannot."""
+    found = np.empty(n, dtype)
+    room, place = found.view(np.uint8).data, 0
+    for piece in _pieces(file, found.nbytes):
+        room[place : place + len(piece)] = piece
+        place += len(piece)
+    if place != found.nbytes:
         raise ValueError("fewer bytes of data than declared in its header")
-    return data
+    return found
 
 
 @contextlib.contextmanager
