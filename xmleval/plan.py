@@ -110,13 +110,6 @@ class Plan:
 
     def state_of(self, spec: Spec) -> str:
         """Return the state that a spec reads; empty if it is computed from other measures."""
-        if (
-            self.others
-            and spec.state == SETS_OF_LABELS
-            and spec.average == "micro"
-            and not spec.metric.of_cells
-        ):
-            return "row_counts"  # counts of labels lack those of other labels
         return (self.weighted and spec.metric.weighted_state) or spec.state
 
     @cached

@@ -95,7 +95,6 @@ def count_cells(keys: Labels, first: int, kind: int, cells: Ints) -> None:
 def leave_out(
     hits: Labels, predicted: Labels, relevant: Labels, starts: Ints, held: Ints, ends: tuple[int, int],
     every: bool, scan: bool, whole: Ints, n_rows: Ints, which: Labels, folds: Bytes, tables: Floats,
-    sums: Ints,
 ) -> int:  # fmt: skip
     """Find the contingency tables of labels without each fold, where the label occurs in the fold.
 
@@ -107,7 +106,6 @@ def leave_out(
     n_rows : int64 (folds,), rows in other folds
     which, folds, tables : int32 (t,), uint8 (t,), float64 (4, t), written: label of each table, counted from
     the first one, its fold, and tp, fp, fn and tn
-    sums : int64 (folds, 3), added to: what is counted for each fold
 
     Returns how many tables there are.
     """
@@ -136,9 +134,6 @@ def leave_out(
                 continue
             cells[cell, 0] = cells[cell, 1] = cells[cell, 2] = 0
             label, fold = place >> np.uint64(FOLD_BITS), place & np.uint64(N_FOLDS - 1)
-            sums[fold, 0] += tp
-            sums[fold, 1] += n_pred
-            sums[fold, 2] += n_true
             tp, n_pred, n_true = whole[0, label] - tp, whole[1, label] - n_pred, whole[2, label] - n_true
             which[n], folds[n] = label, fold
             tables[0, n], tables[1, n], tables[2, n] = tp, n_pred - tp, n_true - tp

@@ -36,15 +36,13 @@ class Changes(NamedTuple):
     """Contingency tables of a range of labels that change without a fold.
 
     before : those of all rows, of each label; after : those without a fold, of label ``which`` (t,) of the
-    range and fold ``folds``, uint8 (t,); sums : int64 (N_FOLDS, 3), tp, n_pred and n_true of the folds, not
-    with weights; start : first label of the range
+    range and fold ``folds``, uint8 (t,); start : first label of the range
     """
 
     before: Counts
     after: Counts
     which: Ints
     folds: Bytes
-    sums: Ints
     start: int
 
 
@@ -180,13 +178,12 @@ class FoldTable(LabelTable):
             n = end - start << FOLD_BITS if scan else n_own
             held = self.between(start << FOLD_BITS, end << FOLD_BITS if self._filled else start << FOLD_BITS)
             which, folds, cells = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty((4, n))
-            sums: Ints = np.zeros((N_FOLDS, 3), np.int64)
             n_rows = (whole.rows - self.rows)[:, 0]
             n = leave_out(
                 hits, predicted, relevant, starts, held, (first, stop), every, scan, totals, n_rows, which,
-                folds, cells, sums,
+                folds, cells,
             )  # fmt: skip
-            return function(Changes(before, Counts(*cells[:, :n]), which[:n], folds[:n], sums, start))
+            return function(Changes(before, Counts(*cells[:, :n]), which[:n], folds[:n], start))
 
         return work.map(apply, range(len(bounds) - 1))
 
@@ -198,8 +195,7 @@ class FoldTable(LabelTable):
         keys = np.arange(occurs.size) if every else np.flatnonzero(occurs)
         which, folds = keys >> FOLD_BITS, keys & (N_FOLDS - 1)
         after = _tables(totals[:, which] - own[:, keys], (rows - self.rows)[folds], True)
-        nothing: Ints = np.zeros((N_FOLDS, 3), np.int64)
-        return Changes(before, after, which, folds.astype(np.uint8), nothing, start)
+        return Changes(before, after, which, folds.astype(np.uint8), start)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays to save."""

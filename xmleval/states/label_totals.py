@@ -31,7 +31,7 @@ Changed = tuple[Ints, Ints]  # limbs (columns, folds, 4), number of values (fold
 
 
 class LabelTotals(State):
-    """A `LabelTable` for each decision rule; formulas receive `Counts` per label, for micro their sum."""
+    """A `LabelTable` for each decision rule; formulas receive `Counts` per label."""
 
     by_fold = True
     shared = True
@@ -103,8 +103,9 @@ class LabelTotals(State):
         setting = Setting(None, {}, plan.conventions, plan.n_labels)
         for metric in (PRECISION, RECALL, F1):
             results.labels[f"{metric.name}{at_k}"] = metric.value(counts, setting)
-        for spec in self.decided.get(decision, []):
-            if spec.average:
+        micro = [spec for spec in plan.states.get("row_counts", ()) if "hierarchy" not in spec.needs]
+        for spec in [*self.specs, *micro]:
+            if spec.average and plan.decide(spec) == decision:
                 results.labels[spec.label_column] = spec.metric.value(counts, plan.setting(spec))
 
     def arrays(self) -> Arrays:
@@ -145,15 +146,15 @@ def label_values(
 
     columns = zip(*table.map_tables(sums_of, work), strict=True)
     whole = [[sum(column) for column in zip(*sums, strict=True)] for sums in columns]
-    for (spec, setting), sums in zip(settings, whole, strict=True):
-        results.values[spec.name] = _value_of(spec, sums, setting)
+    for (spec, _), sums in zip(settings, whole, strict=True):
+        results.values[spec.name] = mean_of_sums(sums)
     if folds is None:
         return results
 
     filled = np.flatnonzero(folds.rows.any(axis=1))
     for place, sums in enumerate(_sums_without(settings, whole, table, folds, work)):
-        spec, setting = settings[place]
-        results.replicates[spec.name] = np.array([_value_of(spec, sums[fold], setting) for fold in filled])
+        spec, _ = settings[place]
+        results.replicates[spec.name] = np.array([mean_of_sums(sums[fold]) for fold in filled])
     return results
 
 
@@ -171,32 +172,23 @@ def _sums_without(
     found = [[list(sums) for _ in range(N_FOLDS)] for sums in whole]
     for every in (False, True):
         places = [n for n, (spec, _) in enumerate(settings) if spec.metric.every_label == every]
-        # a rounded sum of weights is not the sum of rounded ones
-        counted = [n for n in places if settings[n][0].average == "micro" and not table.weighted]
-        others = [n for n in places if n not in counted]
         if not places:
             continue
 
-        absent = every and bool(others) and not table.weighted and table.n_labels > FEW_LABELS
+        absent = every and not table.weighted and table.n_labels > FEW_LABELS
         if absent:
-            of_specs = _sums_absent([settings[n] for n in others], table, folds, work)
-            for place, own_sums in zip(others, of_specs, strict=True):
+            of_specs = _sums_absent([settings[n] for n in places], table, folds, work)
+            for place, own_sums in zip(places, of_specs, strict=True):
                 found[place] = own_sums
 
         def changes_of(
-            changes: Changes, others: Sequence[int] = others, absent: bool = absent
-        ) -> tuple[Ints, list[Changed]]:
+            changes: Changes, places: Sequence[int] = places, absent: bool = absent
+        ) -> list[Changed]:
             changed = _from_absent(changes, folds) if absent else changes
-            return changes.sums, [_changed_sums(changed, *settings[n]) for n in others]
+            return [_changed_sums(changed, *settings[n]) for n in places]
 
-        dense = every and bool(others) and not absent
-        own, changed = zip(*folds.map_changes(table, dense, changes_of, work), strict=True)
-        for place in counted:
-            for fold, (tp, n_pred, n_true) in enumerate(sum(own).tolist()):
-                n_rows = int(folds.rows[fold, 0]) * table.n_labels
-                less = tp, n_pred - tp, n_true - tp, n_rows - n_pred - n_true + tp
-                found[place][fold] = [a - SCALE * b for a, b in zip(whole[place], less, strict=True)]
-        for place, pieces in zip(others, zip(*changed, strict=True), strict=True):
+        pieces_of = zip(*folds.map_changes(table, every and not absent, changes_of, work), strict=True)
+        for place, pieces in zip(places, pieces_of, strict=True):
             limbs, n = pieces[0]
             for more, n_more in pieces[1:]:
                 limbs, n = limbs + more, n + n_more
@@ -205,7 +197,7 @@ def _sums_without(
                 first = 2 if len(limbs) == 1 else 0  # of a plain mean
                 for number, column in enumerate(limbs[:, fold], start=first):
                     sums[number] += as_integer(column)
-                sums[-1] += int(n[fold])  # 0 for totals
+                sums[-1] += int(n[fold])
     return found
 
 
@@ -253,25 +245,14 @@ def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
     return sums, n[-1]
 
 
-def _value_of(spec: Spec, sums: Sequence[Any], setting: Setting) -> float:
-    """Return the value from sums over all labels."""
-    if spec.average != "micro":
-        return mean_of_sums(sums)
-    counts = Counts(*(np.atleast_1d(column / SCALE) for column in sums))
-    return float(spec.metric.value(counts, setting)[0])
-
-
 def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[Any, ...]:
     """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
     columns = _columns(spec, counts, setting)
-    sums = tuple(scaled_sum(column, times) for column in columns)
-    return sums if spec.average == "micro" else _with_number(sums, columns[-1], times)
+    return _with_number([scaled_sum(column, times) for column in columns], columns[-1], times)
 
 
 def _columns(spec: Spec, counts: Counts, setting: Setting) -> Sequence[Floats]:
     """Return what is summed over labels for the value of a spec."""
-    if spec.average == "micro":
-        return counts
     values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
     if spec.average == "weighted":
         return _mean_columns(values, support)

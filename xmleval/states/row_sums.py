@@ -14,7 +14,7 @@ from xmleval.kernels.fixed import BITS, LIMBS, carry, sum_terms
 from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics.metric import settle_empty
 from xmleval.plan import Plan
-from xmleval.records import Counts, Floats, Ints
+from xmleval.records import MOST_ROWS, Counts, Floats, Ints
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents, ceilings, expect, total
@@ -34,6 +34,7 @@ class RowSums(State):
     by_fold = True
     with_others = True
     keeps = True  # whether row values are kept on request
+    most = MOST_ROWS  # of a sum
 
     def __init__(self, plan: Plan, specs: tuple[Spec, ...], work: Work) -> None:
         super().__init__(plan, specs, work)
@@ -152,7 +153,7 @@ class RowSums(State):
             contents.expect_folds("n_rows", self.n_rows, False)
             contents.expect_folds("n_weighing", self.n_weighing, True)
         self.n_defined = contents.take("n_defined", *shape, most=self.n_rows[:, None])
-        self.totals = contents.take_sums("totals", *shape, 2)
+        self.totals = contents.take_sums("totals", *shape, 2, most=self.most)
         weights = self.totals[:, :, 1]
         expect(self.plan.weighted or not weights.any(), "totals has weights")
         most = (self.n_weighing if self.n_folds > 1 else self.n_rows)[:, None]
