@@ -187,6 +187,17 @@ def test_the_command_line(
     assert refused(f"evaluate Y_* m_* {there}") == refused("evaluate Y_* m_*")
 
 
+def test_processes_of_this_machine(
+    files: Any, monkeypatch: pytest.MonkeyPatch, run: Callable[..., str]
+) -> None:
+    monkeypatch.chdir(files[1])
+    Path("labels.txt").write_text("".join(f"l{label % 2}\n" for label in range(N_LABELS)))
+    measures = "p,psp,ndcg@all,f1.macro,f1.micro@5,auc.micro,auc.macro,lrap,ece@3"
+    line = f"evaluate Y_* m_* --metrics {measures} --pred pred_0.npz --train Y_0.npz --link sigmoid"
+    line += " --groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9 --format json"
+    assert run(f"{line} --workers 2") == run(line)
+
+
 KILLED = """
 import os, signal, sys
 from distributed import Client
