@@ -194,7 +194,8 @@ def test_processes_of_this_machine(
     Path("labels.txt").write_text("".join(f"l{label % 2}\n" for label in range(N_LABELS)))
     measures = "p,psp,ndcg@all,f1.macro,f1.micro@5,auc.micro,auc.macro,lrap,ece@3"
     line = f"evaluate Y_* m_* --metrics {measures} --pred pred_0.npz --train Y_0.npz --link sigmoid"
-    line += " --groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9 --format json"
+    line += " --groups labels.txt --row-groups groups.txt --clusters groups.txt --confidence 0.9"
+    line += " --format json"
     assert run(f"{line} --workers 2") == run(line)
 
 

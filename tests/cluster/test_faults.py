@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import itertools
+import math
 import os
+import platform
 import resource
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +84,31 @@ def test_workers_of_other_processors(client: Any, files: Any, monkeypatch: pytes
     found = evaluate(folder / "Y_*", folder / "m_*", y_pred=folder / "pred_0.npz", client=client, **more)
     whole = on_one_machine(arrays["Y"], arrays["m"], y_pred=arrays["pred"], **more)
     assert found.to_json() == whole.to_json()
+
+
+def _take_small_numbers_for_0(does: bool) -> str:
+    """Let the processor do so in this thread, as libraries do for speed, or end it; return the smallest."""
+    libm, flags = ctypes.CDLL("libm.so.6"), (ctypes.c_uint32 * 8)()
+    libm.fegetenv(flags)
+    flags[7] = flags[7] | 0x8040 if does else flags[7] & ~0x8040  # of x86
+    libm.fesetenv(flags)
+    return str(math.ulp(0.0) * 1.0)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have other flags")
+def test_workers_that_take_small_numbers_for_0_are_refused(client: Any, files: Any) -> None:
+    folder = files[1]
+
+    def on_all(does: bool) -> list[str]:
+        places = client.scheduler_info()["workers"]
+        found = [client.submit(_take_small_numbers_for_0, does, workers=[one], pure=False) for one in places]
+        return client.gather(found)  # type: ignore[no-any-return]
+
+    assert on_all(True) == ["0.0", "0.0"]
+    told = r"workers: smallest positive number differs: 5e-324 at the client, 0\.0 at a worker; the same is"
+    with pytest.raises(ValueError, match=told):
+        evaluate(folder / "Y_*", folder / "m_*", metrics="p@1", client=client)
+    assert on_all(False) == ["5e-324", "5e-324"]
 
 
 def _die_while_putting(path: str, function: Any, *arguments: Any) -> Any:

@@ -17,7 +17,7 @@ from xmleval import Evaluator, evaluate
 from xmleval.cluster import cutting, packing
 from xmleval.cluster import job as job_module
 from xmleval.cluster.counting import count_block
-from xmleval.cluster.job import Job, make_job
+from xmleval.cluster.job import Job, make_job, own_constants
 from xmleval.cluster.run import Leaf, SerialEngine, run
 from xmleval.pooled import values
 from xmleval.states import score_runs
@@ -145,9 +145,10 @@ def test_propensities_of_a_file_are_mapped(tmp_path: Path, monkeypatch: pytest.M
         run(SerialEngine(), job, made)
 
 
-def test_other_versions_are_refused() -> None:
+@pytest.mark.parametrize("name", own_constants())
+def test_what_could_move_a_bit_is_refused(name: str) -> None:
     job = job_of(5, metrics="p@1")
-    job.constants["numpy"] = "0.1"
-    job_module._opened.clear()
-    with pytest.raises(ValueError, match=r"workers: numpy differs: 0.1 at the client, .* at a worker"):
+    job_module.opened(job)  # an evaluator that is kept is checked, too
+    job.constants[name] = "0.1"
+    with pytest.raises(ValueError, match=f"workers: {name} differs: 0.1 at the client, .* at a worker"):
         run(SerialEngine(), job, leaves([0, 30], {"y_true": TRUTH, "y_score": SCORES}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -40,7 +41,7 @@ class Job:
     propensity : float64 (n_labels,), str or None
         Inverse propensities, or the file that they are in; ``propensity_digest`` is a hash of them.
     constants : dict of str to str
-        Versions and constants of the process that made it; those of every other process must be the same.
+        Versions and constants of the thread that made it; those of every other must be the same.
     memory, threads : int
         What each task may use, beside rows that are read; no value depends on them.
     """
@@ -70,7 +71,7 @@ class Job:
 def make_job(evaluator: Evaluator, memory: int, threads: int) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
-    constants = dict(own_constants())
+    constants = own_constants()
     propensity = saved.arrays.pop("propensity", None)
     of_propensity = "" if propensity is None else digest_of(None, {"propensity": propensity})
     digest = digest_of([constants, saved.meta, of_propensity], saved.arrays)
@@ -83,14 +84,14 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     Raises
     ------
     ValueError
-        If this process could give other bits than the one that made the job.
+        If this thread could give other bits than the one that made the job.
     """
+    differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
+    if differs:
+        raise ValueError(f"workers: {differs}; the same is needed everywhere")
     own = job.digest, threads or job.threads
     found = _opened.get(own)
     if found is None:
-        differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
-        if differs:
-            raise ValueError(f"workers: {differs}; the same is needed everywhere")
         saved = from_bytes(job.sent)
         if job.propensity is not None:
             saved.arrays["propensity"] = _propensity(job)
@@ -115,9 +116,14 @@ def _propensity(job: Job) -> Any:
     return found
 
 
-@cache
 def own_constants() -> dict[str, str]:
-    """Return what of this process could move a bit of a value."""
+    """Return what of this thread could move a bit of a value."""
+    # libraries let a processor take the smallest numbers for 0, thread by thread: small scores become ties
+    return {**_of_process(), "smallest positive number": str(math.ulp(0.0) * 1.0)}
+
+
+@cache
+def _of_process() -> dict[str, str]:
     table = hashlib.sha256(tabulated_discounts().tobytes()).hexdigest()
     libraries = {name: version(name) for name in ("numpy", "numba")}
     return {"version of xmleval": __version__, **libraries, "table of discounts": table[:16]}
