@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,9 @@ pytest.importorskip("distributed")
 
 from tests.cluster.workers import changed, die_once, two_workers
 from xmleval.cluster import counting, cutting
+from xmleval.cluster.job import THREADS, opened
 from xmleval.dask import evaluate, evaluate_blocks
-from xmleval.integrations.dask import DaskEngine
+from xmleval.integrations.dask import DaskEngine, _with_threads
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
@@ -109,6 +112,31 @@ def test_measures_with_inputs_of_their_own(client: Any) -> None:
 
 def _with_groups(truth: Any, scores: Any, groups: Any) -> Any:
     return {"y_true": truth, "y_score": scores, "groups": groups}
+
+
+def _note_threads(folder: str, function: Any, job: Any, task: Any, path: Any) -> Any:
+    Path(folder, f"{task.start}.threads").write_text(str(opened(job).threads))
+    return function(job, task, path)
+
+
+def test_tasks_share_the_threads_of_their_worker(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    folder = files[1]
+    changed(monkeypatch, _note_threads, str(folder))
+    kwargs: dict[str, Any] = {"processes": False, "n_workers": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.Client(threads_per_worker=2, set_as_default=False, **kwargs) as other:
+        for least, threads, wanted in ((1 << 20, None, {"2"}), (1 << 20, 1, {"1"}), (6000, None, {"1", "2"})):
+            monkeypatch.setattr(cutting, "LEAST_BYTES", least)
+            evaluate(folder / "Y_*", folder / "m_*", metrics="p@1", client=other, threads=threads)
+            found = [path.read_text() for path in folder.glob("*.threads")]
+            assert {*found} <= wanted
+            assert len(found) == 1 or least == 6000
+    state = SimpleNamespace(nthreads=8, executing_count=3)
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=state))
+    assert copy_context().run(_with_threads, THREADS.get) == 2
 
 
 def _block(truth: Any, labels: Any, scores: Any) -> Any:

@@ -31,7 +31,7 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            job = make_job(evaluator, given.budget.memory, options["threads"] or 1)
+            job = make_job(evaluator, given.budget.memory, options["threads"])
             leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
             plans.append((job, leaves))
             if options["checkpoint"] is not None:

@@ -36,7 +36,7 @@ def cut_files(
     metrics: str | Iterable[str] | None = None,
     n_labels: int | None = None,
     memory: int | str = MEMORY,
-    threads: int = 1,
+    threads: int | None = 1,
     **options: Unpack[Options],
 ) -> tuple[Job, list[Task]]:
     """Return what is counted, and the tasks of consecutive rows that files are cut into, by their headers.
@@ -84,7 +84,7 @@ def evaluate_blocks(
     n_labels: int | None,
     options: Options,
     memory: int | str,
-    threads: int,
+    threads: int | None,
     progress: Progress,
 ) -> Report:
     """Return the report of blocks, given as handles; see `xmleval.dask.evaluate_blocks`."""
@@ -106,8 +106,9 @@ def evaluate_blocks(
         return run(engine, _job(evaluator, memory, threads), leaves, show=show).compute()
 
 
-def _job(evaluator: Evaluator, memory: int | str, threads: int) -> Job:
-    return make_job(evaluator, memory_bytes("memory", memory), positive_integer("threads", threads))
+def _job(evaluator: Evaluator, memory: int | str, threads: int | None) -> Job:
+    own = None if threads is None else positive_integer("threads", threads)
+    return make_job(evaluator, memory_bytes("memory", memory), own)
 
 
 def _paths(value: Paths) -> list[Path]:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,7 +26,8 @@ from xmleval.records import Floats
 from xmleval.version import __version__
 
 LEAST_FILE = 1 << 20  # bytes of propensities that are worth a file
-_opened: dict[tuple[str, int], Evaluator] = {}  # the last one of this process, by digest and threads
+THREADS = ContextVar("threads", default=1)  # that an engine has for the task it runs
+_opened: dict[tuple[str, int], Evaluator] = {}  # those of the last job, by digest and threads
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,10 @@ class Job:
         Inverse propensities, or the file that they are in; ``propensity_digest`` is a hash of them.
     constants : dict of str to str
         Versions and constants of the thread that made it; those of every other must be the same.
-    memory, threads : int
-        What each task may use, beside rows that are read; no value depends on them.
+    memory : int
+        Bytes that each task may use, beside rows that are read.
+    threads : int or None
+        Threads of each task; None for those that its process has for it, `THREADS`.
     """
 
     digest: str
@@ -52,7 +56,7 @@ class Job:
     propensity_digest: str
     constants: dict[str, str]
     memory: int
-    threads: int
+    threads: int | None
 
     @property
     def n_bytes(self) -> int:
@@ -68,7 +72,7 @@ class Job:
         return replace(self, propensity=str(path))
 
 
-def make_job(evaluator: Evaluator, memory: int, threads: int) -> Job:
+def make_job(evaluator: Evaluator, memory: int, threads: int | None) -> Job:
     """Return the job of an evaluator that has counted nothing."""
     saved = copy(evaluator).as_saved()
     constants = own_constants()
@@ -89,14 +93,15 @@ def opened(job: Job, threads: int | None = None) -> Evaluator:
     differs = first_difference(job.constants, own_constants(), "", ("at the client", "at a worker"))
     if differs:
         raise ValueError(f"workers: {differs}; the same is needed everywhere")
-    own = job.digest, threads or job.threads
+    own = job.digest, threads or job.threads or THREADS.get()
     found = _opened.get(own)
     if found is None:
         saved = from_bytes(job.sent)
         if job.propensity is not None:
             saved.arrays["propensity"] = _propensity(job)
         found = Evaluator.from_saved(saved, memory=job.memory, threads=own[1])
-        _opened.clear()
+        if {digest for digest, _ in [*_opened]} != {job.digest}:  # a copy, for other threads may add some
+            _opened.clear()
         _opened[own] = found
     return copy(found)
 

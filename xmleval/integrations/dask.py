@@ -12,6 +12,7 @@ from weakref import WeakSet
 from xmleval.budget import MEMORY
 from xmleval.cluster import evaluation
 from xmleval.cluster.evaluation import Paths, Progress
+from xmleval.cluster.job import THREADS
 from xmleval.cluster.run import as_it_is
 from xmleval.engine.settings import Options
 from xmleval.input.errors import InputError
@@ -44,7 +45,8 @@ class DaskEngine:
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a future."""
         name = key if "-" in key else f"{function.__name__}-{key}"  # by which Dask groups tasks
-        future = self.client.submit(function, *arguments, key=f"xmleval-{name}-{self._run}", retries=RETRIES)
+        own = f"xmleval-{name}-{self._run}"
+        future = self.client.submit(_with_threads, function, *arguments, key=own, retries=RETRIES)
         self._made.add(future)
         return future
 
@@ -70,6 +72,13 @@ class DaskEngine:
         self.client.cancel(handles)
 
 
+def _with_threads(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with the threads that its worker has for each task that runs there now."""
+    state = distributed.get_worker().state
+    THREADS.set(max(1, state.nthreads // max(1, state.executing_count)))
+    return function(*arguments)
+
+
 def evaluate(
     truth: Paths,
     scores: Paths | None = None,
@@ -85,7 +94,7 @@ def evaluate(
     exchange: str | os.PathLike[str] | None = None,
     resume: bool = False,
     memory: int | str = MEMORY,
-    threads: int = 1,
+    threads: int | None = None,
     progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
@@ -115,8 +124,9 @@ def evaluate(
         Whether to use what an earlier run has left in ``exchange``.
     memory : int or str, default "1GiB"
         Memory of each task.
-    threads : int, default 1
-        Threads of each task; a worker runs as many tasks at a time as it has threads of its own.
+    threads : int, optional
+        Threads of each task. By default those of its worker, shared by the tasks that it runs at a time, of
+        which there are as many as threads.
     progress : bool or callable, default False
         Whether to draw a bar on stderr; or what is called with the number of rows that are counted, and of
         all, whenever a task ends.
@@ -167,7 +177,7 @@ def evaluate_blocks(
     n_labels: int | None = None,
     client: Any = None,
     memory: int | str = MEMORY,
-    threads: int = 1,
+    threads: int | None = None,
     progress: Progress = False,
     **options: Unpack[Options],
 ) -> Report:
