@@ -31,6 +31,7 @@ OWN_CLUSTER = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
 }
+LOST = "the scheduler has ended, or lost this run; with an exchange folder it can be resumed"
 RETRIES = 2  # of a task that fails by no fault of its rows, such as that of a full disk
 
 
@@ -41,6 +42,7 @@ class DaskEngine:
         self.client = client
         self._run = os.urandom(8).hex()  # or what a run that failed still holds would be taken for new
         self._made: WeakSet[Any] = WeakSet()
+        self._given_up: set[str] = set()
 
     def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
         """Return a future."""
@@ -55,20 +57,26 @@ class DaskEngine:
         places = {future.key: place for place, future in enumerate(handles)}
         for future in distributed.as_completed(handles, loop=self.client.loop):
             if future.cancelled():
-                continue
+                if future.key in self._given_up:
+                    continue
+                raise ConnectionAbortedError(LOST)
             try:
                 result = self.client.gather(future, direct=True)  # not by way of the scheduler
             except distributed.KilledWorker:
                 told = "each worker that began a task died of it, perhaps for lack of memory"
                 raise ChildProcessError(f"{told}; their logs tell more") from None
             except BaseException:
+                lost = future.cancelled()  # while its result was on the way
                 for one in [*self._made]:
                     one.release()
+                if lost:
+                    raise ConnectionAbortedError(LOST) from None
                 raise
             yield places[future.key], result
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Give up futures."""
+        self._given_up |= {future.key for future in handles}
         self.client.cancel(handles)
 
 
