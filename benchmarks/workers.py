@@ -22,93 +22,28 @@ from benchmarks.checkout import ROOT
 from benchmarks.cost_model import power
 from benchmarks.interval_tables import table
 from benchmarks.machine import processor
-from benchmarks.shards import Shards
+from benchmarks.part_bytes import (
+    DEPTH,
+    LABELS,
+    MEMORY,
+    TASKS,
+    Record,
+    all_bytes,
+    bytes_table,
+    of_labels_bytes,
+)
 from benchmarks.workloads import generate
-from xmleval import Evaluator, evaluate
+from xmleval import Evaluator
 from xmleval.budget import Budget
 from xmleval.cluster import counting, cutting
 from xmleval.cluster.cutting import cut
-from xmleval.cluster.job import Job, make_job, opened
-from xmleval.cluster.run import Leaf, SerialEngine, leaves_of, run
+from xmleval.cluster.job import make_job
+from xmleval.cluster.run import Leaf, leaves_of, run
 from xmleval.input.shards import find_inputs
-from xmleval.pooled.columns import GROUPED_FROM
-from xmleval.pooled.values import CHUNK, MANY
 from xmleval.threads import available_processors
 
-MEMORY = 1 << 30
 MEASURES = ("p@5", "f1.macro@5", "auc.micro", "auc.macro")
-SIZES = (10**5, 10**6, 10**7, 10**8)  # scores of all tasks
-TASKS, DEPTH, LABELS = 8, 100, 10**6
-STEP = 20_000  # rows of a batch
-BLOCK = 640_000  # scores of a block of such a batch, or more
-Record = dict[str, Any]
 made = 0  # runs, whose keys differ: Dask keeps results
-
-
-class Recording(SerialEngine):
-    """Runs every function at once, and adds up the bytes of the parts, by state."""
-
-    def __init__(self) -> None:
-        self.moved: dict[str, int] = {}
-
-    def submit(self, function: Callable[..., Any], *arguments: Any, key: str) -> Any:
-        """Return what the function returns."""
-        found = super().submit(function, *arguments, key=key)
-        if isinstance(found, dict) and "arrays" in found:
-            for state, n_bytes in found["n_bytes"].items():
-                self.moved[state] = self.moved.get(state, 0) + n_bytes
-        return found
-
-
-def count_drawn(job: Job, first_row: int, n_rows: int, path: str | None = None) -> counting.Part:
-    """Return the counts of rows that are drawn."""
-
-    def counted() -> Evaluator:
-        evaluator = opened(job)
-        shards = Shards.of(LABELS, DEPTH, STEP)
-        for start in range(first_row, first_row + n_rows, STEP):
-            n = min(STEP, first_row + n_rows - start)
-            evaluator.update(*shards.draw(start, n, True), first_row=start)
-        return evaluator
-
-    return counting.put(counted, path)
-
-
-def bytes_moved(n_scores: int, measure: str, tasks: int = TASKS) -> Record:
-    """Return the bytes that the parts of some scores take, and those of the formulas."""
-    rows = n_scores // DEPTH // tasks
-    leaves = [Leaf(count_drawn, (rows * place, rows), f"{place}", rows) for place in range(tasks)]
-    job = make_job(Evaluator(measure, n_labels=LABELS), MEMORY, 1)
-    engine = Recording()
-    run(engine, job, leaves)
-    state = {"f1.macro@5": "label_totals"}.get(measure, "score_runs")
-    drawn = Shards.of(LABELS, DEPTH, STEP).draw(0, STEP, True)
-    share = float(evaluate(*drawn, metrics=f"p@{DEPTH}")[f"p@{DEPTH}"])
-    formula = expected_bytes(measure, rows * DEPTH, share) * tasks
-    return {"scores": n_scores, "measure": measure, "moved": engine.moved[state], "formula": formula}
-
-
-def expected_bytes(measure: str, n_scores: int, share: float) -> float:
-    """Return the bytes of a part by the formulas of the README; ``share``: of scores that are relevant."""
-    if measure == "f1.macro@5":
-        return 3.0 * LABELS
-    if measure == "auc.macro":
-        return of_labels_bytes(n_scores, LABELS)
-    parts = share, 1 - share
-    return sum((value_bytes(own * n_scores, own * min(n_scores, BLOCK)) for own in parts), 0.0)
-
-
-def of_labels_bytes(n_scores: float, n_labels: int) -> float:
-    """Return the bytes of scores of every label in a part: with its number, or grouped by it."""
-    if n_scores < GROUPED_FROM * n_labels:
-        return 8.0 * n_scores + n_labels
-    return 4.0 * n_scores + 3 * n_labels
-
-
-def value_bytes(n_scores: float, of_block: float) -> float:
-    """Return the bytes of scores of one kind: ordered ones take two, the last ones four."""
-    few = 0.0 if of_block >= MANY else n_scores % CHUNK
-    return 2 * (n_scores - few) + 4 * few
 
 
 @contextmanager
@@ -232,20 +167,14 @@ def tables_of(found: Mapping[str, Any]) -> str:
             r["workload"], r["measure"], power(r["scores"]), f"{r['tasks']}", f"{r['workers']}",
             *(f"{r[f'{kind} {what}']:.2f}" for what in ("wall", "cpu") for kind in ("threads", "processes")),
             f"{r['ratio wall']:.2f}", f"{r['ratio cpu']:.2f}",
-            f"{r['predicted']:.2f}", f"{r['predicted'] / r['processes cpu']:.2f}",
+            *(f"{r[f'{which}model {what}']:.2f}" for what in ("wall", "cpu") for which in ("", "ratio ")),
         ]
         for r in with_predictions(runs, small)
     ]  # fmt: skip
     head = [
         "workload", "measure", "scores", "tasks", "workers", "threads, s", "processes, s", "threads, CPU s",
-        "processes, CPU s", "ratio, wall", "ratio, CPU", "model, CPU s", "model / measured",
-    ]  # fmt: skip
-    sizes = [
-        [
-            power(r["scores"]), r["measure"], f"{r['moved'] / 1e6:,.1f}", f"{r['formula'] / 1e6:,.1f}",
-            f"{r['formula'] / r['moved']:.3f}", f"{r['moved'] / r['scores']:.2f}",
-        ]
-        for r in found["bytes"]
+        "processes, CPU s", "ratio, wall", "ratio, CPU", "model, s", "model / measured", "model, CPU s",
+        "model / measured",
     ]  # fmt: skip
     told = (
         f"A small task takes {small['wall'] * 1e3:.1f} ms ({small['cpu'] * 1e3:.1f} ms of CPU), with its "
@@ -253,16 +182,23 @@ def tables_of(found: Mapping[str, Any]) -> str:
     )
     title = f"**Processes beside as many threads** ({found['processor']}, {found['cores']} cores, shared)"
     moved = f"**Bytes of the parts of {TASKS} tasks, {LABELS:,} labels**"
-    of_bytes = table(["scores", "measure", "MB", "formula, MB", "ratio", "bytes a score"], sizes)
-    return f"{title}\n\n{table(head, rows)}\n\n{told}\n\n{moved}\n\n{of_bytes}"
+    return f"{title}\n\n{table(head, rows)}\n\n{told}\n\n{moved}\n\n{bytes_table(found['bytes'])}"
 
 
 def with_predictions(runs: Sequence[Record], small: Mapping[str, float]) -> Iterator[Record]:
-    """Yield runs with the CPU seconds that one thread's, the bytes and the tasks let expect."""
+    """Yield runs with the seconds that those of threads, the bytes and the tasks let expect.
+
+    Each process does its share of the tasks, one after another; the client reads all that is sent.
+    """
     for record in runs:
         n_bytes = bytes_of_run(record["measure"], record["scores"], record["labels"], record["tasks"])
-        own = record["tasks"] * small["cpu"] + n_bytes * small["byte"]
-        yield {**record, "predicted": record["threads cpu"] + own}
+        found = {
+            f"model {what}": record[f"threads {what}"] + n * small[what] + n_bytes * small["byte"]
+            for what, n in (("wall", record["tasks"] / record["workers"]), ("cpu", record["tasks"]))
+        }
+        measured = {name: record[name.replace("model", "processes")] for name in found}
+        ratios = {f"ratio {name}": seconds / measured[name] for name, seconds in found.items()}
+        yield {**record, **found, **ratios}
 
 
 def bytes_of_run(measure: str, n_scores: int, n_labels: int, tasks: int) -> float:
@@ -285,10 +221,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results" / "workers.json")
     args = parser.parse_args()
     found = json.loads(args.output.read_text()) if args.output.exists() else {}
-    found |= {"processor": processor(), "cores": available_processors()}
+    if {"runs", "tasks"} & {*args.parts}:
+        found |= {"processor": processor(), "cores": available_processors()}
     if "bytes" in args.parts:
-        measures = ("f1.macro@5", "auc.micro", "auc.macro")
-        found["bytes"] = [bytes_moved(size, measure) for measure in measures for size in SIZES]
+        found["bytes"] = all_bytes()
     if "tasks" in args.parts:
         found["tasks"] = of_tasks(args.rounds)
     if "runs" in args.parts:
