@@ -21,7 +21,7 @@ DENSE = rng.random((M, N))
 
 BINARY = "every score is 0 or 1"
 RISES = "scores rise along every row"
-FROM_1 = "id 0 occurs nowhere, and id 6 does"
+FROM_1 = "id 0 occurs nowhere, and ids 1 to 6 do: if ids count from 1, subtract 1, or drop the first column"
 EMPTY = "no row of the truth has a relevant label"
 AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
 AT_MOST_2 = AT_MOST_3.replace("3", "2")
@@ -50,6 +50,8 @@ def unsorted(scores: Any, n_sorted: int = 0) -> Any:
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
 FEW = np.zeros((M, N))  # one row lists two labels, some none
 FEW[[2, 7, 7, 9], [0, 3, 5, 6]] = 1
+WITHOUT_0 = np.ones((M, N)) * (np.arange(N) > 0)
+WITHOUT_2 = np.tile([3, 4, 5], (M, 1))
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
@@ -81,7 +83,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "ids from 1 in lists": (FROM_ONE, (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
     "ids from 1, but for one": ([*FROM_ONE[:-1], [0]], FROM_ONE, [AT_MOST_2]),
     "ids from 1, the last one missing": ([[1], [2]] * 6, [[3, 4]] * M, [AT_MOST_2]),
-    "a matrix without label 0": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [AT_MOST_3]),
+    "a matrix from 1": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
+    "an array and a matrix from 1": (WITHOUT_0, sp.csr_array(WITHOUT_0 * DENSE), [FROM_1, AT_MOST_6]),
+    "a matrix and full rows": (sp.csr_array(WITHOUT_0), DENSE, []),
+    "ids from 1, but for one score": (WITHOUT_0, sp.csr_array(one_late(WITHOUT_0 * DENSE, 0.5)), []),
+    "id 0 rare among others that are": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (WITHOUT_2, None), [AT_MOST_3]),
     "nothing relevant": (sp.csr_array((M, N)), DENSE, [EMPTY]),
 }  # fmt: skip
 
@@ -199,3 +205,23 @@ def test_lists_that_were_cut_are_told_from_scores_above_a_level(
     for report in (total.compute(), again):
         assert report.results.short == expected
         assert report.notes == []
+
+
+@pytest.mark.parametrize(
+    ("ids", "noted"),
+    [
+        ([*range(1, 33), 39], True),
+        ([*range(1, 40)], True),
+        ([*range(40)], False),
+        ([*range(1, 5), *range(6, 40)], False),
+        ([*range(1, 39)], False),
+    ],
+)
+def test_ids_count_from_1_where_the_first_ones_and_the_last_occur(ids: list[int], noted: bool) -> None:
+    half = len(ids) // 2
+    labels = np.array([ids[:half] + [-1] * (20 - half), ids[half:] + [-1] * (20 - len(ids) + half)])
+    truth = sp.csr_array(([1], ([0], [ids[-1]])), shape=(2, 40))
+    lists = evaluate(truth, (labels, None), metrics="p@1")
+    assert any("id 0 occurs nowhere, and ids 1 to 32 and 39 do" in note for note in lists.notes) == noted
+    named = evaluate(truth, (labels, None), metrics="p@1", labels=[f"d{label}" for label in range(40)])
+    assert not any("id 0" in note for note in named.notes)

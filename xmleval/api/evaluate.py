@@ -223,7 +223,7 @@ def evaluate(
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
-        row_groups=row_groups,
+        row_groups=row_groups, by_id=taken.by_id,
     )  # fmt: skip
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()

@@ -181,8 +181,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 threads=options["threads"],
                 **arguments | own,
             )
-        if rows.other_labels:
-            evaluator.take_others()
+        if rows.label_names is not None:
+            evaluator.take_names(others=bool(rows.other_labels))
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)

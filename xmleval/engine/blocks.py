@@ -63,11 +63,13 @@ def join_arguments(
     block_rows: int | None,
     reachable: Source[Truth] | None = None,
     row_groups: Any = None,
+    by_id: bool = True,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
     ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
-    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates.
+    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates;
+    ``by_id`` tells that labels have no names.
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
@@ -96,7 +98,6 @@ def join_arguments(
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
-    by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence

@@ -141,7 +141,8 @@ class Settings:
     n_labels : int
         Number of labels.
     labels : list of str or int, or None
-        Their names; with ``others``, predictions may hold labels beside them.
+        Their names; with ``others``, predictions may hold labels beside them, and labels that are ``named``
+        have names that are kept elsewhere.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -172,6 +173,7 @@ class Settings:
     hierarchy: Hierarchy | None
     confidence: float | None
     others: bool = False
+    named: bool = False
 
     @classmethod
     def checked(

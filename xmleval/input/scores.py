@@ -27,7 +27,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
-from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -197,7 +197,8 @@ def _sparse_rows(
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        given = Given(scores.size, is_binary(entries.data), rises, drops, lists_several(ptr))
+        seen = rises, drops, lists_several(ptr), look_at_ids(entries.labels)
+        given = Given(scores.size, is_binary(entries.data), *seen)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
@@ -308,7 +309,7 @@ def _list_rows(
         values = None if scores is None else scores[start:stop].reshape(-1)
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, n_labels, 24.0 * width, block, True)
+    return Source(n_rows, n_labels, 24.0 * width, block)
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
@@ -347,14 +348,15 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        given_ids = Given(labels.size, False, several=lists_several(ptr))
+        given_ids = Given(labels.size, False, several=lists_several(ptr), ids=look_at_ids(labels))
         return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
-    seen = Given(scores.size, is_binary(scores), rises, falls_somewhere(ptr, scores), lists_several(ptr))
+    drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
+    seen = Given(scores.size, is_binary(scores), rises, drops, several, look_at_ids(labels))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
@@ -393,7 +395,7 @@ def _stored_list(
         labels = stored.labels[lo:hi]
         return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block, True)
+    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:
