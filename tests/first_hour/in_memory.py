@@ -49,7 +49,7 @@ TASKS = [
     Task(
         GIVEN
         + "import pandas as pd; xmleval.evaluate(Y, pd.DataFrame(S, columns=list('abcde')), metrics='p@1')",
-        ("1.0000", "y_score: columns were read by position, as y_true has no names of labels"),
+        ("1.0000", "y_score: labels were read by position, as y_true has no names of them"),
         ("pandas",),
     ),
     Task(PANDAS + "xmleval.p_at_k(Y, S.drop(columns='b'), 1)", ("no column for label 'b'",), ("pandas",)),

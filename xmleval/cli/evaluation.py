@@ -154,7 +154,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
-    propensities = _propensities(options, train, counts, n_train, allowance)
+    propensities = _propensities(options, train, counts, n_train, rows.label_names, allowance)
     groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
     trees = hierarchies(options, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
@@ -345,11 +345,19 @@ def is_given(option: str) -> bool:
 
 
 def _propensities(
-    options: dict[str, Any], train: Input | None, counts: Any, n_rows: int, allowance: Allowance
+    options: dict[str, Any],
+    train: Input | None,
+    counts: Any,
+    n_rows: int,
+    label_names: Sequence[list[str]] | None,
+    allowance: Allowance,
 ) -> list[Any]:
     """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""
     if train is None:
         path = options["inverse_propensity"]
+        if path is not None and label_names is not None and options["labels"] is None:
+            unordered = "has no names, and labels are numbered as TRUTH names them"
+            raise ValueError(f"{path}: {unordered}; give --labels, their order")
         return [None if path is None else load_inverse_propensity(path, allowance)]
     constants = ("a", "b", "dataset")
     with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):

@@ -197,7 +197,8 @@ class Settings:
             n_labels,
             labels,
         )
-        for note in notes:
+        label_groups, unnamed = given_groups(options.get("label_groups"), n_labels, labels)
+        for note in (*notes, *unnamed):
             warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
@@ -229,7 +230,7 @@ class Settings:
             decision=rule,
             confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
-            label_groups=given_groups(options.get("label_groups"), n_labels, labels),
+            label_groups=label_groups,
             hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
             keep_rows=_details("keep_rows", options, asked),

@@ -15,7 +15,7 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
-BY_POSITION = "columns were read by position, as y_true has no names of labels"
+BY_POSITION = "labels were read by position, as y_true has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
 
 
