@@ -75,7 +75,7 @@ def test_weights_and_propensities_of_pandas_follow_the_index() -> None:
 def test_frames_of_propensities_and_groups_are_matched_by_name() -> None:
     pd: Any = pytest.importorskip("pandas")
     names, q, groups = NAMES[::-1], Q[::-1].tolist(), ["x", "y", "y", "z"]
-    frames = [
+    frames: list[Callable[[Any], Any]] = [
         lambda values: pd.DataFrame({"value": values}, index=names),
         lambda values: pd.DataFrame({"label": names, "value": values}),
         lambda values: pd.DataFrame([values], columns=names),

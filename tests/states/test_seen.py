@@ -208,6 +208,28 @@ def test_lists_that_were_cut_are_told_from_scores_above_a_level(
 
 
 @pytest.mark.parametrize(
+    ("sizes", "cut"),
+    [
+        ([1] * 9 + [3] * 6 + [7] * 5 + [8] * 6 + [9] * 4 + [10] * 12, True),  # 29 % are full
+        ([0] * 30 + [6] * 12, True),
+        ([*range(11)] * 10, False),
+        ([0] * 200 + [*range(1, 11)] * 20, False),
+        ([5] * 30 + [6] * 25 + [7] * 20 + [8] * 15 + [9] * 10, False),
+        ([1] * 300 + [2] * 240, False),
+        ([*range(20)] * 2 + [19] * 7, False),  # few rows
+    ],
+)
+def test_rows_that_end_at_a_common_depth_are_cut_even_where_most_are_shorter(
+    sizes: list[int], cut: bool
+) -> None:
+    ptr = np.concatenate(([0], np.cumsum(sizes)))
+    labels = np.concatenate([np.arange(size) for size in sizes])
+    scores = sp.csr_array((1.0 + labels, labels, ptr), shape=(len(sizes), 20))
+    report = evaluate(sp.csr_array(scores > 5), scores, metrics="lrap", unlisted=0.0, block_rows=7)
+    assert (report.results.short == {"lrap": np.mean(sizes)}) == cut
+
+
+@pytest.mark.parametrize(
     ("ids", "noted"),
     [
         ([*range(1, 33), 39], True),

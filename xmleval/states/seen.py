@@ -16,6 +16,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 FLAGS = ("by_id", "binary", "rises", "falls", "judges")
+LEAST_CUT = 10  # rows that list the most labels, fewer of which may do so by chance
 SEVERAL = 2  # labels, which have an order
 
 
@@ -133,10 +134,9 @@ class Seen(State):
             found.notes["binary"] = Message(told, Keyword("y_pred"))
         if self.rises and not self.falls:
             found.notes["rises"] = RISING
-        common = self.n_rows > 1 and 2 * self.n_deepest > self.n_rows
-        if self.plan.unlisted is not None and not (common and 0 < self.deepest < self.plan.n_labels):
-            return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         mean = self.n_listed / self.n_rows
+        if self.plan.unlisted is not None and not (self._are_cut(mean) and self.deepest < self.plan.n_labels):
+            return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         for spec in self.plan.every:
             n = self.plan.reads(spec)
             if mean < self.plan.n_labels if n is None else self.deepest < n:
@@ -146,6 +146,18 @@ class Seen(State):
             at_k = ", ".join([f"@{k}" for k in cutoffs])
             told = f"lists hold at most {counted(self.deepest, 'labels')}"
             found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
+
+    def _are_cut(self, mean: float) -> bool:
+        """Tell whether rows end at a common depth: most do, or more than if sizes had a single peak below it.
+
+        If d is the largest size and sizes are the rarer, the further they are above the most frequent one,
+        a share p of d is at most that of each size from the peak to d, so that p (d - mean) is below 1/2.
+        """
+        if not self.deepest or self.n_rows < SEVERAL:
+            return False
+        most = 2 * self.n_deepest > self.n_rows
+        several = self.n_deepest >= LEAST_CUT
+        return most or (several and 2 * self.n_deepest * (self.deepest - mean) > self.n_rows)
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
