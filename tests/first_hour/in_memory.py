@@ -119,6 +119,10 @@ TASKS = [
         ("y_score: 4 rows do not match the 5 of y_true; y_true looks transposed", "give y_true.T"),
     ),
     Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I.T, None), 1)",
+        ("y_score: 2 rows do not match the 5 of y_true; the list looks transposed", "give the .T of its"),
+    ),
+    Task(
         f"{GIVEN}xmleval.evaluate(Y, S, metrics='psp@1', y_train=Y.T)",
         ("y_train: shape (5, 4) has 4 labels; 5 were expected; it looks transposed", "give its .T"),
     ),

@@ -18,6 +18,8 @@ def make(folder: Path) -> None:
     np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
     sp.save_npz(folder / "turned.npz", sp.csr_array(Y_TEST.T))
     np.save(folder / "own_indices.npy", LABELS)
+    np.save(folder / "turned_indices.npy", LABELS.T)
+    np.savez(folder / "turned_m.npz", indices=LABELS.T, scores=SCORES.T)
     for number, rows in enumerate((slice(0, 2), slice(2, 4)), 1):
         sp.save_npz(folder / f"Y_h{number}.npz", sp.csr_array(Y_TEST[rows]))
         np.savez(folder / f"m_h{number}.npz", indices=LABELS[rows], scores=SCORES[rows])
@@ -59,6 +61,13 @@ TASKS = [
         "xmleval evaluate turned.npz m.npz --metrics p@1",
         ("m.npz: 4 rows do not match the 5 of turned.npz; turned.npz looks transposed", "exit code 2"),
     ),
+    *[
+        Task(
+            f"xmleval evaluate Y.npz {name} --metrics p@1",
+            (f"{name}: 3 rows do not match the 4 of Y.npz; it looks transposed: rows are", "save the .T of"),
+        )
+        for name in ("turned_m.npz", "turned_indices.npy")
+    ],
     Task(
         "xmleval evaluate Y.npz m.npz --train turned.npz --metrics psp@1",
         ("turned.npz: shape (5, 4) has 4 labels; 5 were expected; it looks transposed", "exit code 2"),

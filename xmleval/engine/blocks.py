@@ -12,10 +12,10 @@ from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
-from xmleval.input.scores import ranking_rows
+from xmleval.input.scores import list_width, ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import NO_MATCH, TRANSPOSED, Keyword, Message, counted
+from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
@@ -92,6 +92,8 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             turned = rows.n_rows == truth.n_labels
             hint = f"; y_true {TRANSPOSED}; give y_true.T" if turned else ""
+            if argument == "y_score" and list_width(y_score, plan.n_labels) == truth.n_rows:
+                hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)

@@ -151,6 +151,11 @@ class RowReader:
         rows = TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
         return rows if self._width is None else WithOthers(rows, self._width)
 
+    def list_width(self) -> int | None:
+        """Return how many labels each row of arrays of a top-k list holds; None of anything else."""
+        held = self.ready() and isinstance(self._piece, tuple)
+        return int(self._piece[0].shape[1]) if held else None
+
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""
         while self.n_rows is None and (n := self.ready()):
