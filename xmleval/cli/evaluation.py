@@ -264,7 +264,7 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
         _expect_few(name, n_own)
         if n_own != n_labels:
             of_ids = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            hint = of_ids or lines_hint(first)
+            hint = of_ids or lines_hint(first) or lines_hint(name)
             if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
