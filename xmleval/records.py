@@ -53,6 +53,9 @@ class Judged(NamedTuple):
     gains: Floats
 
 
+LEAST_STEPS = 6  # from a score of a row to the next, fewer of which may all rise by chance
+
+
 class Given(NamedTuple):
     """What was seen of scores before they were ranked and cut to a depth.
 

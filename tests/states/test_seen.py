@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
+from xmleval.input.stack import WrittenRows
 
 M, N, K = 12, 7, 3
 rng = np.random.default_rng(3)
@@ -40,11 +41,11 @@ POINTER = range(0, M * K + 1, K)
 
 
 def unsorted(scores: Any, n_sorted: int = 0) -> Any:
-    """Return a matrix whose rows are as they are listed; the last few have rising ids and falling scores."""
+    """Return rows in the order in which they are listed; the last few have rising ids and falling scores."""
     ids, scores = IDS.copy(), scores.copy()
     ids[M - n_sorted :].sort(axis=1)
     scores[M - n_sorted :] = FALLING[M - n_sorted :]
-    return sp.csr_array((scores.ravel(), ids.ravel(), POINTER), (M, N))
+    return WrittenRows((scores.ravel(), ids.ravel(), POINTER), (M, N))
 
 
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
@@ -76,6 +77,7 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "unsorted rising rows": (TRUTH, unsorted(-FALLING), [RISES, AT_MOST_3]),
     "unsorted rising rows but one": (TRUTH, unsorted(one_late(-FALLING, 9.0)), [AT_MOST_3]),
     "rising rows, and one in order that falls": (TRUTH, unsorted(-FALLING, 1), [AT_MOST_3]),
+    "unsorted rising rows of a matrix": (TRUTH, sp.csr_array(unsorted(-FALLING)), [AT_MOST_3]),
     "rising rows of a sparse matrix": (TRUTH, sp.csr_array(np.sort(DENSE, axis=1)), []),
     "rising rows of a matrix": (TRUTH, np.sort(DENSE, axis=1), []),
     "short lists": (TRUTH, (np.where(np.arange(K) < 2, IDS, -1), FALLING), [AT_MOST_2]),

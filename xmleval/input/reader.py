@@ -94,7 +94,7 @@ def widened(piece: Any, n_labels: int | None) -> Any:
     if not scipy.sparse.issparse(piece) or n_labels is None or piece.shape[1] >= n_labels:
         return piece
     parts = piece.data, piece.indices, piece.indptr
-    return scipy.sparse.csr_array(parts, shape=(piece.shape[0], n_labels))
+    return type(piece)(parts, shape=(piece.shape[0], n_labels))
 
 
 class RowReader:
@@ -184,4 +184,4 @@ def _cut(piece: Any, start: int, stop: int) -> Any:
         return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
     parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
-    return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))
+    return type(piece)(parts, shape=(stop - start, piece.shape[1]))

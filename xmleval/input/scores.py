@@ -85,7 +85,8 @@ def ranking_rows(
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered, larger)
+        stored, is_written = stored_csr(argument, value, known), larger and hasattr(value, "is_written")
+        return _sparse_rows(argument, stored, unlisted, depth, ordered, larger, is_written)
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
@@ -190,7 +191,13 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 
 def _sparse_rows(
-    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool, larger: bool
+    argument: str,
+    stored: Stored,
+    unlisted: float | None,
+    depth: int | None,
+    ordered: bool,
+    larger: bool,
+    is_written: bool,
 ) -> Source[Ranking]:
     n_rows = stored.ptr.size - 1
 
@@ -199,7 +206,7 @@ def _sparse_rows(
         assert entries.data is not None
         scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
         ptr, labels = entries.ptr, entries.labels
-        rises, drops = _as_written(entries, scores) if larger else (False, False)
+        rises, drops = _as_written(entries, scores) if is_written else (False, False)
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(unlisted, scores)

@@ -7,7 +7,7 @@ import numpy as np
 from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import row_sizes
+from xmleval.records import LEAST_STEPS, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -132,7 +132,7 @@ class Seen(State):
         if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
-        if self.rises and not self.falls:
+        if self.rises and not self.falls and self.n_listed - self.n_rows >= LEAST_STEPS:
             found.notes["rises"] = RISING
         mean = self.n_listed / self.n_rows
         if self.plan.unlisted is not None and not (self._are_cut(mean) and self.deepest < self.plan.n_labels):

@@ -104,9 +104,9 @@ def numbered_entries(
             codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
         values = None
     if argument == "y_score" and not rows.best_first:
-        from scipy.sparse import csr_array  # imported here to keep start-up fast
+        from xmleval.input.stack import WrittenRows  # imported here to keep start-up fast
 
-        found = csr_array((sizes.size, n_labels))
+        found = WrittenRows((sizes.size, n_labels))
         found.data, found.indices, found.indptr = values, codes, ptr
         return found
     return Stored(ptr, codes, values, n_labels)
