@@ -27,7 +27,7 @@ def make(folder: Path) -> None:
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 
 
-SWAPPED = "TRUTH comes first, then SCORES, and the two look swapped\n"
+SWAPPED = "it holds predictions, and TRUTH comes first, then SCORES\n"
 
 
 def written(words: str) -> str:
@@ -75,19 +75,20 @@ TASKS = [
     *[
         Task(
             f"xmleval {typed}",
-            ("m.npz: no array 'format' in it; it holds predictions: ", f"{SWAPPED}exit code 2"),
+            (f"m.npz: no array 'format' in it; {SWAPPED}exit code 2",),
         )
         for typed in (
             "evaluate m.npz Y.npz",
             "compare m.npz Y.npz turned.npz",
             "calibrate fit m.npz Y.npz --output c.json",
+            "evaluate m.npz n.npz",  # without any truth
+            "evaluate m.npz missing.npz",
         )
     ],
     Task(
         "xmleval evaluate own_indices.npy Y.npz",
-        ("own_indices.npy: a top-k list holds no truth; it holds predictions: ", SWAPPED),
+        (f"own_indices.npy: a top-k list holds no truth; {SWAPPED}",),
     ),
-    Task("xmleval evaluate m.npz n.npz", ("m.npz: no array 'format' in it; expected", "exit code 2")),
     Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),
     *[
