@@ -228,8 +228,10 @@ def given_or_estimated(
         q = of_labels("inverse_propensity", q)
         notes = read_by_position("inverse_propensity", q, names)
         return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
-    own = None if has_label_names("y_train", y_train) else n_labels
-    found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+    found = y_train if dataset is None else None  # which may be estimated, for several models at once
+    if not isinstance(found, InversePropensity):
+        own = None if has_label_names("y_train", y_train) else n_labels
+        found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")

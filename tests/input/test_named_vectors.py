@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.input.test_named_objects import NAMES, QRELS, ROWS, RUN, SCORED, TAGS, S, Y, values
-from xmleval import Evaluator, evaluate, inverse_propensity
+from xmleval import Evaluator, compare, evaluate, inverse_propensity, propensity
 from xmleval.thresholds import Rule, fit
 
 TRAIN = [["pink"], ["grey", "red"], ["red"], ["green", "red"], ["grey"]]  # another order, pink, and no blue
@@ -40,6 +40,19 @@ def test_propensities_are_matched_by_name() -> None:
     ev.update(TAGS, SCORED)
     assert dict(ev.compute()) == dict(expected)
     assert values(TAGS, SCORED, labels=NAMES, metrics=["psp"], inverse_propensity=Q) == dict(expected)
+
+
+def test_models_that_are_compared_share_propensities(monkeypatch: pytest.MonkeyPatch) -> None:
+    want = evaluate(TAGS, SCORED, metrics=["psp@1"], y_train=TRAIN)["psp@1"]
+    count, counted = propensity.count_labels_of, list[Any]()
+
+    def counting(rows: Any) -> Any:
+        counted.append(rows)
+        return count(rows)
+
+    monkeypatch.setattr(propensity, "count_labels_of", counting)
+    found = compare({"a": SCORED, "b": SCORED}, TAGS, metrics=["psp@1"], y_train=TRAIN)
+    assert (len(counted), found.reports["a"]["psp@1"]) == (1, want)
 
 
 def test_a_part_of_propensities_has_no_names() -> None:
