@@ -27,7 +27,7 @@ def make(folder: Path) -> None:
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 
 
-SWAPPED = "it holds predictions, and TRUTH comes first, then SCORES\n"
+SWAPPED = "it holds predictions: TRUTH comes first, then SCORES\n"
 
 
 def written(words: str) -> str:

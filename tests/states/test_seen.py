@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
-from xmleval.input.stack import WrittenRows
+from xmleval.input.written import WrittenRows
 
 M, N, K = 12, 7, 3
 rng = np.random.default_rng(3)

@@ -14,7 +14,7 @@ from xmleval.input.shards import Input, holds_predictions
 from xmleval.report.tables import common_start
 
 EXPECTED = "; expected "  # and what follows, in messages
-SWAPPED = "; it holds predictions, and TRUTH comes first, then SCORES"
+SWAPPED = "; it holds predictions: TRUTH comes first, then SCORES"
 
 
 def refuse_expanded(names: Sequence[str]) -> None:

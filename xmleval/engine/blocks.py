@@ -12,7 +12,8 @@ from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
-from xmleval.input.scores import list_width, ranking_rows
+from xmleval.input.pairs import list_width
+from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
 from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted

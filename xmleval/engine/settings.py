@@ -141,8 +141,7 @@ class Settings:
     n_labels : int
         Number of labels.
     labels : list of str or int, or None
-        Their names; with ``others``, predictions may hold labels beside them, and labels that are ``named``
-        have names that are kept elsewhere.
+        Their names, kept elsewhere if ``named``; with ``others``, predictions may hold labels beside them.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -209,8 +208,7 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        given = dict(options)
-        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
+        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")

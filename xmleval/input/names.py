@@ -21,7 +21,7 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
-from xmleval.input.stack import WrittenRows
+from xmleval.input.written import WrittenRows
 from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"

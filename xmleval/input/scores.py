@@ -133,14 +133,6 @@ def has_scores(value: Any, n_labels: int | None) -> bool | None:
     return None if first is None else isinstance(first, tuple | list)
 
 
-def list_width(value: Any, n_labels: int) -> int | None:
-    """Return how many labels each row of the arrays of a top-k list holds; None of anything else."""
-    if isinstance(value, Stored) or not is_pair(value):
-        return None
-    labels = pair_members("y_score", value, n_labels)[0]
-    return int(labels.shape[1]) if labels.ndim == 2 else None
-
-
 def ordered_scores(argument: str, values: NDArray[Any], ptr: Ints, start: int, larger: bool = True) -> Scores:
     """Return scores as float32 or float64 without loss; refuse NaN and what float64 cannot hold."""
     scores = _exact_scores(argument, values, ptr, start, larger)

@@ -10,18 +10,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, cut_entries
+from xmleval.input.written import WrittenRows
 from xmleval.records import Ints, Labels, label_dtype
 
 FILLED_BYTES, MOST_FILLED = 1 << 20, 1 << 13  # of lists that are filled up to the same length, and their rows
-
-
-class WrittenRows(scipy.sparse.csr_array):  # type: ignore[misc]
-    """A CSR array whose entries stand in the order of a file, a dict or a frame, where users see it.
-
-    How scores run in that order tells distances. Other arrays have whatever order they were made in.
-    """
-
-    is_written = True
 
 
 def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:

@@ -32,7 +32,8 @@ from xmleval.input.formats.arrow_names import grades_within, has_names, scores_w
 from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
-from xmleval.input.stack import WrittenRows, stack_filled
+from xmleval.input.stack import stack_filled
+from xmleval.input.written import WrittenRows
 from xmleval.records import Ints, label_dtype
 
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16

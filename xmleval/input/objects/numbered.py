@@ -104,7 +104,7 @@ def numbered_entries(
             codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
         values = None
     if argument == "y_score" and not rows.best_first:
-        from xmleval.input.stack import WrittenRows  # imported here to keep start-up fast
+        from xmleval.input.written import WrittenRows  # imported here to keep start-up fast
 
         found = WrittenRows((sizes.size, n_labels))
         found.data, found.indices, found.indptr = values, codes, ptr
