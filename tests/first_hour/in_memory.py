@@ -108,6 +108,15 @@ TASKS = [
         ("y_score: 4 rows do not match the 5 of y_true; y_true looks transposed", "give y_true.T"),
     ),
     Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.evaluate(Y, (I.T, None), metrics='p@1', candidates=I)",
+        ("y_score: 2 rows do not match the 4 of y_true",),
+    ),
+    Task(
+        f"{GIVEN}e = xmleval.Evaluator('p@1', label_groups=[*'aabbb']); e.update(Y, S); "
+        "e.compute().groups['b'].n_labels",
+        ("3",),
+    ),
+    Task(
         f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I.T, None), 1)",
         ("y_score: 2 rows do not match the 4 of y_true; the list looks transposed", "give the .T of its"),
     ),

@@ -239,7 +239,7 @@ class Settings:
     @classmethod
     def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
         """Check what can be checked before the number of labels is known; it is 0 until then."""
-        needing = ("inverse_propensity", "y_train", "dataset", "hierarchy")
+        needing = ("inverse_propensity", "y_train", "dataset", "label_groups", "hierarchy")
         given: Any = {name: value for name, value in options.items() if name not in needing}
         if isinstance(given.get("decision"), Rule):
             del given["decision"]
