@@ -61,7 +61,7 @@ class Given(NamedTuple):
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
     some row rise or fall in a list, whose order the caller chose; several : whether some row lists two or
-    more labels; ids : what `look_at_ids` returns, of a matrix of all cells that id 0 is there.
+    more labels; missing, highest : what `look_at_ids` returns, of all cells of a matrix that id 0 is there.
     """
 
     n_listed: int
@@ -69,7 +69,8 @@ class Given(NamedTuple):
     rises: bool = False
     falls: bool = False
     several: bool = False
-    ids: tuple[int, int] = (0, -1)
+    missing: int = 0
+    highest: int = -1
 
 
 class Ranking(NamedTuple):

@@ -204,7 +204,7 @@ def _sparse_rows(
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        seen = rises, drops, lists_several(ptr), look_at_ids(entries.labels)
+        seen = rises, drops, lists_several(ptr), *look_at_ids(entries.labels)
         given = Given(scores.size, is_binary(entries.data), *seen)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
@@ -355,7 +355,7 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        given_ids = Given(labels.size, False, several=lists_several(ptr), ids=look_at_ids(labels))
+        given_ids = Given(labels.size, False, False, False, lists_several(ptr), *look_at_ids(labels))
         return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
@@ -363,7 +363,7 @@ def _ranked_list(
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
     drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
-    seen = Given(scores.size, is_binary(scores), rises, drops, several, look_at_ids(labels))
+    seen = Given(scores.size, is_binary(scores), rises, drops, several, *look_at_ids(labels))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)

@@ -53,7 +53,7 @@ class Seen(State):
                 if part is not None:
                     self._add_ids(*look_at_ids(part.labels))
             if block.ranking is not None and block.ranking.given is not None:
-                self._add_ids(*block.ranking.given.ids)
+                self._add_ids(block.ranking.given.missing, block.ranking.given.highest)
         if block.ranking is None or block.ranking.given is None:
             return
         given, ptr = block.ranking.given, block.ranking.ptr
