@@ -39,12 +39,13 @@ GRAPH = {
     "input.csr": "records message kernels input.errors input.tensors",
     "input.pairs": "input.errors input.csr",
     "input.glances": "records",
+    "input.written": "",
     "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs input.glances",
     "input.judgements": "records message input.errors input.csr",
     "input.sets": "records message input.errors input.tensors input.csr input.judgements",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
-    "input.objects": "records message input.errors input.tensors input.csr",
+    "input.objects": "records message input.errors input.tensors input.csr input.written",
     "datasets": "message input.errors",
     "propensity": "records message datasets input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
@@ -53,7 +54,7 @@ GRAPH = {
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.pairs"
-        " input.scores input.sets"
+        " input.scores input.sets input.written"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",

@@ -458,9 +458,9 @@ class Evaluator:
         ]
         self._change(asked=asked)
 
-    def take_others(self) -> None:
-        """Let predictions hold labels that are not evaluated, before any row is counted (@private)."""
-        self._change(others=True)
+    def take_names(self, others: bool) -> None:
+        """Take rows of labels with names, beside ``others`` that are not evaluated (@private)."""
+        self._change(named=True, others=others)
 
     def _change(self, **settings: Any) -> None:
         before = self._counting  # copies may have the other

@@ -16,7 +16,7 @@ from xmleval.kernels.checking import sort_labels
 from xmleval.kernels.joining import add_up_rows, append_rows, combine_equal, count_distinct
 from xmleval.kernels.ranking import head_pointer, rank_rows, select_heads
 from xmleval.message import Message, did_you_mean
-from xmleval.records import Floats, Ints, Labels, Ranking, row_sizes
+from xmleval.records import LEAST_STEPS, Floats, Ints, Labels, Ranking, row_sizes
 
 Part = tuple[Ints, Labels, Floats]  # some rows: where they begin, labels and scores
 RANK_CONSTANT = 60.0
@@ -229,7 +229,8 @@ class Rising:
         """Look at some rows."""
         if ranking.given is not None:
             # of several threads, none may set back what another has seen
-            if ranking.given.rises:
+            steps = ranking.given.n_listed - (ranking.ptr.size - 1)
+            if ranking.given.rises and steps >= LEAST_STEPS:
                 self.rises = True
             if ranking.given.falls:
                 self.falls = True

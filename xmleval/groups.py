@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.input.csr import as_array
 from xmleval.input.errors import InputError
 from xmleval.input.objects.take import take_truth
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
 from xmleval.message import NO_MATCH, counted
 from xmleval.propensity import count_labels_of
@@ -228,16 +228,20 @@ def _decile(counts: Ints) -> Ints:
     return np.where(counts > 0, found, 0)
 
 
-def given_groups(value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True) -> Groups | None:
-    """Return groups of labels that are given in any form, for labels by name.
+def given_groups(
+    value: Any, n_labels: int, names: list[Any] | None, in_order: bool = True
+) -> tuple[Groups | None, list[str]]:
+    """Return groups of labels that are given in any form, for labels by name; and notes.
 
     ``names`` are those of the labels, and ``in_order`` tells whether the caller knows their order.
     """
     argument = "label_groups"
     if value is None:
-        return None
+        return None, []
     if isinstance(value, str):
         raise InputError(argument, f"{value!r} is no groups; label_groups(y_train, ...) makes them")
+    value = of_labels(argument, value)
+    notes = read_by_position(argument, value, names)
     if isinstance(value, Mapping) and not isinstance(value, LabelGroups):
         value = _filled(argument, value, n_labels, names)
     else:
@@ -246,7 +250,7 @@ def given_groups(value: Any, n_labels: int, names: list[Any] | None, in_order: b
         value = _named(argument, value)
     if value.of.size != n_labels:
         raise InputError(argument, f"has groups of {value.of.size} labels, not {n_labels}: one for each")
-    return Groups(value.names, value.of, value.ranges)
+    return Groups(value.names, value.of, value.ranges), notes
 
 
 def _filled(argument: str, groups: Mapping[Any, Any], n_labels: int, names: list[Any] | None) -> list[Any]:

@@ -20,6 +20,7 @@ def printable(text: str) -> str:
 
 
 TRANSPOSED = "looks transposed: rows are instances, columns labels"
+LIST_TRANSPOSED = "looks transposed: rows are instances, columns ranks"
 NO_MATCH = "rows do not match", "row does not match"
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from xmleval.datasets import DEFAULT, published
 from xmleval.input.csr import Source, as_array
 from xmleval.input.errors import InputError, positive_integer, real_number
-from xmleval.input.objects.numbered import BY_POSITION, name_labels
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
-from xmleval.input.objects.vectors import by_name
+from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
@@ -226,15 +225,25 @@ def given_or_estimated(
     if y_train is None:
         if dataset is not None:
             raise InputError("dataset", Message("needs the training labels, ", Keyword("y_train")))
-        return by_name("inverse_propensity", q, names, in_order), []
-    own = None if has_label_names("y_train", y_train) else n_labels
-    found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
+        q = of_labels("inverse_propensity", q)
+        notes = read_by_position("inverse_propensity", q, names)
+        return _without_names(by_name("inverse_propensity", q, names, in_order)), notes
+    found = y_train if dataset is None else None  # which may be estimated, for several models at once
+    if not isinstance(found, InversePropensity):
+        own = None if has_label_names("y_train", y_train) else n_labels
+        found = inverse_propensity(y_train, n_labels=own, dataset=dataset)
     if names is None and found.numbered and found.size != n_labels:
         hint = f"; it {TRANSPOSED}; give its .T" if found.constants["n"] == n_labels else ""
         raise InputError("y_train", f"{counted(found.size, 'labels')}; {n_labels} were expected{hint}")
-    unmatched = names is None and found.label_names is not None and name_labels(found.label_names)
-    notes = [f"y_train: {BY_POSITION}"] if unmatched else []
-    return by_name("y_train", found, names, in_order), notes
+    notes = read_by_position("y_train", found, names)
+    return _without_names(by_name("y_train", found, names, in_order)), notes
+
+
+def _without_names(q: Any) -> Any:
+    """Return inverse propensities in the order of the labels without the names that told it."""
+    if not isinstance(q, InversePropensity) or q.label_counts is None:
+        return q
+    return described(q, q.constants, None, True, q.label_counts)
 
 
 def described(

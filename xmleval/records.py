@@ -53,12 +53,15 @@ class Judged(NamedTuple):
     gains: Floats
 
 
+LEAST_STEPS = 6  # from a score of a row to the next, fewer of which may all rise by chance
+
+
 class Given(NamedTuple):
     """What was seen of scores before they were ranked and cut to a depth.
 
     n_listed : number of entries; binary : whether every score is 0 or 1; rises, falls : whether scores of
     some row rise or fall in a list, whose order the caller chose; several : whether some row lists two or
-    more labels.
+    more labels; missing, highest : what `look_at_ids` returns, of all cells of a matrix that id 0 is there.
     """
 
     n_listed: int
@@ -66,6 +69,8 @@ class Given(NamedTuple):
     rises: bool = False
     falls: bool = False
     several: bool = False
+    missing: int = 0
+    highest: int = -1
 
 
 class Ranking(NamedTuple):
@@ -154,9 +159,9 @@ class Block(NamedTuple):
     """Canonical input of consecutive rows; ``weight`` is float64 (n,), 0 or 2^-50..1, or None.
 
     ``pred`` holds given sets; or, in any order, those of a decision "listed" if unlisted labels have a score.
-    ``by_id``: whether the caller wrote ids of labels in all inputs, instead of matrices. ``n_reachable``:
-    int64 (n,), number of relevant labels among the candidates of each row, None without candidates. ``fold``:
-    uint8 (n,), where rows belong to groups, None where the number of a row decides. ``groups``: the groups
+    ``by_id``: whether the caller numbered the labels, which have no names. ``n_reachable``: int64 (n,),
+    number of relevant labels among the candidates of each row, None without candidates. ``fold``: uint8 (n,),
+    where rows belong to groups, None where the number of a row decides. ``groups``: the groups
     of the rows that have results of their own, None without any. ``judged``: the labels that were judged, of
     which ``truth`` has the relevant ones, where the truth holds grades. ``others``: whether ``ranking`` or
     ``pred`` may hold labels that are not evaluated, by ids from the number of labels upward.

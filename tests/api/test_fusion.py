@@ -164,7 +164,7 @@ def test_no_rows_and_empty_rows() -> None:
 
 
 def test_distances_are_told_or_taken() -> None:
-    near = np.array([[0, 1], [1, 2]]), np.array([[0.1, 0.4], [0.2, 0.3]])
+    near = np.tile([0, 1, 2], (3, 1)), np.tile([0.1, 0.2, 0.4], (3, 1))
     with pytest.warns(UserWarning, match=r"predictions\[1\]: scores rise along every row"):
         xmleval.fuse([(near[0], None), near])
     labels, _ = xmleval.fuse([near, near], larger=False)

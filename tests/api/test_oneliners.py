@@ -111,10 +111,10 @@ def test_refused_input_is_named() -> None:
         xmleval.psp_at_k(T, S, 5, Q)  # type: ignore[call-arg]
 
 
-RISING = LISTED[1:2], np.array([[0.1, 0.2, 0.3]])
+RISING = np.tile([2, 0, 3, 1], (len(T), 1)), np.tile([0.1, 0.2, 0.3, 0.4], (len(T), 1))
 WARNS: dict[str, Callable[[], float]] = {
     "every score is 0 or 1": lambda: xmleval.p_at_k(T, H, 1),
-    "scores rise along every row": lambda: xmleval.lrap(T[:1], RISING),
+    "scores rise along every row": lambda: xmleval.lrap(T, RISING),
     "lists hold at most 3 labels: measures @5": lambda: xmleval.r_at_k(T, (LISTED, None)),
     "no row of the truth has a relevant label": lambda: xmleval.f1_macro(0 * T, H),
     "y_score: labels that are not in y_true": lambda: xmleval.hit_at_k([["a"]], [["b"]], 1),

@@ -142,15 +142,6 @@ def damaged() -> list[Fault]:
 
 FAULTS = [
     *(Fault("x.txt", held.encode(), said) for held, said in SCORES),
-    *(
-        Fault(
-            "x.txt",
-            held,
-            f"line 1: '{held[:-1].decode()}' is not a header of two or three integers",
-            ("scores",),
-        )
-        for held in (b"3\n", b"3 4 5 6\n")  # which may be ids of a truth
-    ),
     Fault(
         "x.txt",
         b"1 2 3\n0 1:1\n",

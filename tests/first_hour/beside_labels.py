@@ -18,6 +18,7 @@ def make(folder: Path) -> None:
     (folder / "other.json").write_text(json.dumps({"q1": {"red": 0.9, "teal": 0.8}, "q2": {"blue": 0.5}}))
     (folder / "strange.json").write_text(json.dumps({"q1": {"mauve": 1}, "q2": {"blue": 1}}))
     (folder / "pairs.csv").write_text("id,tags,predicted\n1,red;green,pink;green\n2,blue,blue\n")
+    (folder / "q.txt").write_text("3\n2\n1\n")
 
 
 IN_MEMORY = (
@@ -52,6 +53,11 @@ TASKS = [
         "xmleval evaluate pairs.csv --labels labels.txt --metrics f1.micro",
         ("0.6667", "pairs.csv: labels that are not in labels.txt and count as wrong: 1, such as 'pink'"),
     ),
+    Task(
+        "xmleval evaluate truth.json run.json --metrics psp@1 --inverse-propensity q.txt",
+        ("q.txt: has no names, and labels are numbered as TRUTH names them; give --labels", "exit code 2"),
+    ),
+    Task(f"{FILES} --metrics psp@1 --inverse-propensity q.txt", ("0.2500", "exit code 0")),
     Task(f"{IN_MEMORY}xmleval.evaluate(T, R, labels=L, metrics='p@1')", ("0.5000", f"y_score: {TOLD}")),
     Task(
         f"{IN_MEMORY}xmleval.evaluate(T, y_pred=R, labels=L, metrics='f1.macro')['f1.macro']",

@@ -19,13 +19,6 @@ def make(folder: Path) -> None:
 
 
 TASKS = [
-    Task(TORCH + "xmleval.evaluate(torch.tensor(Y), t, metrics='p@1')['p@1']", ("1.0",), ("torch",)),
-    Task(TORCH + "xmleval.p_at_k(Y, t.bfloat16(), 1)", ("1.0",), ("torch",)),
-    Task(TORCH + "xmleval.p_at_k(Y, torch.topk(t, 2), 1)", ("1.0",), ("torch",)),
-    Task(TORCH + "xmleval.p_at_k(torch.tensor(Y).to_sparse_csr(), t, 1)", ("1.0",), ("torch",)),
-    Task(
-        GIVEN + "I = np.argsort(-S)[:, :2]; D = np.sort(-S)[:, :2]; xmleval.p_at_k(Y, (-D, I), 1)", ("1.0",)
-    ),
     Task(GIVEN + "xmleval.p_at_k(Y, 1 - S, 1, larger=False)", ("1.0",)),
     Task(
         GIVEN + "xmleval.evaluate(Y, 1 - S, metrics='p@1,f1.micro'.split(','), larger=False, "
@@ -36,10 +29,6 @@ TASKS = [
         GIVEN + "I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I, np.array([[2, 1]] * 4)), 1)",
         ("y_score: two arrays of integers", "floating-point"),
     ),
-    Task(
-        GIVEN + "xmleval.p_at_k(Y, {'indices': np.argsort(-S), 'scores': -np.sort(-S)}, 1)",
-        ("1.0",),
-    ),
     Task(PANDAS + "xmleval.p_at_k(Y, S.iloc[::-1, ::-1], 1)", ("1.0",), ("pandas",)),
     Task(
         GIVEN + "import pandas as pd; xmleval.evaluate(Y, pd.DataFrame(S)[[4, 3, 2, 1, 0]], metrics='p@1')",
@@ -49,7 +38,7 @@ TASKS = [
     Task(
         GIVEN
         + "import pandas as pd; xmleval.evaluate(Y, pd.DataFrame(S, columns=list('abcde')), metrics='p@1')",
-        ("1.0000", "y_score: columns were read by position, as y_true has no names of labels"),
+        ("1.0000", "y_score: labels were read by position, as y_true has no names of them"),
         ("pandas",),
     ),
     Task(PANDAS + "xmleval.p_at_k(Y, S.drop(columns='b'), 1)", ("no column for label 'b'",), ("pandas",)),
@@ -117,6 +106,19 @@ TASKS = [
     Task(
         f"{GIVEN}I = np.argsort(-S)[:, :2]; D = -np.sort(-S)[:, :2]; xmleval.p_at_k(Y.T, (I % 4, D)[:4], 1)",
         ("y_score: 4 rows do not match the 5 of y_true; y_true looks transposed", "give y_true.T"),
+    ),
+    Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.evaluate(Y, (I.T, None), metrics='p@1', candidates=I)",
+        ("y_score: 2 rows do not match the 4 of y_true",),
+    ),
+    Task(
+        f"{GIVEN}e = xmleval.Evaluator('p@1', label_groups=[*'aabbb']); e.update(Y, S); "
+        "e.compute().groups['b'].n_labels",
+        ("3",),
+    ),
+    Task(
+        f"{GIVEN}I = np.argsort(-S)[:, :2]; xmleval.p_at_k(Y, (I.T, None), 1)",
+        ("y_score: 2 rows do not match the 4 of y_true; the list looks transposed", "give the .T of its"),
     ),
     Task(
         f"{GIVEN}xmleval.evaluate(Y, S, metrics='psp@1', y_train=Y.T)",

@@ -20,7 +20,7 @@ TRAIN = (
     "import pandas as pd; Y = np.eye(4, dtype=int); S = Y + np.arange(4) / 10; "
     "T = pd.DataFrame(np.tri(9, 4, dtype=int), columns=list('abcd'))[list('dbca')]; "
 )
-UNNAMED = "y_train: columns were read by position, as y_true has no names of labels"
+UNNAMED = "y_train: labels were read by position, as y_true has no names of them"
 TASKS = [
     Task(TRAIN + "xmleval.evaluate(Y, S, metrics='psp@1', y_train=T)", (f"note: {UNNAMED}",), ("pandas",)),
     Task(TRAIN + "xmleval.evaluate(Y, S, metrics='psp@1', y_train=T.to_numpy()).notes", ("[]",), ("pandas",)),

@@ -19,6 +19,11 @@ def make(folder: Path) -> None:
     np.savez(folder / "m.npz", indices=LABELS, scores=SCORES)
     np.savez(folder / "short.npz", indices=LABELS[:, :1], scores=SCORES[:, :1])
     np.savez(folder / "faiss.npz", indices=LABELS, scores=-SCORES)
+    np.savez(folder / "m1.npz", indices=np.where(LABELS > 0, LABELS, -1), scores=SCORES)
+    sp.save_npz(folder / "Y1.npz", sp.csr_array(Y_TEST * (np.arange(5) > 0)))
+    (folder / "Y1.txt").write_text("4 5\n2:1\n1:1\n3:1 4:1\n2:1\n")
+    (folder / "tags.jsonl").write_text('{"labels": ["b"], "predicted": ["c"]}\n')
+    (folder / "names.txt").write_text("a\nb\nc\n")
     sp.save_npz(folder / "none.npz", sp.csr_array(Y_TEST.shape))
     np.save(folder / "p.npy", np.full(5, 0.5))
     answer(["evaluate", "Y.npz", "m.npz", "--metrics", "p@1", "--save", "s.npz"])
@@ -30,7 +35,16 @@ TASKS = [
     Task(SETS + "xmleval.evaluate(y_true, y_score, metrics='p@1')", ("every score is 0 or 1", "y_pred=")),
     Task(
         "xmleval.evaluate([[1], [2]], [[1, 2], [2, 1]], n_labels=3, metrics='p@1')",
-        ("id 0 occurs nowhere, and id 2 does: if ids count from 1, subtract 1",),
+        ("id 0 occurs nowhere, and ids 1 to 2 do: if ids count from 1, subtract 1",),
+    ),
+    Task(
+        "xmleval evaluate Y1.npz m1.npz --metrics p@1,f1.macro --decision top1",
+        ("ids 1 to 4 do: if ids count from 1, subtract 1, or drop the first column", "averages over labels"),
+    ),
+    Task("xmleval evaluate Y1.txt m1.npz m.npz --metrics p@1", ("m1.npz: note: id 0 occurs nowhere",)),
+    Task(
+        "xmleval evaluate tags.jsonl --labels names.txt --metrics f1.macro",
+        ("decision=pred\nnote: tags.jsonl: relevant",),
     ),
     Task("xmleval evaluate Y.npz m.npz --metrics p@1,p@5", ("lists hold at most 3 labels", "@5 count")),
     Task(

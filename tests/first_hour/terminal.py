@@ -18,6 +18,8 @@ def make(folder: Path) -> None:
     np.savez(folder / "n.npz", indices=LABELS[::-1], scores=SCORES[::-1])
     sp.save_npz(folder / "turned.npz", sp.csr_array(Y_TEST.T))
     np.save(folder / "own_indices.npy", LABELS)
+    np.save(folder / "turned_indices.npy", LABELS.T)
+    np.savez(folder / "turned_m.npz", indices=LABELS.T, scores=SCORES.T)
     for number, rows in enumerate((slice(0, 2), slice(2, 4)), 1):
         sp.save_npz(folder / f"Y_h{number}.npz", sp.csr_array(Y_TEST[rows]))
         np.savez(folder / f"m_h{number}.npz", indices=LABELS[rows], scores=SCORES[rows])
@@ -25,7 +27,7 @@ def make(folder: Path) -> None:
     np.savez(folder / "part_2.npz", indices=LABELS[2:], scores=SCORES[2:])
 
 
-SWAPPED = "TRUTH comes first, then SCORES, and the two look swapped\n"
+SWAPPED = "it holds predictions: TRUTH comes first, then SCORES\n"
 
 
 def written(words: str) -> str:
@@ -59,6 +61,13 @@ TASKS = [
         "xmleval evaluate turned.npz m.npz --metrics p@1",
         ("m.npz: 4 rows do not match the 5 of turned.npz; turned.npz looks transposed", "exit code 2"),
     ),
+    *[
+        Task(
+            f"xmleval evaluate Y.npz {name} --metrics p@1",
+            (f"{name}: 3 rows do not match the 4 of Y.npz; it looks transposed: rows are", "save the .T of"),
+        )
+        for name in ("turned_m.npz", "turned_indices.npy")
+    ],
     Task(
         "xmleval evaluate Y.npz m.npz --train turned.npz --metrics psp@1",
         ("turned.npz: shape (5, 4) has 4 labels; 5 were expected; it looks transposed", "exit code 2"),
@@ -66,19 +75,20 @@ TASKS = [
     *[
         Task(
             f"xmleval {typed}",
-            ("m.npz: no array 'format' in it; it holds predictions: ", f"{SWAPPED}exit code 2"),
+            (f"m.npz: no array 'format' in it; {SWAPPED}exit code 2",),
         )
         for typed in (
             "evaluate m.npz Y.npz",
             "compare m.npz Y.npz turned.npz",
             "calibrate fit m.npz Y.npz --output c.json",
+            "evaluate m.npz n.npz",  # without any truth
+            "evaluate m.npz missing.npz",
         )
     ],
     Task(
         "xmleval evaluate own_indices.npy Y.npz",
-        ("own_indices.npy: a top-k list holds no truth; it holds predictions: ", SWAPPED),
+        (f"own_indices.npy: a top-k list holds no truth; {SWAPPED}",),
     ),
-    Task("xmleval evaluate m.npz n.npz", ("m.npz: no array 'format' in it; expected", "exit code 2")),
     Task("xmleval evaluate Y.npz turned.npz", ("transpose of the other: rows are instances", "exit code 2")),
     Task("xmleval evaluate Y.npz m.npz --output m.xlsx", ("no result is written as .xlsx", "--format")),
     *[

@@ -98,10 +98,15 @@ def test_a_first_line_that_looks_like_a_header(folder: Path, text: str) -> None:
     assert read_truth("like.txt").shape == (4, 10)
 
 
-@pytest.mark.parametrize("text", ["85 37 23 76 43\n4 2\n", "85 37\n4 2 3\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n"])
+LONE = ["3 5\n", "0 5 1", "7\n", "3, 5\n", "3 4 5 6\n"]
+
+
+@pytest.mark.parametrize(
+    "text", ["85 37 23 76 43\n4 2\n", "85 37\n4 2 3\n", "1 2 3\n4\n0 5\n", "7\n\n2 1\n", *LONE]
+)
 def test_ids_that_cannot_be_a_header_are_lists_in_scores(folder: Path, text: str) -> None:
     Path("p.txt").write_text(text)
-    rows = [[int(word) for word in line.split()] for line in text.splitlines()]
+    rows = [[int(word) for word in line.replace(",", " ").split()] for line in text.splitlines()]
     labels, scores = read_scores("p.txt")
     assert ([[label for label in row if label >= 0] for row in labels.tolist()], scores) == (rows, None)
     sp.save_npz("T.npz", sp.csr_array(np.eye(len(rows), 90, dtype=np.uint8)))
@@ -125,6 +130,12 @@ def test_a_row_of_ids_that_is_taken_for_a_header_is_told(folder: Path, refused: 
         ["evaluate", "t.txt", "l_indices.npy", "--metrics", "p@1", "--input-format", "lines"]
     )
     assert code == 0, err
+
+
+def test_a_line_that_may_be_a_header_of_no_rows_is_one(folder: Path, refused: Any) -> None:
+    Path("p.txt").write_text("0 5\n")
+    told = refused("evaluate Y.npz p.txt --metrics p@1")
+    assert told.endswith("; of ids without a header, --input-format lines"), told
 
 
 def test_rows_below_a_row_of_ids_tell_that_it_is_no_header(folder: Path) -> None:

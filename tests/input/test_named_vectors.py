@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.input.test_named_objects import NAMES, QRELS, ROWS, RUN, SCORED, TAGS, S, Y, values
-from xmleval import Evaluator, evaluate, inverse_propensity
+from xmleval import Evaluator, compare, evaluate, inverse_propensity, propensity
 from xmleval.thresholds import Rule, fit
 
 TRAIN = [["pink"], ["grey", "red"], ["red"], ["green", "red"], ["grey"]]  # another order, pink, and no blue
@@ -40,6 +40,19 @@ def test_propensities_are_matched_by_name() -> None:
     ev.update(TAGS, SCORED)
     assert dict(ev.compute()) == dict(expected)
     assert values(TAGS, SCORED, labels=NAMES, metrics=["psp"], inverse_propensity=Q) == dict(expected)
+
+
+def test_models_that_are_compared_share_propensities(monkeypatch: pytest.MonkeyPatch) -> None:
+    want = evaluate(TAGS, SCORED, metrics=["psp@1"], y_train=TRAIN)["psp@1"]
+    count, counted = propensity.count_labels_of, list[Any]()
+
+    def counting(rows: Any) -> Any:
+        counted.append(rows)
+        return count(rows)
+
+    monkeypatch.setattr(propensity, "count_labels_of", counting)
+    found = compare({"a": SCORED, "b": SCORED}, TAGS, metrics=["psp@1"], y_train=TRAIN)
+    assert (len(counted), found.reports["a"]["psp@1"]) == (1, want)
 
 
 def test_a_part_of_propensities_has_no_names() -> None:
@@ -72,6 +85,41 @@ def test_weights_and_propensities_of_pandas_follow_the_index() -> None:
     )
 
 
+def test_frames_of_propensities_and_groups_are_matched_by_name() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    names, q, groups = NAMES[::-1], Q[::-1].tolist(), ["x", "y", "y", "z"]
+    frames: list[Callable[[Any], Any]] = [
+        lambda values: pd.DataFrame({"value": values}, index=names),
+        lambda values: pd.DataFrame({"label": names, "value": values}),
+        lambda values: pd.DataFrame([values], columns=names),
+    ]
+    for make in frames:
+        weights = {"inverse_propensity": make(q), "label_groups": make(groups)}
+        report = evaluate(TAGS, SCORED, metrics=["psp"], **weights)
+        assert dict(report) == dict(evaluate(Y, S, metrics=["psp"], inverse_propensity=Q))
+        assert report.groups["x"].n_labels == report.groups["z"].n_labels == 1
+        by_number = evaluate(Y, S, metrics=["psp"], label_groups=groups[::-1], inverse_propensity=Q)
+        assert dict(report.groups["x"]) == dict(by_number.groups["x"])
+    plain = pd.DataFrame({"value": Q})  # an index that names nothing
+    assert values(Y, S, metrics=["psp"], inverse_propensity=plain) == dict(report)
+
+
+def test_names_that_the_truth_does_not_have_are_noted() -> None:
+    pd: Any = pytest.importorskip("pandas")
+    told = "labels were read by position, as y_true has no names of them"
+    named: dict[str, Any] = {
+        "inverse_propensity": pd.Series(Q, index=NAMES),
+        "label_groups": pd.Series([*"xyyz"], index=NAMES),
+    }
+    assert evaluate(Y, S, metrics=["psp@1"], **named).notes[-2:] == [f"{name}: {told}" for name in named]
+    with pytest.warns(UserWarning, match=told):
+        Evaluator(["psp"], n_labels=4, **named)
+    listed = inverse_propensity(label_counts=COUNTS, n_instances=5, labels=NAMES)
+    notes = evaluate(Y, S, metrics=["psp@1"], inverse_propensity=listed).notes
+    assert notes == [f"inverse_propensity: {told}"]
+    assert evaluate(Y, S, metrics=["psp@1"], inverse_propensity=pd.Series(np.array(Q))).notes == []
+
+
 def test_rules_are_matched_by_name(tmp_path: Path) -> None:
     order = [3, 2, 1, 0]
     rule = fit(TAGS, SCORED, "f1.macro", rule="label")
@@ -92,12 +140,22 @@ def test_rules_are_matched_by_name(tmp_path: Path) -> None:
         evaluate(TAGS, SCORED, metrics=metrics, decision=by_number)
 
 
+def _frame(columns: Any) -> Any:
+    return pytest.importorskip("pandas").DataFrame(columns)
+
+
 REFUSED: dict[str, Callable[[], Any]] = {
     r"inverse_propensity: has no names, and labels are numbered as y_true names them; give labels=": lambda: (
         evaluate(TAGS, SCORED, metrics=["psp"], inverse_propensity=np.array(Q))
     ),
     r"inverse_propensity: knows labels by name, and y_true has none; give labels=": lambda: evaluate(
         Y, S, metrics=["psp"], inverse_propensity=inverse_propensity(TRAIN)
+    ),
+    r"inverse_propensity: a frame of 2 rows and 4 columns has no value for each label": lambda: evaluate(
+        Y, S, metrics=["psp"], inverse_propensity=_frame(np.ones((2, 4)))
+    ),
+    r"inverse_propensity: two values for 'a'": lambda: evaluate(
+        Y, S, metrics=["psp"], inverse_propensity=_frame({"label": [*"abca"], "q": Q})
     ),
     r"inverse_propensity: no value for 'green', which y_true has": lambda: evaluate(
         TAGS, SCORED, metrics=["psp"], inverse_propensity={"red": 2.0}

@@ -61,7 +61,7 @@ def test_columns_and_rows_with_other_names_are_read_by_position_beside_a_truth_w
     for columns in (list("dbca"), [4, 3, 2, 1]):
         found = evaluate(Y, pd.DataFrame(DENSE, index, columns), metrics=MEASURES)
         assert {**found} == {**expected}
-        told = "y_score: columns were read by position, as y_true has no names of labels"
+        told = "y_score: labels were read by position, as y_true has no names of them"
         assert {*found.notes} - {*expected.notes} == {told}
     with pytest.raises(ValueError, match="y_score"):
         evaluate(Y, pd.DataFrame(DENSE)[[1, 0]], metrics=MEASURES)

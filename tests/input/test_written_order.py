@@ -123,6 +123,27 @@ def test_distances_in_objects_are_noted(form: str) -> None:
             assert any(TOLD in note for note in evaluate(truth, given, metrics=metric).notes) == noted
 
 
+def test_few_scores_may_rise_by_chance() -> None:
+    truth = {"a": ["x"], "b": ["y"], "c": ["z"]}
+    for n, noted in ((2, False), (3, True)):
+        run = {key: {name: score for score, name in enumerate("zyx"[:n])} for key in truth}
+        assert any(TOLD in note for note in evaluate(truth, run, metrics="p@1").notes) == noted
+
+
+def test_rows_of_a_matrix_have_no_written_order(folder: Path) -> None:
+    scores = np.random.default_rng(3).random((M, N))
+    best_last = np.argsort(scores)[:, -K:]  # as many cut a matrix to the best
+    parts = (
+        np.take_along_axis(scores, best_last, axis=1).ravel(),
+        best_last.ravel(),
+        np.arange(0, M * K + 1, K),
+    )
+    matrix = sp.csr_array(parts, shape=(M, N))
+    sp.save_npz("m.npz", matrix)
+    assert TOLD not in "".join(evaluate(sp.load_npz("Y.npz"), matrix, metrics="p@1").notes)
+    assert TOLD not in "".join(map(str, answer(["evaluate", "Y.npz", "m.npz", "--metrics", "p@1"])))
+
+
 def test_numbers_of_a_file_in_order_have_no_order_of_their_own(folder: Path) -> None:
     order = np.argsort(IDS, axis=1)
     in_order = np.take_along_axis(IDS, order, axis=1)

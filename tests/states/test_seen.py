@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate
+from xmleval.input.written import WrittenRows
 
 M, N, K = 12, 7, 3
 rng = np.random.default_rng(3)
@@ -21,7 +22,7 @@ DENSE = rng.random((M, N))
 
 BINARY = "every score is 0 or 1"
 RISES = "scores rise along every row"
-FROM_1 = "id 0 occurs nowhere, and id 6 does"
+FROM_1 = "id 0 occurs nowhere, and ids 1 to 6 do: if ids count from 1, subtract 1, or drop the first column"
 EMPTY = "no row of the truth has a relevant label"
 AT_MOST_3 = "lists hold at most 3 labels: measures @5, @7 count the missing ones as wrong"
 AT_MOST_2 = AT_MOST_3.replace("3", "2")
@@ -40,16 +41,18 @@ POINTER = range(0, M * K + 1, K)
 
 
 def unsorted(scores: Any, n_sorted: int = 0) -> Any:
-    """Return a matrix whose rows are as they are listed; the last few have rising ids and falling scores."""
+    """Return rows in the order in which they are listed; the last few have rising ids and falling scores."""
     ids, scores = IDS.copy(), scores.copy()
     ids[M - n_sorted :].sort(axis=1)
     scores[M - n_sorted :] = FALLING[M - n_sorted :]
-    return sp.csr_array((scores.ravel(), ids.ravel(), POINTER), (M, N))
+    return WrittenRows((scores.ravel(), ids.ravel(), POINTER), (M, N))
 
 
 LEVEL_THEN_RISING = np.where(np.arange(M)[:, None] < 5, 2.5, -FALLING)
 FEW = np.zeros((M, N))  # one row lists two labels, some none
 FEW[[2, 7, 7, 9], [0, 3, 5, 6]] = 1
+WITHOUT_0 = np.ones((M, N)) * (np.arange(N) > 0)
+WITHOUT_2 = np.tile([3, 4, 5], (M, 1))
 LISTS_FROM_ONE = 1 + (np.arange(M)[:, None] + np.arange(K)) % (N - 1)
 
 # truth, scores, and what is noted of them
@@ -74,6 +77,7 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "unsorted rising rows": (TRUTH, unsorted(-FALLING), [RISES, AT_MOST_3]),
     "unsorted rising rows but one": (TRUTH, unsorted(one_late(-FALLING, 9.0)), [AT_MOST_3]),
     "rising rows, and one in order that falls": (TRUTH, unsorted(-FALLING, 1), [AT_MOST_3]),
+    "unsorted rising rows of a matrix": (TRUTH, sp.csr_array(unsorted(-FALLING)), [AT_MOST_3]),
     "rising rows of a sparse matrix": (TRUTH, sp.csr_array(np.sort(DENSE, axis=1)), []),
     "rising rows of a matrix": (TRUTH, np.sort(DENSE, axis=1), []),
     "short lists": (TRUTH, (np.where(np.arange(K) < 2, IDS, -1), FALLING), [AT_MOST_2]),
@@ -81,7 +85,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "ids from 1 in lists": (FROM_ONE, (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
     "ids from 1, but for one": ([*FROM_ONE[:-1], [0]], FROM_ONE, [AT_MOST_2]),
     "ids from 1, the last one missing": ([[1], [2]] * 6, [[3, 4]] * M, [AT_MOST_2]),
-    "a matrix without label 0": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [AT_MOST_3]),
+    "a matrix from 1": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (LISTS_FROM_ONE, None), [FROM_1, AT_MOST_3]),
+    "an array and a matrix from 1": (WITHOUT_0, sp.csr_array(WITHOUT_0 * DENSE), [FROM_1, AT_MOST_6]),
+    "a matrix and full rows": (sp.csr_array(WITHOUT_0), DENSE, []),
+    "ids from 1, but for one score": (WITHOUT_0, sp.csr_array(one_late(WITHOUT_0 * DENSE, 0.5)), []),
+    "id 0 rare among others that are": (sp.csr_array(np.eye(N)[[1, 6] * 6]), (WITHOUT_2, None), [AT_MOST_3]),
     "nothing relevant": (sp.csr_array((M, N)), DENSE, [EMPTY]),
 }  # fmt: skip
 
@@ -199,3 +207,45 @@ def test_lists_that_were_cut_are_told_from_scores_above_a_level(
     for report in (total.compute(), again):
         assert report.results.short == expected
         assert report.notes == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cut"),
+    [
+        ([1] * 9 + [3] * 6 + [7] * 5 + [8] * 6 + [9] * 4 + [10] * 12, True),  # 29 % are full
+        ([0] * 30 + [6] * 12, True),
+        ([*range(11)] * 10, False),
+        ([0] * 200 + [*range(1, 11)] * 20, False),
+        ([5] * 30 + [6] * 25 + [7] * 20 + [8] * 15 + [9] * 10, False),
+        ([1] * 300 + [2] * 240, False),
+        ([*range(20)] * 2 + [19] * 7, False),  # few rows
+    ],
+)
+def test_rows_that_end_at_a_common_depth_are_cut_even_where_most_are_shorter(
+    sizes: list[int], cut: bool
+) -> None:
+    ptr = np.concatenate(([0], np.cumsum(sizes)))
+    labels = np.concatenate([np.arange(size) for size in sizes])
+    scores = sp.csr_array((1.0 + labels, labels, ptr), shape=(len(sizes), 20))
+    report = evaluate(sp.csr_array(scores > 5), scores, metrics="lrap", unlisted=0.0, block_rows=7)
+    assert (report.results.short == {"lrap": np.mean(sizes)}) == cut
+
+
+@pytest.mark.parametrize(
+    ("ids", "noted"),
+    [
+        ([*range(1, 33), 39], True),
+        ([*range(1, 40)], True),
+        ([*range(40)], False),
+        ([*range(1, 5), *range(6, 40)], False),
+        ([*range(1, 39)], False),
+    ],
+)
+def test_ids_count_from_1_where_the_first_ones_and_the_last_occur(ids: list[int], noted: bool) -> None:
+    half = len(ids) // 2
+    labels = np.array([ids[:half] + [-1] * (20 - half), ids[half:] + [-1] * (20 - len(ids) + half)])
+    truth = sp.csr_array(([1], ([0], [ids[-1]])), shape=(2, 40))
+    lists = evaluate(truth, (labels, None), metrics="p@1")
+    assert any("id 0 occurs nowhere, and ids 1 to 32 and 39 do" in note for note in lists.notes) == noted
+    named = evaluate(truth, (labels, None), metrics="p@1", labels=[f"d{label}" for label in range(40)])
+    assert not any("id 0" in note for note in named.notes)

@@ -182,22 +182,21 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
 
 
 def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
-    """Return a matrix as rows that need no further check, and estimate propensities of its labels once.
+    """Return a matrix as rows that need no further check, and estimate propensities once, from names, too.
 
-    What may have names is returned as it is: each model is matched with it, and training labels with names
-    are noted in each report.
+    What may have names is returned as it is: each model is matched with it.
     """
-    if not (is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)):
+    y_train = options.get("y_train")
+    named = y_train is not None and has_label_names("y_train", y_train)
+    is_matrix = is_sparse(y_true) or (isinstance(y_true, np.ndarray) and y_true.ndim == 2)
+    if named and options.get("inverse_propensity") is None:
+        options["y_train"] = inverse_propensity(y_train, dataset=options.pop("dataset", None))
+    if not is_matrix:
         return y_true
     gains = resolve_conventions(options.get("conventions"), gains=options.get("gains")).gains
     truth = held(set_rows("y_true", y_true, options.get("n_labels"), gains=gains))[1]
-    y_train = options.get("y_train")
     given = ("inverse_propensity", "labels")
-    if (
-        y_train is not None
-        and all(options.get(name) is None for name in given)
-        and not has_label_names("y_train", y_train)
-    ):
+    if y_train is not None and not named and all(options.get(name) is None for name in given):
         q = inverse_propensity(y_train, n_labels=truth.n_labels, dataset=options.pop("dataset", None))
         options |= {"inverse_propensity": q, "y_train": None}
     return remembered(truth)

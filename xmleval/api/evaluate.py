@@ -189,6 +189,7 @@ def evaluate(
     q, unmatched = given_or_estimated(
         inverse_propensity, y_train, dataset, truth.n_labels, taken.label_names, taken.closed
     )
+    label_groups, unnamed = given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed)
     settings = Settings.checked(
         metrics,
         truth.n_labels,
@@ -204,7 +205,7 @@ def evaluate(
         keep_rows=keep_rows,
         keep_labels=keep_labels,
         curve_points=curve_points,
-        label_groups=given_groups(label_groups, truth.n_labels, taken.label_names, taken.closed),
+        label_groups=label_groups,
         hierarchy=given_hierarchy(hierarchy, truth.n_labels, taken.label_names, taken.closed),
         confidence=confidence,
     )
@@ -223,12 +224,12 @@ def evaluate(
     rows = join_arguments(
         plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels, n_before=0, first_row=0,
         score_dtypes=set(), threads=work.threads, block_rows=block_rows, reachable=reachable,
-        row_groups=row_groups,
+        row_groups=row_groups, by_id=taken.by_id,
     )  # fmt: skip
     states = count(plan, work, None, rows)
     unread = UNREAD_GRADES if taken.grades and any(spec.metric.graded for spec in plan.specs) else ()
     report = make_report(
-        settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unmatched, *unread)
+        settings, Counted(rows.n_rows, plan, given, states), (*taken.notes, *unmatched, *unnamed, *unread)
     )
     if taken.label_names is None and taken.row_names is None:
         return report

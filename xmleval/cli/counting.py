@@ -25,7 +25,7 @@ from xmleval.input.pieces import Pieces
 from xmleval.input.reader import RowReader, widened
 from xmleval.input.scores import has_scores
 from xmleval.input.sets import set_rows
-from xmleval.message import NO_MATCH, TRANSPOSED, counted
+from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, counted
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth
 
@@ -143,6 +143,8 @@ def _refuse_other_count(
         hint = shards_hint(name, expected, [(other.name, other.n_rows) for other in scores])
         if not hint and n_rows == pieces.n_labels:
             hint = f"; {name} {TRANSPOSED}"
+        if not hint and reader.list_width() == expected:
+            hint = f"; it {LIST_TRANSPOSED}; save the .T of its arrays"
         if not hint and pieces.n_rows is not None:  # known before they are read: a header
             hint = lines_hint(name)
         raise ValueError(f"{told}{hint}")

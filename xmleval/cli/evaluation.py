@@ -29,6 +29,7 @@ from xmleval.cli.named_inputs import (
 from xmleval.cli.options import fields_of
 from xmleval.cli.output import check_outputs, state_files
 from xmleval.cli.patterns import refuse_pairs
+from xmleval.cli.propensities import propensities_of
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
@@ -36,12 +37,10 @@ from xmleval.files.remote import RemotePath, as_path
 from xmleval.input.csr import MOST_LABELS
 from xmleval.input.errors import InputError
 from xmleval.input.formats.label_lines import lines_hint
-from xmleval.input.inverse_propensity import load_inverse_propensity
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
-from xmleval.propensity import inverse_propensity
 from xmleval.report.report import Report
 from xmleval.spec import expand_metrics
 from xmleval.thresholds import Rule
@@ -154,7 +153,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     }
     decisions = find_decisions(options["decision"], rows.label_names, allowance)
     counts, n_train = training_counts(options, train, rows, widths, budget, allowance)
-    propensities = _propensities(options, train, counts, n_train, allowance)
+    propensities = propensities_of(options, train, counts, n_train, rows.label_names, allowance)
     groups = groups_of_labels(options, counts, rows.label_names, widths, allowance)
     trees = hierarchies(options, rows.label_names, widths, allowance)
     budget = budget.rest(allowance)
@@ -181,8 +180,8 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
                 threads=options["threads"],
                 **arguments | own,
             )
-        if rows.other_labels:
-            evaluator.take_others()
+        if rows.label_names is not None:
+            evaluator.take_names(others=bool(rows.other_labels))
         if rows.pairs is not None:
             leave_out_counting_all(evaluator)
         evaluators.append(evaluator)
@@ -264,7 +263,7 @@ def told_by(several: Sequence[tuple[str, Pieces]]) -> tuple[str, Pieces] | None:
         _expect_few(name, n_own)
         if n_own != n_labels:
             of_ids = "; a list of ids is called NAME_indices.npy" if name.endswith(".npy") else ""
-            hint = of_ids or lines_hint(first)
+            hint = of_ids or lines_hint(first) or lines_hint(name)
             if (pieces.n_rows, n_own) == (n_labels, known[0][1].n_rows):
                 hint = "; one is the transpose of the other: rows are instances, columns labels"
             told = f"{name}: {counted(n_own, 'labels do not match', 'label does not match')} the {n_labels}"
@@ -342,26 +341,6 @@ def is_given(option: str) -> bool:
     """Tell whether an option of the command was given, and is no default."""
     source = click.get_current_context().get_parameter_source(option)
     return source is not ParameterSource.DEFAULT
-
-
-def _propensities(
-    options: dict[str, Any], train: Input | None, counts: Any, n_rows: int, allowance: Allowance
-) -> list[Any]:
-    """Estimate inverse propensities from training labels, or read them: for each report, or one for all."""
-    if train is None:
-        path = options["inverse_propensity"]
-        return [None if path is None else load_inverse_propensity(path, allowance)]
-    constants = ("a", "b", "dataset")
-    with naming_files({"n_instances": train.name, **{name: f"--{name}" for name in constants}}):
-        return [
-            inverse_propensity(
-                **{name: options[name] for name in constants},
-                label_counts=own,
-                n_instances=n_rows,
-                n_labels=own.size,
-            )
-            for own in counts
-        ]
 
 
 def _checkpoint(

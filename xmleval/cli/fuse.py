@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 import numpy as np
-import scipy.sparse
 
 from xmleval.budget import MEMORY, Budget, machine_allowance, memory_bytes
 from xmleval.cli.convert import writer_of
@@ -204,7 +203,7 @@ def _numbered(named: Named, numbering: Numbering) -> Named:
     ptr = np.append(held.indptr, held.indptr[-1])  # a last row, of those that the model does not have
     shape = ptr.size - 1, len(numbering.labels)
     codes = numbering.codes(named.label_names)[held.indices]
-    return replace(named, matrix=scipy.sparse.csr_array((held.data, codes, ptr), shape=shape)[order])
+    return replace(named, matrix=type(held)((held.data, codes, ptr), shape=shape)[order])
 
 
 def _joined(

@@ -14,7 +14,7 @@ from xmleval.input.shards import Input, holds_predictions
 from xmleval.report.tables import common_start
 
 EXPECTED = "; expected "  # and what follows, in messages
-SWAPPED = "; it holds predictions: TRUTH comes first, then SCORES, and the two look swapped"
+SWAPPED = "; it holds predictions: TRUTH comes first, then SCORES"
 
 
 def refuse_expanded(names: Sequence[str]) -> None:
@@ -52,16 +52,11 @@ def hinting(names: Sequence[str]) -> Iterator[None]:
         shards, others = _split(names)
         hint = _truth_hint(shards, others)
         told = str(error)
-        if told.startswith(f"{names[0]}: ") and _are_swapped(names):
+        if told.startswith(f"{names[0]}: ") and holds_predictions(names[0]):
             raise ValueError(f"{told.split(EXPECTED, 1)[0]}{SWAPPED}") from None
         if not hint or told.endswith(hint) or not told.startswith(tuple(f"{name}: " for name in shards[1:])):
             raise
         raise ValueError(f"{told.split(EXPECTED, 1)[0]}{hint}") from None
-
-
-def _are_swapped(names: Sequence[str]) -> bool:
-    """Tell whether predictions stand for TRUTH, and other files for SCORES."""
-    return len(names) > 1 and holds_predictions(names[0]) and not any(map(holds_predictions, names[1:]))
 
 
 def _truth_hint(shards: Sequence[str], others: Sequence[str]) -> str:

@@ -12,10 +12,11 @@ from xmleval.input.csr import Source, WithOthers, checked, rows_at_a_time
 from xmleval.input.errors import InputError
 from xmleval.input.groups import folds_of_groups
 from xmleval.input.judgements import relevant_of
+from xmleval.input.pairs import list_width
 from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.weights import check_weight
-from xmleval.message import NO_MATCH, TRANSPOSED, Keyword, Message, counted
+from xmleval.message import LIST_TRANSPOSED, NO_MATCH, TRANSPOSED, Keyword, Message, counted
 from xmleval.plan import LINKED, NO_GAPS, Plan
 from xmleval.records import Block, Ranking, Truth, row_sizes
 from xmleval.view.decision import LISTED, choose, refuse_unfit
@@ -63,11 +64,13 @@ def join_arguments(
     block_rows: int | None,
     reachable: Source[Truth] | None = None,
     row_groups: Any = None,
+    by_id: bool = True,
 ) -> Blocks:
     """Check the arguments of an update; rows are checked as their blocks are made.
 
     ``n_labels`` is the caller's argument; ``n_before`` rows are counted already; ``score_dtypes``, the dtypes
-    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates.
+    of scores so far, is updated in place. ``reachable`` holds the relevant labels among candidates;
+    ``by_id`` tells that labels have no names.
     """
     check_rows("y_true", plan, n_before + truth.n_rows)
     unlisted = plan.unlisted
@@ -90,13 +93,14 @@ def join_arguments(
         if rows is not None and rows.n_rows != truth.n_rows:
             turned = rows.n_rows == truth.n_labels
             hint = f"; y_true {TRANSPOSED}; give y_true.T" if turned else ""
+            if argument == "y_score" and list_width(y_score, plan.n_labels) == truth.n_rows:
+                hint = f"; the list {LIST_TRANSPOSED}; give the .T of its labels and of its scores"
             told = f"{counted(rows.n_rows, *NO_MATCH)} the {truth.n_rows} of y_true"
             raise InputError(argument, f"{told}{hint}")
     weight = None if sample_weight is None else check_weight(sample_weight, truth.n_rows)
     fold = None if groups is None else folds_of_groups(groups, truth.n_rows)
     of_rows = None if row_groups is None else check_row_groups(row_groups, truth.n_rows)
     others = any(rows is not None and rows.n_labels > plan.n_labels for rows in (scores, pred))
-    by_id = truth.by_id and (scores is None or scores.by_id) and (pred is None or pred.by_id)
 
     def make(start: int, stop: int) -> Block:
         # first: errors of y_true take precedence

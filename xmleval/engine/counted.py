@@ -92,8 +92,9 @@ class Counting:
         taken = take(
             y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, True, **others
         )
-        named = taken.label_names is not None and taken.label_names != [*range(n_labels)]
-        if not taken.closed or (named and self.settings.labels is None):  # which may differ between batches
+        if not taken.closed or (
+            not taken.by_id and self.settings.labels is None
+        ):  # which may differ between batches
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs
@@ -137,6 +138,7 @@ class Counting:
             plan, truth, y_score, y_pred, sample_weight, groups, n_labels=n_labels,
             n_before=counted.n_rows, first_row=start, score_dtypes=dtypes, threads=self.work.threads,
             block_rows=self.block_rows, reachable=reachable, row_groups=row_groups,
+            by_id=taken.by_id and not self.settings.named,
         )  # fmt: skip
         row_groups = counted.row_groups | rows.row_groups
         refuse_many_groups("row_groups", len(row_groups))

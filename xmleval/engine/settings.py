@@ -141,7 +141,7 @@ class Settings:
     n_labels : int
         Number of labels.
     labels : list of str or int, or None
-        Their names; with ``others``, predictions may hold labels beside them.
+        Their names, kept elsewhere if ``named``; with ``others``, predictions may hold labels beside them.
     asked : list of (Spec, bool)
         Measures, and whether each was requested by its own name.
     conventions : Conventions
@@ -172,6 +172,7 @@ class Settings:
     hierarchy: Hierarchy | None
     confidence: float | None
     others: bool = False
+    named: bool = False
 
     @classmethod
     def checked(
@@ -195,7 +196,8 @@ class Settings:
             n_labels,
             labels,
         )
-        for note in notes:
+        label_groups, unnamed = given_groups(options.get("label_groups"), n_labels, labels)
+        for note in (*notes, *unnamed):
             warnings.warn(note, stacklevel=3)  # of the call that makes an evaluator
         decision = rule_for(options.get("decision"), labels, True)
         q = None if inverse_propensity is None else check_propensity(inverse_propensity, n_labels)
@@ -206,8 +208,7 @@ class Settings:
             check_width(decision.decision, decision.n_labels, n_labels)
             decision = decision.decision
         rule = parse_decision(decision)
-        given = dict(options)
-        flags = {name: given.get(name, default) for name, default in FLAGS.items()}
+        flags = {name: dict(options).get(name, default) for name, default in FLAGS.items()}
         for name, value in flags.items():
             if value is not True and value is not False and not isinstance(value, np.bool_):
                 raise InputError(name, f"{value!r} is neither True nor False")
@@ -227,7 +228,7 @@ class Settings:
             decision=rule,
             confidence=check_confidence(options.get("confidence")),
             curve_points=0 if curve_points is None else positive_integer("curve_points", curve_points, 0),
-            label_groups=given_groups(options.get("label_groups"), n_labels, labels),
+            label_groups=label_groups,
             hierarchy=given_hierarchy(options.get("hierarchy"), n_labels, labels),
             **{name: bool(value) for name, value in flags.items()},
             keep_rows=_details("keep_rows", options, asked),
@@ -238,7 +239,7 @@ class Settings:
     @classmethod
     def unsettled(cls, metrics: str | Iterable[str] | None, **options: Unpack[Options]) -> Settings:
         """Check what can be checked before the number of labels is known; it is 0 until then."""
-        needing = ("inverse_propensity", "y_train", "dataset", "hierarchy")
+        needing = ("inverse_propensity", "y_train", "dataset", "label_groups", "hierarchy")
         given: Any = {name: value for name, value in options.items() if name not in needing}
         if isinstance(given.get("decision"), Rule):
             del given["decision"]

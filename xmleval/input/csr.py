@@ -56,15 +56,14 @@ def checked(make: Callable[[int, int], T], start: int, stop: int) -> T:
 class Source(NamedTuple, Generic[T]):
     """An input of n_rows x n_labels; ``block(start, stop)`` gives checked canonical rows.
 
-    ``by_id``: whether the caller wrote ids of labels. ``judged(start, stop)`` gives the judged labels of rows
-    of a truth that holds grades. ``facts(start, stop)`` gives the truth of rows that several models share.
+    ``judged(start, stop)`` gives the judged labels of rows of a truth that holds grades. ``facts(start,
+    stop)`` gives the truth of rows that several models share.
     """
 
     n_rows: int
     n_labels: int
     bytes_per_row: float
     block: Callable[[int, int], T]
-    by_id: bool = False
     judged: Callable[[int, int], Judged] | None = None
     facts: Callable[[int, int], Facts] | None = None
 

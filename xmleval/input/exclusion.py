@@ -102,4 +102,4 @@ def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
     excluded = np.isin(of_row * known.size + place, rows * known.size + np.searchsorted(known, labels))
     kept = ~(excluded & (known[place] == ids))
     ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
-    return scipy.sparse.csr_array((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)
+    return type(piece)((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)

@@ -35,7 +35,7 @@ def of_judged(rows: Source[Any]) -> Source[Truth]:
     judged = rows.judged
     assert judged is not None
     by_row = rows.n_rows, rows.n_labels, rows.bytes_per_row
-    return Source(*by_row, lambda start, stop: relevant_of(judged(start, stop)), rows.by_id, judged)
+    return Source(*by_row, lambda start, stop: relevant_of(judged(start, stop)), judged)
 
 
 def relevant_of(judged: Judged) -> Truth:

@@ -21,6 +21,7 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
+from xmleval.input.written import WrittenRows
 from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
@@ -183,7 +184,7 @@ class Named:
             raise ValueError("label_names do not begin with the names of the labels that are there")
         matrix = self.matrix
         shape = matrix.shape[0], len(label_names)
-        wide = scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=shape)
+        wide = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=shape)
         return replace(self, matrix=wide, label_names=label_names)
 
 
@@ -369,7 +370,8 @@ class Gathering:
         order = np.lexsort((labels, rows)) if self._is_truth else np.argsort(rows, kind="stable")
         ptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
-        matrix = scipy.sparse.csr_array((data[order], labels[order], ptr), shape=(n_rows, n_labels))
+        kind = scipy.sparse.csr_array if self._is_truth else WrittenRows
+        matrix = kind((data[order], labels[order], ptr), shape=(n_rows, n_labels))
         n_new = 0 if self._is_truth else n_labels - self._n_known
         names = self._rows.names, self._labels.names
         if self._listed_in is not None:

@@ -94,7 +94,7 @@ def widened(piece: Any, n_labels: int | None) -> Any:
     if not scipy.sparse.issparse(piece) or n_labels is None or piece.shape[1] >= n_labels:
         return piece
     parts = piece.data, piece.indices, piece.indptr
-    return scipy.sparse.csr_array(parts, shape=(piece.shape[0], n_labels))
+    return type(piece)(parts, shape=(piece.shape[0], n_labels))
 
 
 class RowReader:
@@ -151,6 +151,11 @@ class RowReader:
         rows = TopK(*piece) if isinstance(piece, tuple) else widened(piece, self._n_labels)
         return rows if self._width is None else WithOthers(rows, self._width)
 
+    def list_width(self) -> int | None:
+        """Return how many labels each row of arrays of a top-k list holds; None of anything else."""
+        held = self.ready() and isinstance(self._piece, tuple)
+        return int(self._piece[0].shape[1]) if held else None
+
     def count(self) -> int:
         """Return how many rows there are, reading what is left where nothing else tells it."""
         while self.n_rows is None and (n := self.ready()):
@@ -179,4 +184,4 @@ def _cut(piece: Any, start: int, stop: int) -> Any:
         return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
     parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
-    return scipy.sparse.csr_array(parts, shape=(stop - start, piece.shape[1]))
+    return type(piece)(parts, shape=(stop - start, piece.shape[1]))

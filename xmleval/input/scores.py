@@ -27,7 +27,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
-from xmleval.kernels.checking import BAD_LABEL, FINE, check_list
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -85,7 +85,8 @@ def ranking_rows(
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        return _sparse_rows(argument, stored_csr(argument, value, known), unlisted, depth, ordered, larger)
+        stored, is_written = stored_csr(argument, value, known), larger and hasattr(value, "is_written")
+        return _sparse_rows(argument, stored, unlisted, depth, ordered, larger, is_written)
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
@@ -182,7 +183,13 @@ def refuse_padding(argument: str, matrix: Any) -> None:
 
 
 def _sparse_rows(
-    argument: str, stored: Stored, unlisted: float | None, depth: int | None, ordered: bool, larger: bool
+    argument: str,
+    stored: Stored,
+    unlisted: float | None,
+    depth: int | None,
+    ordered: bool,
+    larger: bool,
+    is_written: bool,
 ) -> Source[Ranking]:
     n_rows = stored.ptr.size - 1
 
@@ -191,13 +198,14 @@ def _sparse_rows(
         assert entries.data is not None
         scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
         ptr, labels = entries.ptr, entries.labels
-        rises, drops = _as_written(entries, scores) if larger else (False, False)
+        rises, drops = _as_written(entries, scores) if is_written else (False, False)
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        given = Given(scores.size, is_binary(entries.data), rises, drops, lists_several(ptr))
+        seen = rises, drops, lists_several(ptr), *look_at_ids(entries.labels)
+        given = Given(scores.size, is_binary(entries.data), *seen)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
@@ -308,7 +316,7 @@ def _list_rows(
         values = None if scores is None else scores[start:stop].reshape(-1)
         return _ranked_list(argument, ptr, ids.reshape(-1), values, start, n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, n_labels, 24.0 * width, block, True)
+    return Source(n_rows, n_labels, 24.0 * width, block)
 
 
 def _refuse_unlisted(argument: str, unlisted: float | None, larger: bool) -> None:
@@ -347,14 +355,15 @@ def _ranked_list(
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
-        given_ids = Given(labels.size, False, several=lists_several(ptr))
+        given_ids = Given(labels.size, False, False, False, lists_several(ptr), *look_at_ids(labels))
         return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
-    seen = Given(scores.size, is_binary(scores), rises, falls_somewhere(ptr, scores), lists_several(ptr))
+    drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
+    seen = Given(scores.size, is_binary(scores), rises, drops, several, *look_at_ids(labels))
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
@@ -393,7 +402,7 @@ def _stored_list(
         labels = stored.labels[lo:hi]
         return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
 
-    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block, True)
+    return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
 
 
 def _score_of(argument: str, row: int, pair: Any) -> float:

@@ -58,7 +58,7 @@ def set_rows(
     if is_sparse(value):
         return _stored_rows(argument, stored_csr(argument, value, expected), gains)
     if n_labels is not None and isinstance(value, list | tuple):
-        return _stored_rows(argument, stored_lists(argument, value, n_labels), gains)._replace(by_id=True)
+        return _stored_rows(argument, stored_lists(argument, value, n_labels), gains)
     array = as_array(argument, value)
     n_rows, width = check_shape(argument, array.shape, expected)
 

@@ -10,6 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from xmleval.input.csr import Stored, cut_entries
+from xmleval.input.written import WrittenRows
 from xmleval.records import Ints, Labels, label_dtype
 
 FILLED_BYTES, MOST_FILLED = 1 << 20, 1 << 13  # of lists that are filled up to the same length, and their rows
@@ -22,21 +23,23 @@ def canonical_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) 
 
 
 def written_csr(ptr: Ints, labels: Labels, data: NDArray[Any], n_labels: int) -> Any:
-    """Return parsed scores as a CSR array in the order of the file, or refuse an id that a row repeats.
-
-    How scores run in that order tells distances.
-    """
+    """Return parsed scores in the order of the file, or refuse an id that a row repeats."""
     entries = cut_entries("labels", Stored(ptr, labels, None, n_labels), 0, ptr.size - 1)
-    return make_csr(ptr, labels, data, n_labels, entries.places is None)
+    return make_csr(ptr, labels, data, n_labels, entries.places is None, WrittenRows)
 
 
 def make_csr(
-    ptr: Ints, labels: Labels, data: NDArray[Any] | None, n_labels: int, canonical: bool = True
+    ptr: Ints,
+    labels: Labels,
+    data: NDArray[Any] | None,
+    n_labels: int,
+    canonical: bool = True,
+    kind: type = scipy.sparse.csr_array,
 ) -> Any:
     """Return entries, whose ids rise in each row if ``canonical``, as a CSR array without a copy of them."""
     if ptr[-1] <= np.iinfo(labels.dtype).max:
         ptr = ptr.astype(labels.dtype)  # SciPy wants one type for both
-    made = scipy.sparse.csr_array((data, labels, ptr), shape=(ptr.size - 1, n_labels))
+    made = kind((data, labels, ptr), shape=(ptr.size - 1, n_labels))
     made.has_canonical_format = canonical
     return made
 
@@ -57,14 +60,15 @@ def stack(pieces: Iterable[Any], n_labels: int, dtype: Any) -> Any:
     """
     ptr, labels, data = _Growing(np.int64), _Growing(label_dtype(n_labels)), _Growing(dtype)
     ptr.append(np.zeros(1, np.int64))
-    canonical = True
+    canonical, kind = True, scipy.sparse.csr_array
     for piece in pieces:
+        kind = type(piece)
         n_labels = max(n_labels, piece.shape[1])
         canonical = canonical and piece.has_canonical_format
         ptr.append(piece.indptr[1:] + np.int64(labels.size))
         labels.append(piece.indices)
         data.append(piece.data)
-    return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels, canonical)
+    return make_csr(ptr.cut(), labels.cut(), data.cut(), n_labels, canonical, kind)
 
 
 def stack_filled(parts: list[NDArray[Any]], width: int, filler: float, dtype: Any = None) -> NDArray[Any]:

@@ -15,6 +15,8 @@ BUCKET_BITS = 15  # buckets that fit in a level-1 cache; more where rows are lon
 LAST_TAG = 255  # of uint8; a row uses up to two tags
 CACHED = 1 << 13  # ids that are read twice while they are in the level-1 cache
 MOST_FALLS = 1 << 30  # that an int32 counts
+FIRST_IDS = 33  # of which a missing 0 among others tells that ids count from 1
+LOOKED_AT = 256  # ids at a time, of which few hold any of the first ones where there are many labels
 HASH = np.uint64(0x9E3779B97F4A7C15)  # multiplicative hashing (Knuth), by 2^64 over the golden ratio
 
 FINE, BAD_POINTER, BAD_LABEL, UNSORTED, DUPLICATE = range(5)
@@ -127,6 +129,28 @@ def contains(labels: Labels, label: int) -> bool:
     for p in range(labels.size):
         found |= labels[p] == label
     return found
+
+
+@kernel
+def look_at_ids(labels: Labels) -> tuple[int, int]:
+    """Return a bit for each of the first ids that is missing, and the highest id; (0, -1) if id 0 is there.
+
+    labels : (s,), at least 0
+    """
+    missing, highest = (1 << FIRST_IDS) - 1, -1
+    for start in range(0, labels.size, LOOKED_AT):
+        part = labels[start : start + LOOKED_AT]
+        lowest, most = part[0], part[0]
+        for p in range(part.size):  # vectorises
+            lowest, most = min(lowest, part[p]), max(most, part[p])
+        if lowest < FIRST_IDS:
+            for p in range(part.size):
+                if part[p] < FIRST_IDS:
+                    missing &= ~(1 << part[p])
+            if missing & 1 == 0:
+                return 0, -1
+        highest = max(highest, most)
+    return missing, highest
 
 
 @kernel

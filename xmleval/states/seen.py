@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from xmleval.kernels.checking import FIRST_IDS, look_at_ids
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import MOST, Labels, row_sizes
+from xmleval.records import LEAST_STEPS, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -15,6 +16,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 FLAGS = ("by_id", "binary", "rises", "falls", "judges")
+LEAST_CUT = 10  # rows that list the most labels, fewer of which may do so by chance
 SEVERAL = 2  # labels, which have an order
 
 
@@ -29,7 +31,7 @@ class Seen(State):
         self.n_others = 0  # rows that predict labels that are not evaluated, as far as these are read
         self.deepest = 0  # most labels that a row lists, as far as they are read, or up to 2
         self.n_deepest = 0  # rows that list so many, where unlisted labels have a score
-        self.lowest, self.highest = MOST, -1  # ids
+        self.missing, self.highest = (1 << FIRST_IDS) - 1, -1  # ids, see `look_at_ids`
         self.by_id = self.binary = True
         self.rises = self.falls = False
         self.judges = False  # a label as irrelevant
@@ -46,10 +48,12 @@ class Seen(State):
             self.n_others += int(np.count_nonzero(has_others))
         self.by_id &= block.by_id or not view.n_rows
         self.judges |= block.judged is not None and block.judged.labels.size > block.truth.labels.size
-        if self.by_id:
-            for part in (block.truth, block.ranking, block.pred):
-                if part is not None and part.labels.size:
-                    self._add_ids(part.labels)
+        if self.by_id and self.missing & 1:
+            for part in (block.judged or block.truth, block.pred):
+                if part is not None:
+                    self._add_ids(*look_at_ids(part.labels))
+            if block.ranking is not None and block.ranking.given is not None:
+                self._add_ids(block.ranking.given.missing, block.ranking.given.highest)
         if block.ranking is None or block.ranking.given is None:
             return
         given, ptr = block.ranking.given, block.ranking.ptr
@@ -75,9 +79,11 @@ class Seen(State):
         self.n_deepest = kept + (n_rows if deepest >= self.deepest else 0)
         self.deepest = max(self.deepest, deepest)
 
-    def _add_ids(self, labels: Labels) -> None:
-        self.lowest = min(self.lowest, int(labels.min()))
-        self.highest = max(self.highest, int(labels.max()))
+    def _add_ids(self, missing: int, highest: int) -> None:
+        """Add what was seen of ids; nothing more counts once id 0 was."""
+        self.missing, self.highest = self.missing & missing, max(self.highest, highest)
+        if not self.missing & 1:
+            self.missing, self.highest = 0, -1
 
     def merge(self, other: Seen) -> None:
         """Merge a state of other rows."""
@@ -86,7 +92,7 @@ class Seen(State):
         self.n_listed += other.n_listed
         self.n_others += other.n_others
         self._add_deepest(other.deepest, other.n_deepest)
-        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        self._add_ids(other.missing, other.highest)
         self.by_id &= other.by_id
         self.binary &= other.binary
         self.rises |= other.rises
@@ -111,9 +117,13 @@ class Seen(State):
             )
             found.notes["judged"] = f"{told} {', '.join(judging)} is the precision"
         n_labels = self.plan.n_labels
-        if self.by_id and self.lowest > 0 and self.highest == n_labels - 1:
-            told = f"id 0 occurs nowhere, and id {n_labels - 1} does: if ids count from 1, subtract 1"
-            found.notes["ids"] = f"{told}; averages over labels include label 0"
+        last, first = n_labels - 1, min(FIRST_IDS, n_labels) - 1
+        beside = (1 << first) - 1 << 1  # ids that all occur where ids count from 1, however rare label 0 is
+        if self.by_id and self.missing & (beside | 1) == 1 and self.highest == last:
+            ids = f"ids 1 to {first}{f' and {last}' if first < last else ''}" if first > 1 else "id 1"
+            told = f"id 0 occurs nowhere, and {ids} {'do' if first > 1 else 'does'}: if ids count from 1, "
+            does = "averages over labels and measures of all cells count label 0, too"
+            found.notes["ids"] = f"{told}subtract 1, or drop the first column of matrices; {does}"
         if any("scores" in spec.needs or "entry scores" in spec.needs for spec in self.plan.every):
             self._look_at_lists(found)
         return found
@@ -122,12 +132,11 @@ class Seen(State):
         if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
-        if self.rises and not self.falls:
+        if self.rises and not self.falls and self.n_listed - self.n_rows >= LEAST_STEPS:
             found.notes["rises"] = RISING
-        common = self.n_rows > 1 and 2 * self.n_deepest > self.n_rows
-        if self.plan.unlisted is not None and not (common and 0 < self.deepest < self.plan.n_labels):
-            return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         mean = self.n_listed / self.n_rows
+        if self.plan.unlisted is not None and not (self._are_cut(mean) and self.deepest < self.plan.n_labels):
+            return  # rows do not end at a common depth: scores above a level, or all but zeros, lack nothing
         for spec in self.plan.every:
             n = self.plan.reads(spec)
             if mean < self.plan.n_labels if n is None else self.deepest < n:
@@ -138,11 +147,23 @@ class Seen(State):
             told = f"lists hold at most {counted(self.deepest, 'labels')}"
             found.notes["depth"] = f"{told}: measures {at_k} count the missing ones as wrong"
 
+    def _are_cut(self, mean: float) -> bool:
+        """Tell whether rows end at a common depth: most do, or more than if sizes had a single peak below it.
+
+        If d is the largest size and sizes are the rarer, the further they are above the most frequent one,
+        a share p of d is at most that of each size from the peak to d, so that p (d - mean) is below 1/2.
+        """
+        if not self.deepest or self.n_rows < SEVERAL:
+            return False
+        most = 2 * self.n_deepest > self.n_rows
+        several = self.n_deepest >= LEAST_CUT
+        return most or (several and 2 * self.n_deepest * (self.deepest - mean) > self.n_rows)
+
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         return {
             "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
-            "ids": np.array([self.lowest, self.highest]),
+            "ids": np.array([self.missing, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
             **({} if self.plan.unlisted is None else {"deepest": np.array([self.n_deepest])}),
             **({"others": np.array([self.n_others])} if self.plan.others else {}),
@@ -156,7 +177,8 @@ class Seen(State):
             self.n_deepest = int(contents.take("deepest", 1, most=contents.n_rows)[0])
         if self.plan.others:
             self.n_others = int(contents.take("others", 1, most=contents.n_rows)[0])
-        self.lowest, self.highest = contents.take("ids", 2, least=np.array([0, -1])).tolist()
+        ids = contents.take("ids", 2, least=np.array([0, -1])).tolist()
+        self.missing, self.highest = min(ids[0], self.missing), ids[1]
         flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)
         for name, flag in zip(FLAGS, flags.tolist(), strict=True):
             setattr(self, name, flag)

@@ -53,8 +53,9 @@ def claims(path: Path, kind: str | None) -> bool:
     filled = [line for line in lines if line.strip()]
     if _is_fasttext(lines):
         return True
-    if _begins_with_ids(filled) and (kind == "truth" or (kind == "scores" and len(filled) > 1)):
-        return not _has_header(lines[0], filled[1:])
+    if kind in ("truth", "scores") and _begins_with_ids(filled):
+        alone = kind == "scores" and lines[1:] in ([], [b""])
+        return _is_lone_row(lines[0]) if alone else not _has_header(lines[0], filled[1:])
     words = filled[0].decode("utf-8", "replace").split() if filled else []
     scored = [_scored(word) for word in words]
     return kind == "scores" and None not in scored and not all(one and one[0].isdecimal() for one in scored)
@@ -78,6 +79,12 @@ def _has_header(first: bytes, following: list[bytes]) -> bool:
     )
 
 
+def _is_lone_row(line: bytes) -> bool:
+    """Tell whether the only line of scores is a row of ids: a header has two numbers, and promises no row."""
+    header = HEADER.fullmatch(line)
+    return header is None or header[3] is not None or int(header[1]) > 0
+
+
 def lines_hint(name: str) -> str:
     """Return what to do where the header of a text may be its first row of ids; nothing where it cannot."""
     path = as_path(name)
@@ -88,7 +95,7 @@ def lines_hint(name: str) -> str:
     except (OSError, ValueError):
         return ""  # the name stands for several files, or another message tells
     filled = [line for line in lines if line.strip()]
-    may_be = _begins_with_ids(filled) and len(filled) > 1 and _has_header(lines[0], filled[1:])
+    may_be = _begins_with_ids(filled) and _has_header(lines[0], filled[1:])
     return "; of ids without a header, --input-format lines" if may_be else ""
 
 

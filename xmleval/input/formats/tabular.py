@@ -33,6 +33,7 @@ from xmleval.input.formats.format import Format, NamedReaders, naming
 from xmleval.input.formats.write_parquet import write_parquet
 from xmleval.input.pieces import Pieces
 from xmleval.input.stack import stack_filled
+from xmleval.input.written import WrittenRows
 from xmleval.records import Ints, label_dtype
 
 BYTES_PER_ROW, BYTES_PER_ENTRY = 8, 16
@@ -136,8 +137,8 @@ def _padded(ptr: Ints, labels: Ints, scores: NDArray[Any] | None, n_bytes: int) 
 
 def _sparse_array(ptr: Ints, labels: Ints, data: NDArray[Any] | None, width: int) -> Any:
     values = np.ones(labels.size, np.uint8) if data is None else data
-    parts = values, labels.astype(label_dtype(width)), ptr - ptr[0]
-    return scipy.sparse.csr_array(parts, shape=(ptr.size - 1, width))
+    kind = scipy.sparse.csr_array if data is None else WrittenRows
+    return kind((values, labels.astype(label_dtype(width)), ptr - ptr[0]), shape=(ptr.size - 1, width))
 
 
 def _batches_of_entries(

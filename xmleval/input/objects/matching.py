@@ -49,6 +49,11 @@ class Taken(NamedTuple):
     grades: bool = False  # whether the truth has grades that are not asked for
     others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
 
+    @property
+    def by_id(self) -> bool:
+        """Whether labels have no names, or are called by their numbers."""
+        return self.label_names is None or self.label_names == [*range(len(self.label_names))]
+
 
 class Matching:
     """Columns and rows of arguments, of which some have names."""

@@ -15,7 +15,7 @@ from xmleval.message import Keyword, Message
 from xmleval.records import Ints
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
-BY_POSITION = "columns were read by position, as y_true has no names of labels"
+BY_POSITION = "labels were read by position, as y_true has no names of them"
 IN_ORDER = "columns were brought in the order of their numbers"
 
 
@@ -104,9 +104,9 @@ def numbered_entries(
             codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
         values = None
     if argument == "y_score" and not rows.best_first:
-        from scipy.sparse import csr_array  # imported here to keep start-up fast
+        from xmleval.input.written import WrittenRows  # imported here to keep start-up fast
 
-        found = csr_array((sizes.size, n_labels))
+        found = WrittenRows((sizes.size, n_labels))
         found.data, found.indices, found.indptr = values, codes, ptr
         return found
     return Stored(ptr, codes, values, n_labels)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from xmleval.input.errors import InputError
+from xmleval.input.objects.frames import LABEL, open_frame
 from xmleval.input.objects.named import as_list
-from xmleval.input.objects.numbered import SAME_ORDER, as_numbers, refuse_order
+from xmleval.input.objects.numbered import BY_POSITION, SAME_ORDER, as_numbers, name_labels, refuse_order
 from xmleval.message import Keyword, Message
 
 
@@ -30,6 +31,42 @@ def _keys(value: Any) -> list[Any] | None:
     return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
 
 
+def of_labels(argument: str, value: Any) -> Any:
+    """Return a frame with a value for each label as a dict by name, or as a list where it names none.
+
+    It has columns ``label`` and another, one column, or one row; what is no frame stays as it is.
+    """
+    frame = None if isinstance(value, np.ndarray | list | tuple | dict) else open_frame(argument, value)
+    if frame is None:
+        return value
+    columns = frame.columns
+    others = [name for name in columns if name != LABEL]
+    if len(others) == 1:
+        values = as_list(frame.column(others[0])) or []
+        keys = as_list(frame.column(LABEL)) if LABEL in columns else frame.keys
+    else:
+        rows = frame.matrix(columns).tolist()
+        if len(rows) != 1:
+            told = f"a frame of {len(rows)} rows and {len(columns)} columns has no value for each label"
+            raise InputError(argument, f"{told}; give one with columns {LABEL!r} and the value")
+        keys, values = columns, rows[0]
+    if keys is None or keys == [*range(len(keys))]:
+        return values
+    found = dict(zip(keys, values, strict=True))
+    if len(found) < len(keys):
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise InputError(argument, f"two values for {twice!r}")
+    return found
+
+
+def read_by_position(argument: str, value: Any, names: list[Any] | None) -> list[str]:
+    """Return a note where values have names of labels and the truth has none."""
+    own = getattr(value, "label_names", None) or _keys(value)
+    if names is not None or own is None or not name_labels(own):
+        return []
+    return [f"{argument}: {BY_POSITION}"]
+
+
 def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool = True) -> Any:
     """Return a vector in the order of names, if its entries have names: a dict, a series, or propensities.
 
@@ -48,16 +85,18 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
     if keys is None and not in_order:
         which = "has no names, and labels are numbered as y_true names them; give ", Keyword("labels")
         raise InputError(argument, Message(*which))
-    if keys is None or keys == names:
-        return np.array([*value.values()]) if isinstance(value, dict) else value
+    if keys is None:
+        return value
     values = np.array([*value.values()]) if isinstance(value, dict) else value.to_numpy()
+    if keys == names:
+        return values
     if names is None and (ids := as_numbers(keys)) is not None:
         return values[np.argsort(ids)]
     counts = keys == [*range(len(keys))]  # an index that names nothing
     if names is None or (counts and in_order and not {*keys}.intersection(names)):
         if isinstance(value, dict):
             raise InputError(argument, "has names, and y_true has none")
-        return value
+        return values
     numbers = {key: number for number, key in enumerate(keys)}
     if len(numbers) < len(keys):
         twice = next(key for number, key in enumerate(keys) if numbers[key] != number)
