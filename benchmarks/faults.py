@@ -218,6 +218,7 @@ class Trials:
         first = self.batches[: int(self.rng.integers(2))]
         self.tried, self.twin = self.counted(*first), self.counted(*first)
         self.before, self.n_operations = snapshot(self.twin), 0
+        self.merged: set[int] = set()
 
     def some(self, kind: str, heights: dict[str, float], seed: list[int], n: int) -> Iterator[Any]:
         """Yield the name of the operation before each trial, and its outcome after."""
@@ -234,11 +235,13 @@ class Trials:
 
     def trial(self, name: str, number: int) -> Trial:
         """Run one operation under a fault and return the outcome."""
-        if self.n_operations == MAX_OPERATIONS:
-            self.renew()
+        if self.n_operations == MAX_OPERATIONS or (name == "merge" and number in self.merged):
+            self.renew()  # the same rows are not merged twice
         self.n_operations += 1
         n_rows = self.tried.n_rows
         given, error, elsewhere = self.under_fault(name, number)
+        if name == "merge" and error is None:
+            self.merged.add(number)
         inside = error is not None and comes_from_package(error)
         raised = ({number} if error else set()) | ({following(number)} if elsewhere else set())
         try:

@@ -15,7 +15,7 @@ from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import NO_MATCH, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import Bools, Judged, Ranking, Truth, row_sizes
+from xmleval.records import Bools, Ints, Judged, Ranking, Truth, row_sizes
 
 
 class IdPairs:
@@ -171,10 +171,16 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
 
 def _members(rows: Truth | Judged | Ranking, others: Truth, n_labels: int) -> Bools:
     """Tell which entries of rows are in others."""
-    first = np.arange(rows.ptr.size - 1) * n_labels  # rows of a block times labels fit in 64 bits
-    known = np.repeat(first, row_sizes(others.ptr)) + others.labels
-    asked = np.repeat(first, row_sizes(rows.ptr)) + rows.labels
+    known, asked = _cells(others, n_labels), _cells(rows, n_labels)
     if not known.size:
         return np.zeros(asked.size, np.bool_)
     found: Bools = known[np.minimum(np.searchsorted(known, asked), known.size - 1)] == asked
     return found
+
+
+def _cells(rows: Truth | Judged | Ranking, n_labels: int) -> Ints:
+    """Return the numbers of entries among the cells of a block, which fit in 64 bits."""
+    cells: Ints = np.repeat(np.arange(rows.ptr.size - 1) * n_labels, row_sizes(rows.ptr))
+    # of one type, as NumPy may crash where it lacks the memory to convert one while it adds
+    cells += rows.labels.astype(np.int64)
+    return cells
