@@ -210,7 +210,7 @@ cut.npz m
 objects.npz m
     objects.npz: data.npy: Python objects are not supported; {ZIP}
 m_indices.npy m
-    m_indices.npy: a top-k list holds no truth; expected a {TRUTHS}
+    m_indices.npy: a top-k list holds no truth; it holds predictions: TRUTH comes first, then SCORES
 twos.npz m
     twos.npz: row 0: value 2.0 is neither 0 nor 1 in a label set; grades need --gains 'linear' or 'exp'
 T twos.npz --pred twos.npz --metrics sets

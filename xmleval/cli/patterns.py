@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from xmleval.budget import OverLimitError
 from xmleval.cli.messages import tell
 from xmleval.input.shards import Input, holds_predictions
 from xmleval.report.tables import common_start
@@ -49,6 +50,8 @@ def hinting(names: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
+        if isinstance(error.__context__, OverLimitError):
+            raise  # of any file, whatever it holds
         shards, others = _split(names)
         hint = _truth_hint(shards, others)
         told = str(error)

@@ -137,7 +137,7 @@ def look_at_ids(labels: Labels) -> tuple[int, int]:
 
     labels : (s,), at least 0
     """
-    missing, highest = (1 << FIRST_IDS) - 1, -1
+    missing, highest = np.int64((1 << FIRST_IDS) - 1), -1
     for start in range(0, labels.size, LOOKED_AT):
         part = labels[start : start + LOOKED_AT]
         lowest, most = part[0], part[0]
@@ -146,7 +146,7 @@ def look_at_ids(labels: Labels) -> tuple[int, int]:
         if lowest < FIRST_IDS:
             for p in range(part.size):
                 if part[p] < FIRST_IDS:
-                    missing &= ~(1 << part[p])
+                    missing &= ~(np.int64(1) << np.int64(part[p]))
             if missing & 1 == 0:
                 return 0, -1
         highest = max(highest, most)

@@ -52,7 +52,7 @@ class Seen(State):
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
                     self._add_ids(*look_at_ids(part.labels))
-            if block.ranking is not None and block.ranking.given is not None:
+            if block.ranking is not None and block.ranking.given is not None and view.n_rows:
                 self._add_ids(block.ranking.given.missing, block.ranking.given.highest)
         if block.ranking is None or block.ranking.given is None:
             return
