@@ -27,7 +27,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
-from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids, look_at_rows
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -204,7 +204,7 @@ def _sparse_rows(
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        seen = rises, drops, lists_several(ptr), *look_at_ids(entries.labels)
+        seen = rises, drops, lists_several(ptr), *look_at_rows(entries.ptr, entries.labels)
         given = Given(scores.size, is_binary(entries.data), *seen)
         return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
 

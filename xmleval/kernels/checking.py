@@ -132,7 +132,7 @@ def contains(labels: Labels, label: int) -> bool:
 
 
 @kernel
-def look_at_ids(labels: Labels) -> tuple[int, int]:
+def look_at_ids(labels: Labels) -> tuple[Any, Any]:
     """Return a bit for each of the first ids that is missing, and the highest id; (0, -1) if id 0 is there.
 
     labels : (s,), at least 0
@@ -151,6 +151,20 @@ def look_at_ids(labels: Labels) -> tuple[int, int]:
                 return 0, -1
         highest = max(highest, most)
     return missing, highest
+
+
+@kernel
+def look_at_rows(ptr: Ints, labels: Labels) -> tuple[Any, Any]:
+    """Return what `look_at_ids` does, of labels that increase within each row; int64 (n + 1,), (s,)."""
+    missing, highest = np.int64((1 << FIRST_IDS) - 1), -1
+    for i in range(ptr.size - 1):
+        start, stop = ptr[i], ptr[i + 1]
+        if start < stop:
+            highest = max(highest, labels[stop - 1])
+        while start < stop and labels[start] < FIRST_IDS:
+            missing &= ~(np.int64(1) << np.int64(labels[start]))
+            start += 1
+    return (missing, highest) if missing & 1 else (np.int64(0), -1)
 
 
 @kernel

@@ -21,8 +21,14 @@ class RowCounts(RowSums):
 
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the first measure that reads each."""
-        specs = {self._sets(spec): spec for spec in reversed(self.specs)}
-        return {f"{sets} {part}": spec for sets, spec in specs.items() for part in Counts._fields}
+        read = {self._sets(spec): spec for spec in reversed(self.specs)}
+        of_cells = {self._sets(spec) for spec in self.specs if spec.metric.of_cells}
+        return {
+            f"{sets} {part}": spec
+            for sets, spec in read.items()
+            for part in Counts._fields
+            if part != "tn" or sets in of_cells
+        }
 
     def _sets(self, spec: Spec) -> str:
         """Return a name for the sets that a measure compares: with ancestors, evaluated labels, or all."""
@@ -35,25 +41,21 @@ class RowCounts(RowSums):
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""
-        read = {self._sets(spec): spec for spec in reversed(self.specs)}
-        counts = [
-            counts_of(spec, view.inside if self._is_inside(spec) else view, self.plan)
-            for spec in read.values()
-        ]
-        columns = [column for own in counts for column in own]
-        if self.plan.others:  # there may be more wrong labels than labels that are evaluated
-            columns = [np.maximum(column, 0.0) for column in columns]
-        return columns
+        counts = {
+            self._sets(spec): counts_of(spec, view.inside if self._is_inside(spec) else view, self.plan)
+            for spec in self.specs
+        }
+        return [getattr(counts[sets], part) for sets, part in (key.rsplit(" ", 1) for key in self.keys)]
 
     def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the values of the formulas for sums, which are carried first, by the name of the measure."""
         carried(totals, exact)
-        one = 1 << (LIMBS - 1) * BITS
-        sums = dict(zip(self.keys, map(as_integer, totals[:, 0]), strict=True))
+        sums = [as_integer(limbs) / (1 << (LIMBS - 1) * BITS) for limbs in totals[:, 0]]
+        of_key = dict(zip(self.keys, sums, strict=True))
         found = {}
         for spec in self.specs:
-            own = [sums[f"{self._sets(spec)} {part}"] for part in Counts._fields]
-            counts = Counts(*(np.float64(column / one) for column in own))  # type: ignore[arg-type]
+            own = [np.float64(of_key.get(f"{self._sets(spec)} {part}", np.nan)) for part in Counts._fields]
+            counts = Counts(*own)  # type: ignore[arg-type]
             found[spec.name] = float(spec.metric.value(counts, self.plan.setting(spec)))
         return found
 

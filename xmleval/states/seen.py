@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.kernels.checking import FIRST_IDS, look_at_ids
+from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import LEAST_STEPS, row_sizes
@@ -51,7 +51,7 @@ class Seen(State):
         if self.by_id and self.missing & 1:
             for part in (block.judged or block.truth, block.pred):
                 if part is not None:
-                    self._add_ids(*look_at_ids(part.labels))
+                    self._add_ids(*look_at_rows(part.ptr, part.labels))
             if block.ranking is not None and block.ranking.given is not None and view.n_rows:
                 self._add_ids(block.ranking.given.missing, block.ranking.given.highest)
         if block.ranking is None or block.ranking.given is None:
