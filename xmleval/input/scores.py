@@ -27,7 +27,7 @@ from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
-from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_ids, look_at_rows
+from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import (
     copy_heads,
     count_leading,
@@ -342,7 +342,8 @@ def _ranked_list(
     if ids.dtype not in (np.int32, np.int64):
         ids = ids.astype(np.int64)
     ids = np.ascontiguousarray(ids)
-    code, row, position = check_list(ptr, ids, n_labels)
+    seen_ids: Ints = np.empty(2, np.int64)
+    code, row, position = check_list(ptr, ids, n_labels, seen_ids)
     if code == BAD_LABEL:
         bad = np.flatnonzero((given < -1) | (given >= n_labels))  # an unsigned id may have become -1
         if bad.size:
@@ -350,12 +351,13 @@ def _ranked_list(
             expected = f"0..{n_labels - 1} (or -1, an empty slot)"
             raise InputError(argument, f"label id {label} is not in {expected}", row=row, value=label)
         ptr, ids, values, _ = keep_entries(Entries(ptr, ids, values), ids >= 0)
-        code, row, position = check_list(ptr, ids, n_labels)
+        code, row, position = check_list(ptr, ids, n_labels, seen_ids)
     if code != FINE:
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
+    missing, highest = seen_ids.tolist()
     if values is None:
-        given_ids = Given(labels.size, False, False, False, lists_several(ptr), *look_at_ids(labels))
+        given_ids = Given(labels.size, False, False, False, lists_several(ptr), missing, highest)
         return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
@@ -363,7 +365,7 @@ def _ranked_list(
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
     drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
-    seen = Given(scores.size, is_binary(scores), rises, drops, several, *look_at_ids(labels))
+    seen = Given(scores.size, is_binary(scores), rises, drops, several, missing, highest)
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)

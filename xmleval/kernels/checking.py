@@ -235,11 +235,12 @@ def find_duplicate(ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: Any,
 
 
 @kernel
-def check_list(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]:
+def check_list(ptr: Ints, labels: Labels, n_labels: int, seen: Ints) -> tuple[int, int, int]:
     """Verify that ids of unsorted lists lie in range, and that no row holds one twice.
 
-    ptr, labels : int64 (n + 1,), (s,)
+    ptr, labels : int64 (n + 1,), (s,); seen : int64 (2,), written: what `look_at_ids` returns
     """
+    seen[0], seen[1] = (1 << FIRST_IDS) - 1, -1
     longest = longest_row(ptr)
     step = max(1, CACHED // max(1, longest))
     bits = BUCKET_BITS
@@ -249,9 +250,14 @@ def check_list(ptr: Ints, labels: Labels, n_labels: int) -> tuple[int, int, int]
     scratch = np.empty(longest if longest > HASHED else 0, labels.dtype)
     for start in range(0, ptr.size - 1, step):
         rows = ptr[start : start + step + 1]
-        if has_outside(labels[rows[0] : rows[-1]], n_labels):
+        cached = labels[rows[0] : rows[-1]]
+        if has_outside(cached, n_labels):
             code, i, position = find_outside(rows, labels, n_labels)
             return code, start + i, position
+        if seen[0] & 1:
+            missing, highest = look_at_ids(cached)
+            seen[0] &= missing
+            seen[1] = max(seen[1], highest) if missing & 1 else -1
         i, position, tag = find_duplicate(rows, labels, tags, tag, np.uint64(64 - bits), scratch)
         if position >= 0:
             return DUPLICATE, start + i, position
