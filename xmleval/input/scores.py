@@ -355,9 +355,8 @@ def _ranked_list(
     if code != FINE:
         refuse_code(argument, code, start + row, int(ids[position]), n_labels)
     labels = ids.astype(label_dtype(n_labels), copy=False)
-    missing, highest = seen_ids.tolist()
     if values is None:
-        given_ids = Given(labels.size, False, False, False, lists_several(ptr), missing, highest)
+        given_ids = Given(labels.size, False, False, False, lists_several(ptr), *seen_ids.tolist())
         return _with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
@@ -365,7 +364,7 @@ def _ranked_list(
         _refuse_nan(argument, scores, ptr, start)
     rises = larger and not in_order  # distances rise
     drops, several = falls_somewhere(ptr, scores), lists_several(ptr)
-    seen = Given(scores.size, is_binary(scores), rises, drops, several, missing, highest)
+    seen = Given(scores.size, is_binary(scores), rises, drops, several, *seen_ids.tolist())
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
