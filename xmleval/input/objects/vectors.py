@@ -54,7 +54,8 @@ def of_labels(argument: str, value: Any) -> Any:
         return values
     found = dict(zip(keys, values, strict=True))
     if len(found) < len(keys):
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        last = {key: place for place, key in enumerate(keys)}
+        twice = next(key for place, key in enumerate(keys) if last[key] != place)
         raise InputError(argument, f"two values for {twice!r}")
     return found
 
