@@ -92,9 +92,8 @@ class Counting:
         taken = take(
             y_true, y_score, y_pred, n_labels, self.settings.labels, conventions.graded, True, **others
         )
-        if not taken.closed or (
-            not taken.by_id and self.settings.labels is None
-        ):  # which may differ between batches
+        unknown = not taken.by_id and self.settings.labels is None  # names may differ between batches
+        if unknown or not taken.closed:
             needs = "labels have names; an evaluator needs ", Keyword("labels"), ", the names of all"
             raise InputError("y_true", Message(*needs))
         y_true, y_score, y_pred, *pairs = taken.inputs

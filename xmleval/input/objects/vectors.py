@@ -31,6 +31,15 @@ def _keys(value: Any) -> list[Any] | None:
     return [*value] if isinstance(value, dict) else None if callable(index) else as_list(index)
 
 
+def _places(argument: str, keys: list[Any]) -> dict[Any, int]:
+    """Return the place of each name, or refuse names that have two values."""
+    places = {key: place for place, key in enumerate(keys)}
+    if len(places) < len(keys):
+        twice = next(key for place, key in enumerate(keys) if places[key] != place)
+        raise InputError(argument, f"two values for {twice!r}")
+    return places
+
+
 def of_labels(argument: str, value: Any) -> Any:
     """Return a frame with a value for each label as a dict by name, or as a list where it names none.
 
@@ -52,12 +61,8 @@ def of_labels(argument: str, value: Any) -> Any:
         keys, values = columns, rows[0]
     if keys is None or keys == [*range(len(keys))]:
         return values
-    found = dict(zip(keys, values, strict=True))
-    if len(found) < len(keys):
-        last = {key: place for place, key in enumerate(keys)}
-        twice = next(key for place, key in enumerate(keys) if last[key] != place)
-        raise InputError(argument, f"two values for {twice!r}")
-    return found
+    _places(argument, keys)
+    return dict(zip(keys, values, strict=True))
 
 
 def read_by_position(argument: str, value: Any, names: list[Any] | None) -> list[str]:
@@ -98,10 +103,7 @@ def by_name(argument: str, value: Any, names: list[Any] | None, in_order: bool =
         if isinstance(value, dict):
             raise InputError(argument, "has names, and y_true has none")
         return values
-    numbers = {key: number for number, key in enumerate(keys)}
-    if len(numbers) < len(keys):
-        twice = next(key for number, key in enumerate(keys) if numbers[key] != number)
-        raise InputError(argument, f"two values for {twice!r}")
+    numbers = _places(argument, keys)
     missing = next((name for name in names if name not in numbers), None)
     if missing is not None:
         hint = "" if isinstance(value, dict) or len(keys) != len(names) else SAME_ORDER.format(argument)
