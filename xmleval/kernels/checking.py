@@ -222,7 +222,9 @@ def find_duplicate(ptr: Ints, labels: Labels, tags: Bytes, tag: int, shift: Any,
         else:
             tag += 1
             used, n_collisions = np.uint8(tag), 0
-            for p in range(lo, hi):  # not in a function: a call per row would take longer than the loop
+            # not in a function, as a call per row would take longer than the loop; unsigned, so that Numba
+            # does not check for negative indices
+            for p in range(np.uint64(lo), np.uint64(hi)):
                 bucket = (np.uint64(labels[p]) * HASH) >> shift
                 n_collisions += tags[bucket] == used  # counted, as a branch would be mispredicted
                 tags[bucket] = used

@@ -50,31 +50,28 @@ def bits_of_rank(rank: Any) -> Any:
 
 
 @kernel
-def order_by_bucket(scores: Labels, starts: Labels, places: Labels) -> tuple[int, int]:
-    """Order scores by bucket; return the first bucket and the one after the last.
+def order_by_bucket(scores: Labels, starts: Labels, places: Labels) -> None:
+    """Order scores by bucket.
 
     scores : uint32 (n,), bits of float32 without NaN
     starts : uint32 (N_BUCKETS + 1,), written: where each bucket starts
     places : uint16 (n,), written
     """
-    ends = np.zeros(N_BUCKETS, np.uint32)
+    starts[:] = 0
+    ends = starts[1:]  # sizes, then where the next score of each bucket goes
     for p in range(scores.size):
         ends[rank_of_bits(scores[p]) >> np.uint64(HALF)] += np.uint32(1)
-    first, stop, total = N_BUCKETS, 0, np.uint32(0)
+    total = np.uint32(0)
     for bucket in range(N_BUCKETS):
-        count = ends[bucket]
-        ends[bucket] = starts[bucket] = total
-        total = np.uint32(total + count)
-        if count:
-            first, stop = min(first, bucket), bucket + 1
-    starts[N_BUCKETS] = total
+        size = ends[bucket]
+        ends[bucket] = total
+        total += size
     for p in range(scores.size):
         rank = rank_of_bits(scores[p])
         bucket = rank >> np.uint64(HALF)
         at = ends[bucket]
         places[np.uint64(at)] = np.uint16(rank & np.uint64(LAST))
         ends[bucket] = at + np.uint32(1)
-    return first, stop
 
 
 @kernel
@@ -192,6 +189,18 @@ def sum_counts(counts: Ints) -> Any:
 
 
 @kernel
+def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
+    """Return the pairs of two tables whose first place is above the second, and those of one place."""
+    right, tied, below = np.int64(0), np.int64(0), np.int64(0)
+    for place in range(N_PLACES):
+        group, others = np.int64(good[place]), np.int64(bad[place])
+        right += group * below
+        tied += group * others
+        below += others
+    return right, tied
+
+
+@kernel
 def list_bucket(
     parts: Ints, bucket: int, size: int, table: Ints, listed: Labels, spare: Labels
 ) -> tuple[int, int]:
@@ -273,19 +282,23 @@ def sweep_buckets(
         if n_relevant[bucket] == 0 and at_level < 0:
             wrong += n_irrelevant[bucket]
             continue
-        n_listed, n = list_bucket(relevant, bucket, n_relevant[bucket], good, listed, spare)
-        if at_level >= 0 and good[at_level] == 0:  # a tie group of its own
-            listed[n] = np.uint16(at_level)
-            n += 1
-            sort_places(listed, n, spare)
+        n_listed = n = count_bucket(relevant, bucket, n_relevant[bucket], good, listed, spare)
         n_others = count_bucket(irrelevant, bucket, n_irrelevant[bucket], bad, others, spare)
-        end: Any = N_PLACES
-        j = n_others - 1
         most: Any = n_irrelevant[bucket]
         before: Any = wrong
         simple = pairs_alone and at_level < 0 and max(n_relevant[bucket], most) < SIMPLE
         right: Any = np.int64(0)
         tied_pairs: Any = np.int64(0)
+        if simple and n_listed < 0 and n_others < 0:
+            right, tied_pairs = count_pairs(good, bad)
+        elif n_listed < 0:
+            n = list_places(good, listed)
+        if at_level >= 0 and good[at_level] == 0:  # a tie group of its own
+            listed[n] = np.uint16(at_level)
+            n += 1
+            sort_places(listed, n, spare)
+        end: Any = N_PLACES
+        j = n_others - 1
         for i in range(n - 1, -1, -1):
             place = np.int64(listed[i])
             if n_others < 0:
