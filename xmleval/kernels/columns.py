@@ -18,18 +18,18 @@ def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, group
     """
     ptr[:] = 0
     for p in range(labels.size):
-        ptr[np.int64(flags[p]), labels[p] + 1] += 1
+        ptr[np.uint64(flags[p]), np.uint64(labels[p] + 1)] += 1
     last = ptr.shape[1] - 1
     for own in range(2):
         if own:
             ptr[1, 0] = ptr[0, last]
-        for label in range(last):
-            ptr[own, label + 1] += ptr[own, label]
+        for i in range(last):
+            ptr[own, i + 1] += ptr[own, i]
     place_of = ptr[:, :-1].copy()
     zero = scores.dtype.type(0)
     for p in range(labels.size):
-        kind, label = np.int64(flags[p]), labels[p]
-        grouped[place_of[kind, label]] = scores[p] + zero
+        kind, label = np.uint64(flags[p]), np.uint64(labels[p])
+        grouped[np.uint64(place_of[kind, label])] = scores[p] + zero
         place_of[kind, label] += 1
 
 

@@ -171,14 +171,14 @@ def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
     """
     ptr[:] = 0
     for p in range(keys.size):
-        ptr[(keys[p] >> HALF) - first + 1] += 1
-    for label in range(ptr.size - 1):
-        ptr[label + 1] += ptr[label]
+        ptr[np.uint64((keys[p] >> HALF) - first + 1)] += 1  # unsigned: Numba does not look for places below 0
+    for i in range(ptr.size - 1):
+        ptr[i + 1] += ptr[i]
     place_of = ptr[:-1].copy()
     for p in range(keys.size):
-        label = (keys[p] >> HALF) - first
+        label = np.uint64((keys[p] >> HALF) - first)
         rank = (keys[p] & LOW) - BIAS
-        scores[place_of[label]] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
+        scores[np.uint64(place_of[label])] = np.int32(rank ^ ((rank >> (HALF - 1)) & (BIAS - 1)))
         place_of[label] += 1
 
 

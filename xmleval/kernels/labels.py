@@ -20,7 +20,7 @@ Ends = tuple[int, int]
 def count_entries(labels: Labels, counts: Ints) -> None:
     """Count how often each label occurs; labels : (n,); counts : int64 (n_labels,), added to."""
     for label in labels:
-        counts[label] += 1
+        counts[np.uint64(label)] += 1
 
 
 @kernel

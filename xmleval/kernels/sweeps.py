@@ -305,15 +305,18 @@ def sweep_labels(
     n = 1 + asked.shape[0]
     limbs, total, totals = np.zeros((2, 2), np.int64), np.zeros((n, 4), np.int64), np.zeros(2, np.int64)
     for label in range(n_unlisted.shape[0]):
-        right = relevant[relevant_ptr[label] : relevant_ptr[label + 1]]
-        wrong = irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
-        missing = n_unlisted[label]
-        limbs[:], total[:] = 0, 0
+        start, stop, missing = relevant_ptr[label], relevant_ptr[label + 1], n_unlisted[label]
+        for i in range(n):
+            precision[label, i], peak[label, i, 0], peak[label, i, 1] = 0.0, 0.0, np.nan
+        if start == stop and missing[0] == 0:  # most labels of a long tail
+            pairs[label, 0] = pairs[label, 1] = 0.0
+            continue
+        right, wrong = relevant[start:stop], irrelevant[irrelevant_ptr[label] : irrelevant_ptr[label + 1]]
         totals[0], totals[1] = right.size + missing[0], wrong.size + missing[1]
-        peak[label, :, 0], peak[label, :, 1] = 0.0, np.nan
-        if totals[0] and in_order[label]:
+        limbs[:], total[:] = 0, 0
+        if in_order[label]:
             sweep_around(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
-        elif totals[0]:
+        else:
             count_down(right, wrong, missing, unlisted, totals, asked, limbs, total, peak[label])
         finish(label, limbs, total, pairs, precision)
 
