@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, ONE, as_float, carry
@@ -183,7 +185,7 @@ def take_leading(cut: Ints, ptr: Ints, labels: Labels, taken: Labels) -> None:
 
 
 @kernel
-def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, others: Ints) -> int:
+def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: Ints, others: Ints) -> Any:
     """Tally the labels start..stop-1 by their counts tp, n_pred and n_true, if all three are small.
 
     A tally is at tp * `SMALL`^2 + n_pred * `SMALL` + n_true.
@@ -195,13 +197,13 @@ def tally_labels(counts: Bytes, skipped: Bools, start: int, stop: int, tallies: 
 
     Returns how many others there are.
     """
-    n_others = 0
-    for label in range(start, stop):
-        tp, n_pred = np.int64(counts[0, label]), np.int64(counts[1, label])
-        n_true = np.int64(counts[2, label])
+    n_others, bits = np.uint64(0), np.uint64(SMALL_BITS)  # unsigned, as in `checking.find_duplicate`
+    for label in range(np.uint64(start), np.uint64(stop)):
+        tp, n_pred = np.uint64(counts[0, label]), np.uint64(counts[1, label])
+        n_true, skip = np.uint64(counts[2, label]), skipped[label]
         large = (tp | n_pred | n_true) >= SMALL
         others[n_others] = label
-        n_others += bool(large and not skipped[label])
-        place = (((tp << SMALL_BITS) | n_pred) << SMALL_BITS) | n_true
-        tallies[N_TALLIES if large or skipped[label] else place] += 1
-    return n_others
+        n_others += np.uint64(large and not skip)
+        place = (((tp << bits) | n_pred) << bits) | n_true
+        tallies[np.uint64(N_TALLIES) if large or skip else place] += 1
+    return np.int64(n_others)
