@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -313,3 +314,26 @@ def test_long_arrays_are_ordered_as_they_come_and_short_ones_together(
     assert [part.size for part in values.ordered] == [10, 25, 2]
     assert values.size == 37
     assert not values.few
+
+
+def test_a_signal_handler_may_order_scores() -> None:
+    rng = np.random.default_rng(0)
+    mine, other = (rng.random(n).astype(np.float32) for n in (70_000, 90_000))
+    alone = order(mine)[0]
+    expected, calls, wrong = (alone.starts.tolist(), alone.places.tolist()), 0, 0
+
+    def handler(*_: Any) -> None:
+        nonlocal calls
+        calls += 1
+        order(other)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-3)
+    try:
+        while calls < 20:
+            found = order(mine)[0]
+            wrong += (found.starts.tolist(), found.places.tolist()) != expected
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert wrong == 0

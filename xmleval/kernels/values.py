@@ -190,7 +190,10 @@ def sum_counts(counts: Ints) -> Any:
 
 @kernel
 def count_pairs(good: Ints, bad: Ints) -> tuple[Any, Any]:
-    """Return the pairs of two tables whose first place is above the second, and those of one place."""
+    """Return the pairs of a score in one table and a lower one in the other, and of two that are tied.
+
+    good, bad : (N_PLACES,), counts by place
+    """
     right, tied, below = np.int64(0), np.int64(0), np.int64(0)
     for place in range(N_PLACES):
         group, others = np.int64(good[place]), np.int64(bad[place])

@@ -184,11 +184,10 @@ class Values:
 
 
 class Scratch(threading.local):
-    """Arrays of each thread that scores are scattered to, 1.4 times as fast while they are in the cache."""
+    """Arrays that a thread scatters scores to: reused, they stay in the cache, which is 1.4 times as fast."""
 
     def __init__(self) -> None:
-        self.starts = np.empty(N_BUCKETS + 1, np.uint32)
-        self.places = np.empty(CHUNK, np.uint16)
+        self.free: list[tuple[NDArray[np.uint32], NDArray[np.uint16]]] = []
 
 
 SCRATCH = Scratch()
@@ -196,14 +195,21 @@ SCRATCH = Scratch()
 
 def order(scores: Scores) -> list[Ordered]:
     """Order float32 scores by bucket."""
-    found, starts = [], SCRATCH.starts
+    found = []
+    # taken out, so that a signal handler that orders scores meanwhile has arrays of its own
+    starts, places = (
+        SCRATCH.free.pop()
+        if SCRATCH.free
+        else (np.empty(N_BUCKETS + 1, np.uint32), np.empty(CHUNK, np.uint16))
+    )
     for start in range(0, scores.size, CHUNK):
         some = np.ascontiguousarray(scores[start : start + CHUNK])
-        places = SCRATCH.places[: some.size]
-        order_by_bucket(some.view(np.uint32), starts, places)
+        own = places[: some.size]
+        order_by_bucket(some.view(np.uint32), starts, own)
         first = int(np.searchsorted(starts, np.uint32(0), "right")) - 1
         stop = int(np.searchsorted(starts, starts[-1]))
-        found.append(Ordered(first, starts[first : stop + 1].copy(), places.copy()))
+        found.append(Ordered(first, starts[first : stop + 1].copy(), own.copy()))
+    SCRATCH.free = [(starts, places)]
     return found
 
 
