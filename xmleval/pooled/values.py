@@ -184,7 +184,7 @@ class Values:
 
 
 class Scratch(threading.local):
-    """Arrays that a thread scatters scores to: reused, they stay in the cache, which is 1.4 times as fast."""
+    """Arrays that a thread scatters scores to: reused, they stay in the cache: a fifth less time."""
 
     def __init__(self) -> None:
         self.free: list[tuple[NDArray[np.uint32], NDArray[np.uint16]]] = []
