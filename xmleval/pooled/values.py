@@ -186,6 +186,8 @@ class Values:
 class Scratch(threading.local):
     """Arrays that a thread scatters scores to: reused, they stay in the cache: a fifth less time."""
 
+    size = CHUNK  # of places: no more scores are ordered at a time
+
     def __init__(self) -> None:
         self.free: list[tuple[NDArray[np.uint32], NDArray[np.uint16]]] = []
 
@@ -200,7 +202,7 @@ def order(scores: Scores) -> list[Ordered]:
     starts, places = (
         SCRATCH.free.pop()
         if SCRATCH.free
-        else (np.empty(N_BUCKETS + 1, np.uint32), np.empty(CHUNK, np.uint16))
+        else (np.empty(N_BUCKETS + 1, np.uint32), np.empty(SCRATCH.size, np.uint16))
     )
     for start in range(0, scores.size, CHUNK):
         some = np.ascontiguousarray(scores[start : start + CHUNK])
