@@ -159,7 +159,10 @@ def run(
                     break
         if process.wait() and time.perf_counter() <= until:
             errors.seek(0)
-            raise SystemExit(f"{settings}: {errors.read()[-2000:]}")
+            note = f"{settings}: {errors.read()[-2000:]}"
+            if not trials:
+                raise SystemExit(note)
+            trials.append(trials[-1] | {"operation": "", "raised": "", "outcome": "crash", "note": note})
     return trials
 
 

@@ -46,7 +46,7 @@ class FrequencyCounts(State):
     def update(self, view: View) -> None:
         """Add the rows of a block."""
         rows = np.repeat(np.arange(view.n_rows), view.n_relevant)
-        frequency = self.of_label[view.block.truth.labels]
+        frequency = self.of_label.take(view.block.truth.labels)
         capped = np.minimum(view.n_relevant, self.depth)[rows] - 1
         hit = (view.ranks > 0) & (view.ranks <= self.depth)
         order = np.argsort(rows * np.int64(len(self.hits)) + frequency)  # the rarest labels of each row first

@@ -116,6 +116,8 @@ class Credited(View):
 class LabelParts:
     """Groups of labels, and their labels numbered within each.
 
+    Labels are looked up by `take`: without memory, indexing by int32 can end the process (NumPy 2.4).
+
     Parameters
     ----------
     groups : Groups
@@ -163,19 +165,19 @@ class LabelParts:
 
     def credited(self, view: View) -> Iterator[Credited]:
         """Yield a view for each group, in which no label of another has a rank."""
-        of = self.groups.of[view.block.truth.labels]
+        of = self.groups.of.take(view.block.truth.labels)
         ideals: list[Floats] = []
         return (Credited(view, of == group, ideals) for group in range(len(self.labels)))
 
     def _renumbered(self, labels: Labels, ptr: Ints, at: Ints) -> Truth:
-        return Truth(ptr, self._places[labels[at]])
+        return Truth(ptr, self._places.take(labels[at]))
 
     def _ranking(self, ranking: Ranking, unlisted: float | None, ptr: Ints, at: Ints) -> Ranking:
         scores = None if ranking.scores is None else ranking.scores[at]
         n_above = row_sizes(ptr)
         if unlisted is not None and scores is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        labels, given = self._places[ranking.labels[at]], Given(at.size, False)
+        labels, given = self._places.take(ranking.labels[at]), Given(at.size, False)
         return Ranking(ptr, labels, scores, n_above, ranking.ordered, given)
 
 
@@ -183,7 +185,7 @@ class _Split:
     """Entries of rows by the group of their label, which keep their order."""
 
     def __init__(self, ptr: Ints, labels: Labels, groups: Groups) -> None:
-        of, self._n_rows = groups.of[labels], ptr.size - 1
+        of, self._n_rows = groups.of.take(labels), ptr.size - 1
         self._order = np.argsort(of, kind="stable")  # linear in their number for 16 bits
         self._ends = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(groups.names)))))
         self._rows = np.repeat(np.arange(self._n_rows), row_sizes(ptr))
