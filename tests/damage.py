@@ -10,6 +10,7 @@ import json
 import re
 import struct
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -149,17 +150,20 @@ class Case(NamedTuple):
         if inside and any(each.name == checkpoint.MANIFEST for each in self.damaged):
             reseal(path.parent)
 
-    def names_damage(self, line: str) -> bool:
-        """Whether a line names one of the damaged files, or the folder or the list that it is a part of."""
+    def names_damage(self, line: str, command: list[str]) -> bool:
+        """Whether a line names one of the damaged files, its argument or option, or its folder or list."""
         names = {str(path) for path in self.damaged} | {str(path.parent) for path in self.damaged[1:]}
         for end in ("_indices.npy", "_scores.npy", "-labels.npy", "-scores.npy"):
             names |= {name.removesuffix(end) for name in names}
+        arguments = [("TRUTH", command[1]), ("SCORES", command[2])] if command[0] == "evaluate" else []
+        options = [pair for pair in pairwise(command) if pair[0].startswith("--")]
+        names |= {argument for argument, given in [*arguments, *options] if given in names}
         return any(name in line for name in names - {"."})
 
     def names_input(self, line: str, command: list[str]) -> bool:
         """Whether a line names a damaged file, or another that does not match it."""
         given = [word for word in command if re.search(r"\.\w+$", word) and "out.npz" not in word]
-        return self.names_damage(line) or any(word in line for word in given)
+        return self.names_damage(line, command) or any(word in line for word in given)
 
 
 INPUTS = [
@@ -321,7 +325,6 @@ def complaint(case: Case, command: list[str], code: int, out: str, err: str) -> 
             return "a result and a refusal"
         if len(refusal) != 1:
             return f"{len(refusal)} refusals"
-        lost = refusal[0].endswith(" needs scores in SCORES")  # the name of this array is damaged
-        if not lost and not case.names_input(refusal[0], command):
+        if not case.names_input(refusal[0], command):
             return "no file is named"
     return None

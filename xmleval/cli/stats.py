@@ -73,6 +73,8 @@ def _named_values(given: Input, train: Input | None) -> dict[str, float]:
 def _values(given: Input, train: Input | None) -> dict[str, float]:
     pieces = given.pieces()
     n_labels = count_columns(pieces, PIECE_BYTES)
+    if n_labels < 1:
+        raise ValueError(f"{given.name}: 0 labels; expected 1 or more")
     refuse_many_labels(given.name, n_labels, given.allowance)
     found = LabelStatistics(n_labels)
     if not read_sets("y_true", given.name, pieces, n_labels, PIECE_BYTES, found.update):
