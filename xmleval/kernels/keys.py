@@ -149,32 +149,28 @@ def decode_keys(keys: Ints, scores: Scores) -> None:
 
 
 @kernel
-def count_keys(keys: Ints, counts: Ints) -> bool:
+def count_keys(keys: Ints, first: int, counts: Ints) -> bool:
     """Count the keys of each label; return whether all are of one of the labels and of a number.
 
-    keys : int64 (n,), any; counts : int64 (n_labels,), added to
+    keys : int64 (n,), any; first : the first label; counts : int64 (labels,), added to
     """
+    n_labels = np.uint64(counts.size)
     for key in keys:
-        label, rank = key >> HALF, key & LOW
-        if label < 0 or label >= counts.size or rank < LEAST_RANK or rank > MOST_RANK:
+        label, rank = np.uint64((key >> HALF) - first), key & LOW  # a place below 0 is a large one
+        if label >= n_labels or rank < LEAST_RANK or rank > MOST_RANK:
             return False
         counts[label] += 1
     return True
 
 
 @kernel
-def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
-    """Group the scores of keys by label, in any order within each.
+def place_keys(keys: Ints, first: int, place_of: Ints, scores: Ints) -> None:
+    """Append the scores of keys to those of their labels.
 
     keys : int64 (n,), from `encode_keys`; first : the first label
-    ptr : int64 (labels + 1,), written; scores : int32 (n,), bits of float32, written
+    place_of : int64 (labels,), the next free place of each label, advanced
+    scores : int32 (s,), bits of float32, written
     """
-    ptr[:] = 0
-    for p in range(keys.size):
-        ptr[np.uint64((keys[p] >> HALF) - first + 1)] += 1  # unsigned: Numba does not look for places below 0
-    for i in range(ptr.size - 1):
-        ptr[i + 1] += ptr[i]
-    place_of = ptr[:-1].copy()
     for p in range(keys.size):
         label = np.uint64((keys[p] >> HALF) - first)
         rank = (keys[p] & LOW) - BIAS
@@ -183,18 +179,8 @@ def group_keys(keys: Ints, first: int, ptr: Ints, scores: Ints) -> None:
 
 
 @kernel
-def group_pairs(pairs: Scores, first: int, ptr: Ints, scores: Scores) -> None:
-    """Group scores by label, in any order within each.
-
-    pairs : float64 (n, 2), labels and scores; first : the first label
-    ptr : int64 (labels + 1,), written; scores : (n,), written
-    """
-    ptr[:] = 0
-    for p in range(pairs.shape[0]):
-        ptr[int(pairs[p, 0]) - first + 1] += 1
-    for label in range(ptr.size - 1):
-        ptr[label + 1] += ptr[label]
-    place_of = ptr[:-1].copy()
+def place_pairs(pairs: Scores, first: int, place_of: Ints, scores: Scores) -> None:
+    """Do the same for float64 (n, 2), labels and scores."""
     for p in range(pairs.shape[0]):
         label = int(pairs[p, 0]) - first
         scores[place_of[label]] = pairs[p, 1]

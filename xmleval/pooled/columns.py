@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from xmleval.kernels.columns import append_columns, sort_columns
-from xmleval.kernels.keys import group_keys, group_pairs
+from xmleval.kernels.keys import count_keys, place_keys, place_pairs
 from xmleval.kernels.sweeps import sum_labels_below, sweep_labels
 from xmleval.pooled.curves import NOTHING, n_ranges
 from xmleval.pooled.piles import (
@@ -28,6 +28,7 @@ from xmleval.threads import Work
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 3  # keys per label from which they take no more memory grouped by label
+GROUPED_RANGE = 1 << 21  # scores of labels that are gathered at a time: more only take memory
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
@@ -116,10 +117,8 @@ def over_labels(
     Scores ascend within each label, those of the other group only if ``sort_other``.
     """
     piles = [*one, *other]
-    grouped = [[part for pile in group for part in pile.parts()] for group in (one, other)]
-    together = any(grouped) and all(isinstance(part, Grouped) for parts in grouped for part in parts)
-    if together and not sort_other:
-        _over_grouped(grouped[0], grouped[1], n_labels, count, n_ranges(piles, work), work)
+    if not sort_other and _are_grouped(piles):
+        _over_grouped(one, other, n_labels, count, work)
         return
     bounds, ranges = label_ranges(piles, n_labels, work)
     groups = range(len(one)), range(len(one), len(piles))
@@ -130,8 +129,7 @@ def over_labels(
         if sort_other:
             bad = _columns(ranges.load_all(groups[1], 2 * number), start, stop)
         else:
-            keys = ranges.load(len(one), 2 * number, in_order=False)
-            bad = grouped_keys(keys, start, stop)
+            bad = grouped_keys(ranges.parts(len(one), 2 * number), ranges.dtype, start, stop)
         count(start, stop, good, bad)
 
     work.map(task, range(len(bounds) - 1))
@@ -152,22 +150,28 @@ def label_ranges(
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 
 
+def _are_grouped(piles: Sequence[Pile]) -> bool:
+    parts = [part for pile in piles for part in pile.parts()]
+    return bool(parts) and all(isinstance(part, Grouped) for part in parts)
+
+
 def _over_grouped(
-    one: Sequence[Grouped],
-    other: Sequence[Grouped],
+    one: Sequence[Pile],
+    other: Sequence[Pile],
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
-    most: int,
     work: Work,
 ) -> None:
     """Do the same as `over_labels` for scores grouped by label; those of the other group stay unsorted."""
-    reached: Ints = sum(part.ptr - part.ptr[0] for part in [*one, *other])
-    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, most) / most)
+    groups = [[part for pile in group for part in pile.parts()] for group in (one, other)]
+    reached: Ints = sum(part.ptr - part.ptr[0] for parts in groups for part in parts)
+    n = max(n_ranges([*one, *other], work), int(reached[-1]) // GROUPED_RANGE)
+    cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        good, bad = (_gathered(parts, start, stop) for parts in (one, other))
+        good, bad = (_gathered(parts, start, stop) for parts in groups)
         sort_each(good)
         count(start, stop, good, bad)
 
@@ -221,22 +225,29 @@ def grouped_by_label(piles: Mapping[str, Pile], n_labels: int, most: int) -> dic
     fits = all(isinstance(part, np.ndarray) and part.dtype == np.int64 for part in parts)
     if not (fits and GROUPED_FROM * n_labels <= sum(part.size for part in parts) <= most // 8):
         return {}
-    none = np.empty(0, np.int64)
     return {
-        name: [Grouped(*grouped_keys(np.concatenate([none, *pile.held()]), 0, n_labels))]
+        name: [Grouped(*grouped_keys(pile.held(), np.dtype(np.int64), 0, n_labels))]
         for name, pile in piles.items()
     }
 
 
-def grouped_keys(keys: Keys, start: int, stop: int) -> Columns:
-    """Group the scores of keys by label, unsorted within each."""
-    ptr = np.empty(stop - start + 1, np.int64)
-    if keys.dtype == np.int64:
-        bits: Any = np.empty(keys.size, np.int32)
-        group_keys(keys, start, ptr, bits)
-        return Columns(ptr, bits.view(np.float32))
-    scores = np.empty(keys.size, np.float64)
-    group_pairs(keys.view(np.float64).reshape(-1, 2), start, ptr, scores)
+def grouped_keys(parts: Iterable[Keys], dtype: np.dtype[Any], start: int, stop: int) -> Columns:
+    """Group the scores of keys of a type by label, unsorted within each."""
+    parts = [*parts]
+    ptr = np.zeros(stop - start + 1, np.int64)
+    for keys in parts:
+        if dtype == np.int64:
+            count_keys(keys, start, ptr[1:])
+        else:
+            ptr[1:] += np.bincount(label_of(keys) - start, minlength=stop - start)
+    np.cumsum(ptr, out=ptr)
+    place_of = ptr[:-1].copy()
+    scores = np.empty(ptr[-1], np.float32 if dtype == np.int64 else np.float64)
+    for keys in parts:
+        if dtype == np.int64:
+            place_keys(keys, start, place_of, scores.view(np.int32))
+        else:
+            place_pairs(keys.view(np.float64).reshape(-1, 2), start, place_of, scores)
     return Columns(ptr, scores)
 
 

@@ -191,7 +191,7 @@ def sweep_label_folds(
         sides = []
         for first in (0, n_folds):
             own = [
-                grouped_keys(ranges.load(first + fold, 2 * number, in_order=False), start, stop)
+                grouped_keys(ranges.parts(first + fold, 2 * number), ranges.dtype, start, stop)
                 for fold in range(n_folds)
             ]
             before = np.cumsum([0, *(columns.scores.size for columns in own)])[:-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -229,24 +229,26 @@ class Ranges:
             for cut in cuts:
                 sizes += np.diff(cut.offsets)
 
-    def load(self, pile: int, number: int, in_order: bool = True) -> Keys:
-        """Return the keys of a pile in a range, optionally sorted."""
+    def load(self, pile: int, number: int) -> Keys:
+        """Return the keys of a pile in a range, sorted."""
         keys = np.empty(self.sizes[pile, number], self.dtype)
         place = 0
+        for part in self.parts(pile, number):
+            keys[place : place + part.size] = part
+            place += part.size
+        keys.sort()
+        return keys
+
+    def parts(self, pile: int, number: int) -> Iterator[Keys]:
+        """Iterate over arrays of the keys of a pile in a range, only to be read."""
         for part, offsets in self.cuts[pile]:
             start, stop = int(offsets[number]), int(offsets[number + 1])
-            out = keys[place : place + stop - start]
             if isinstance(part, Run):
-                own = out if part.dtype == self.dtype else np.empty(stop - start, part.dtype)
+                own = np.empty(stop - start, part.dtype)
                 part.read(start, own)
             else:
                 own = part[start:stop]
-            if own is not out:
-                out[:] = widened(own, self.dtype)
-            place += stop - start
-        if in_order:
-            keys.sort()
-        return keys
+            yield widened(own, self.dtype)
 
     def load_all(self, piles: Sequence[int], number: int) -> Keys:
         """Return the keys of several piles in a range, sorted together."""

@@ -33,7 +33,7 @@ def checked_keys(
     for part in keys.read():
         part = _together([part])
         if part.dtype == np.int64:
-            expect(count_keys(part, counts), f"{name} scores are out of range")
+            expect(count_keys(part, 0, counts), f"{name} scores are out of range")
             yield part
             continue
         fits = not np.isnan(score_of(part)).any()
