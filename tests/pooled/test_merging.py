@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.examples import as_other_rows
 from tests.pooled.problems import runs_of
 from xmleval import Evaluator, evaluate
-from xmleval.pooled import curves, piles, values
+from xmleval.pooled import columns, curves, piles, values
 from xmleval.states import score_runs
 from xmleval.states.state import States
 
@@ -26,6 +28,7 @@ def cut_early(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
     """Cut piles into ranges, on two threads, however small they are; or count few scores by value, too."""
     monkeypatch.setattr(curves, "LARGE", 8)
     monkeypatch.setattr(score_runs, "SMALL", 8)
+    monkeypatch.setattr(columns, "GROUPED_RANGE", 20_000)
     if request.param == "by value":
         monkeypatch.setattr(values, "MANY", 8)
         monkeypatch.setattr(values, "CHUNK", 50)
@@ -48,6 +51,24 @@ def test_merging_one_evaluator_twice_leaves_both_right(dtype: type) -> None:
     fresh = make_one(0, dtype).merge(make_one(1, dtype)).merge(make_one(1, dtype))
     assert twice == [fresh.compute().to_json()] * 3
     assert other.compute().to_json() == alone
+
+
+@pytest.mark.parametrize(("n_labels", "threads"), [(4, 1), (10_000, 2)])
+def test_scores_of_labels_are_not_held_twice(n_labels: int, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    n, shape = 600_000, (100_000, n_labels)
+    places = rng.integers(0, shape[0], n), rng.integers(0, n_labels, n)
+    scores = sp.csr_array((rng.random(n, np.float32), places), shape=shape)
+    evaluator = Evaluator(["auc.macro"], n_labels=n_labels, threads=threads)
+    evaluator.update(scores > 0.7, scores)
+    evaluator.compute()
+    tracemalloc.start()
+    try:
+        evaluator.compute()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < scores.data.nbytes / 2
 
 
 def test_computing_is_reading() -> None:
