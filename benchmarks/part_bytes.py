@@ -181,7 +181,7 @@ class Recording(SerialEngine):
 
 
 def count_drawn(
-    job: Job, first_row: int, n_rows: int, weighted: bool, path: str | None = None
+    job: Job, first_row: int, n_rows: int, weighted: bool, path: str | None = None, n_ranges: int = 0
 ) -> counting.Part:
     """Return the counts of rows that are drawn."""
 
@@ -194,7 +194,7 @@ def count_drawn(
             evaluator.update(*shards.draw(start, n, True), sample_weight=weight, first_row=start)
         return evaluator
 
-    return counting.put(counted, path)
+    return counting.put(counted, path, n_ranges)
 
 
 def all_bytes(sizes: Sequence[int] = SIZES) -> list[Record]:

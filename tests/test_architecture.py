@@ -110,7 +110,7 @@ GRAPH = {
         "records message input.errors input.objects version spec spellings report report.saved_results"
         " report.tables figures page integrations.library"
     ),
-    "evaluator": ("message budget files input.errors input.objects spec thresholds.rule engine report"),
+    "evaluator": "message budget files input.errors input.objects spec thresholds.rule engine report states",
     "statistics": "records input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "propensity_fit": "records message input.errors input.csr input.sets propensity",
@@ -124,7 +124,7 @@ GRAPH = {
     "demo": "records files propensity report api",
     "cluster": (
         "version records message conventions discounts budget threads files input input.errors engine"
-        " report evaluator"
+        " report evaluator states"
     ),
     "integrations": (
         "records message budget files input.errors input.csr input.scores input.sets input.weights input spec"

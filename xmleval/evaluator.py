@@ -24,6 +24,8 @@ from xmleval.input.objects.take import labels_of
 from xmleval.message import counted
 from xmleval.report.report import Report
 from xmleval.spec import Spec
+from xmleval.states.folds import new_states
+from xmleval.states.state import States
 from xmleval.thresholds.rule import as_parts, from_parts
 
 
@@ -371,9 +373,18 @@ class Evaluator:
 
     def counts(self, *, spill: bool = False, loose: bool = False) -> Saved:
         """Return what of `as_saved` depends on the rows; ``loose`` to be merged (@private)."""
-        counted = self._replace(self._counting.settled)
+        counted = self.counted
         with self._lock:
             return saved_counts(counted, spill, loose)
+
+    @property
+    def counted(self) -> Counted:
+        """What was counted of all rows (@private)."""
+        return self._replace(self._counting.settled)
+
+    def empty_states(self, given: Iterable[str]) -> States:
+        """Return the states of no rows, where these inputs are given (@private)."""
+        return new_states(self._counting.settings.plan(frozenset(given)), self._counting.work)
 
     def with_counts(self, counts: Saved) -> Evaluator:
         """Return an evaluator of the same settings with the counts of another, checked (@private)."""

@@ -114,9 +114,30 @@ def _with_groups(truth: Any, scores: Any, groups: Any) -> Any:
     return {"y_true": truth, "y_score": scores, "groups": groups}
 
 
-def _note_threads(folder: str, function: Any, job: Any, task: Any, path: Any) -> Any:
+def _note_threads(folder: str, function: Any, job: Any, task: Any, *more: Any) -> Any:
     Path(folder, f"{task.start}.threads").write_text(str(opened(job).threads))
-    return function(job, task, path)
+    return function(job, task, *more)
+
+
+def test_scores_of_every_label_go_to_their_range(
+    client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, folder = files
+    metrics = ["auc.macro", "ap.weighted", "recall_at_precision.macro(p=0.5)", "auc.micro", "f1.macro@3"]
+    submit, swept = DaskEngine.submit, list[str]()
+
+    def noted(self: Any, function: Any, *arguments: Any, key: str) -> Any:
+        swept.append(function.__name__)
+        return submit(self, function, *arguments, key=key)
+
+    monkeypatch.setattr(DaskEngine, "submit", noted)
+    monkeypatch.setattr(cutting, "FAN_IN", 2)
+    monkeypatch.setattr(cutting, "LEAST_BYTES", 1000)
+    paths = {"truth": folder / "Y_*", "scores": folder / "m_*_indices.npy"}
+    wanted = on_one_machine(arrays["Y"], arrays["m"], metrics=metrics).to_json()
+    for exchange in (None, folder / "run"):
+        assert evaluate(**paths, metrics=metrics, client=client, exchange=exchange).to_json() == wanted
+    assert swept.count("sweep") >= 2
 
 
 def test_tasks_share_the_threads_of_their_worker(

@@ -39,7 +39,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 def job() -> Job:
-    return make_job(Evaluator(["p@1", "auc.micro", "f1.macro@3"], n_labels=6), 1 << 26, 1)
+    return make_job(Evaluator(["p@1", "auc.micro", "auc.macro", "f1.macro@3"], n_labels=6), 1 << 26, 1)
 
 
 def leaves(own: Job) -> list[Leaf]:
@@ -137,7 +137,7 @@ def test_a_part_that_cannot_be_put_leaves_nothing(folder: Path, monkeypatch: pyt
         if isinstance(folder, RemotePath):
             monkeypatch.setattr(ranges, "PAUSE_SECONDS", 0)
             monkeypatch.setattr(type(folder.system()[0]), "put_file", _refuse)
-            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}\.npz'"):
+            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}-labels\.npz'"):
                 run(SerialEngine(), own, leaves(own), held)
             assert not held.keys()
 
@@ -147,12 +147,16 @@ def _refuse(*_: Any) -> None:
 
 
 def test_a_damaged_part_is_refused_by_name(folder: Path) -> None:
-    own, held = job(), exchange(folder)
-    held.folder.mkdir(parents=True)
-    with replacing(held.path("0" * 32)) as file:
-        file.write(b"PK")
-    with pytest.raises(ValueError, match=r"0\.npz: not a part of a run, or damaged"), held.taken(True):
-        run(SerialEngine(), own, leaves(own), held)
+    own, held, name = job(), exchange(folder), "0" * 32
+    with held.taken(resume=False):
+        for damaged in (name, f"{name}-labels"):
+            with replacing(held.folder / f"{damaged}.npz") as file:
+                file.write(b"PK")
+            told = rf"{damaged}\.npz: not a part of a run, or damaged"
+            with pytest.raises(ValueError, match=told):
+                run(SerialEngine(), own, leaves(own), held)
+            held.path(name).unlink()
+            run(SerialEngine(), own, leaves(own), held)
 
 
 def test_what_cannot_be_written_to_is_refused() -> None:

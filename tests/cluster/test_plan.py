@@ -21,6 +21,7 @@ from xmleval.cluster.job import Job, make_job, own_constants
 from xmleval.cluster.run import Leaf, SerialEngine, run
 from xmleval.pooled import values
 from xmleval.states import score_runs
+from xmleval.states.label_ranges import KINDS, scores_of_labels
 
 MEMORY = 1 << 26
 
@@ -77,6 +78,18 @@ def test_the_bytes_are_those_of_one_machine(form: str, data: st.DataObject) -> N
 
 TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_of_every_label_are_not_merged(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "FAN_IN", 2)
+    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.weighted", "ap.micro", "p@1"]}
+    given: dict[str, Any] = {"y_true": TRUTH, "y_score": SCORES.astype(dtype)}
+    found = run(ShuffledEngine(), job_of(5, **options), leaves([*range(0, 31, 3)], given))
+    assert found.compute().to_json() == evaluate(**given, **options).to_json()
+    state = scores_of_labels(found.counted.states)
+    assert state is not None
+    assert not any(state.store.size(kind) for kind in KINDS)
 
 
 def test_rows_of_two_tasks_are_refused() -> None:

@@ -26,7 +26,7 @@ def two_workers(**more: Any) -> Iterator[Any]:
 
 
 def changed(monkeypatch: pytest.MonkeyPatch, wrapper: Callable[..., Any], *given: Any) -> None:
-    """Let workers call ``wrapper(*given, count, job, task, path)`` in place of ``count(job, task, path)``."""
+    """Let workers call ``wrapper(*given, count, ...)`` in place of ``count(...)``."""
     submit = DaskEngine.submit
 
     def other(self: Any, function: Any, *arguments: Any, key: str) -> Any:

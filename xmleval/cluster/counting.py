@@ -13,25 +13,25 @@ import scipy.sparse
 from xmleval.budget import UNLIMITED, Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.packing import packed, unpacked
+from xmleval.cluster.packing import packed, unpacked, whole
+from xmleval.cluster.ranges import FORM, put_ranges, taken_ranges
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Form, Saved, load_state, save_state
+from xmleval.files.saved import Saved, load_state, save_state
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs, without_pairs
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, joined, widened
 from xmleval.input.shards import Input, Shard
-from xmleval.records import Chunks
+from xmleval.states.label_ranges import STATE
 
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
-FORM = Form("xmleval part", 1, "part of a run")
 _compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
 
 
-def count(job: Job, task: Task, path: str | None = None) -> Part:
+def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> Part:
     """Return the counts of a task, or ``{"error": ...}`` where trying again could not help.
 
     Parameters
@@ -42,6 +42,8 @@ def count(job: Job, task: Task, path: str | None = None) -> Part:
         The rows.
     path : str, optional
         File to put the counts into; then it is returned in place of them.
+    n_ranges : int, default 0
+        Ranges of labels by which scores of every label are apart, see `cluster.ranges`; 0 if they are not.
     """
 
     def counted() -> Evaluator:
@@ -55,10 +57,10 @@ def count(job: Job, task: Task, path: str | None = None) -> Part:
         _refuse_changed(task)
         return evaluator
 
-    return put(counted, path)
+    return put(counted, path, n_ranges)
 
 
-def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -> Part:
+def count_block(job: Job, first_row: int, block: Any, path: str | None = None, n_ranges: int = 0) -> Part:
     """Return the counts of rows in memory: (y_true, y_score), or a dict of arguments of `update`."""
 
     def counted() -> Evaluator:
@@ -72,7 +74,7 @@ def count_block(job: Job, first_row: int, block: Any, path: str | None = None) -
             raise InputError(error.argument, error.reason, row=row, value=error.value) from None
         return evaluator
 
-    return put(counted, path)
+    return put(counted, path, n_ranges)
 
 
 def size_of(block: Any) -> tuple[int, int] | ValueError:
@@ -96,31 +98,27 @@ def restored_part(job: Job, part: Part) -> Evaluator:
     return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
 
 
-def put(counted: Callable[[], Evaluator], path: str | None) -> Part:
+def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -> Part:
     """Return counts as a part, in a file where there is a path for it."""
     try:
         evaluator = counted()
     except ValueError as error:
         return {"error": error}
+    ranges = taken_ranges(evaluator, n_ranges)
     counts = evaluator.counts(loose=True)
     counts = counts._replace(arrays=packed(counts.arrays))
     n_bytes: dict[str, int] = {}
-    for name, array in counts.arrays.items():
+    scores = [(STATE, array) for own in ranges for array in own.values()]
+    for name, array in [*counts.arrays.items(), *scores]:
         size = array.size * array.dtype.itemsize
         n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
+        put_ranges(ranges, path)  # first: where there is a part, there is all of it
         save_state(as_path(path), counts, FORM)
         return {"file": path, **told}
-    arrays = {name: _whole(array) for name, array in counts.arrays.items()}
-    return {"meta": counts.meta, "arrays": arrays, **told}
-
-
-def _whole(array: Any) -> Any:
-    """Return an array in memory."""
-    if not isinstance(array, Chunks):
-        return array
-    return np.concatenate([np.empty(0, array.dtype), *array.read()])
+    arrays = {name: whole(array) for name, array in counts.arrays.items()}
+    return {"meta": counts.meta, "arrays": arrays, "ranges": ranges, **told}
 
 
 @contextlib.contextmanager

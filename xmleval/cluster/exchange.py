@@ -17,7 +17,7 @@ from xmleval.files.output import replacing
 
 OWNER, MARK = "run.json", "xmleval run"
 PROPENSITY = "propensity.npy"
-PART = re.compile(r"([0-9a-f]{32})\.npz")
+PART = re.compile(r"([0-9a-f]{32})(-labels)?\.npz")
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,13 @@ class Exchange:
     def keys(self) -> set[str]:
         """Return the keys of the parts that are there."""
         with contextlib.suppress(FileNotFoundError):
-            found = (PART.fullmatch(path.name) for path in self.folder.iterdir())
-            return {name[1] for name in found if name}
+            return {name[1] for name in self._parts() if not name[2]}
         return set()
+
+    def _parts(self) -> list[re.Match[str]]:
+        """Return the files of parts by name."""
+        found = (PART.fullmatch(path.name) for path in self.folder.iterdir())
+        return [name for name in found if name]
 
     @contextlib.contextmanager
     def taken(self, resume: bool) -> Iterator[int]:
@@ -81,7 +85,7 @@ class Exchange:
                     raise ValueError(f"{self.folder}: another process has taken over this run") from error
             raise
         if self._owner() == own:
-            self._remove([f"{key}.npz" for key in self.keys()] + [PROPENSITY, OWNER])
+            self._remove([name[0] for name in self._parts()] + [PROPENSITY, OWNER])
 
     def _owner(self) -> dict[str, Any] | None:
         """Return what is told of the process that began last, None if it has ended."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from xmleval.records import Chunks
+
 LEAST_SIZE = 1 << 12  # of what is worth it
 BYTES, AT, MORE = ".bytes", ".at", ".more"  # ends of the names of what an array becomes
 FULL = 255  # a count of so many or more, which is told elsewhere
@@ -29,6 +31,13 @@ def unpacked(arrays: dict[str, Any]) -> dict[str, Any]:
         array.reshape(-1)[at] = more
         found[name] = array
     return found
+
+
+def whole(array: Any) -> Any:
+    """Return an array in memory."""
+    if not isinstance(array, Chunks):
+        return array
+    return np.concatenate([np.empty(0, array.dtype), *array.read()])
 
 
 def _names(name: str) -> tuple[str, str, str]:

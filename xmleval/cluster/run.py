@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from xmleval.cluster import cutting
@@ -10,6 +11,7 @@ from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
+from xmleval.cluster.ranges import add_curves, range_of, ranges_of, sweep, without_ranges
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
 from xmleval.threads import available_processors
@@ -34,7 +36,7 @@ class Engine(Protocol):
 
 
 class Leaf(NamedTuple):
-    """What is counted by one task: a function, its arguments behind the job, and the rows up to its end."""
+    """What is counted by one task: a function, its arguments after the job, its key and number of rows."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -92,6 +94,8 @@ def run(
     job = job if exchange is None else exchange.with_propensity(job)
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
+    found = opened(job, available_processors())
+    n_ranges = 0 if few else ranges_of(found, len(leaves))
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set() if exchange is None else exchange.keys()
 
@@ -102,13 +106,27 @@ def run(
         path = None if exchange is None else str(exchange.path(key))
         return engine.submit(function, sent, *arguments, path, key=key)
 
-    def counted(place: int) -> Any:
+    @cache
+    def part_of(place: int) -> Any:
         leaf = leaves[place]
         part: Any = stored(leaf.key)
         if part is None:
-            part = made(leaf.function, *leaf.arguments, key=leaf.key)
+            path = None if exchange is None else str(exchange.path(leaf.key))
+            part = engine.submit(leaf.function, sent, *leaf.arguments, path, n_ranges, key=leaf.key)
             reported[place] = part if few else engine.submit(told_of, part, key=f"told-{leaf.key}")
         return part
+
+    def counted(place: int) -> Any:
+        part = part_of(place)
+        apart = n_ranges and exchange is None
+        return engine.submit(without_ranges, part, key=f"rest-{leaves[place].key}") if apart else part
+
+    def swept(number: int) -> Any:
+        own = [
+            engine.submit(range_of, part_of(place), number, key=f"range{number}-{leaf.key}")
+            for place, leaf in enumerate(leaves)
+        ]
+        return engine.submit(sweep, sent, number, n_ranges, own, key=f"curves-{number}")
 
     def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:
         """Return the few parts that are left to merge; of these, those that are not stored are made."""
@@ -126,7 +144,8 @@ def run(
         return summed(sums, one)
 
     last = summed([leaf.key for leaf in leaves], counted)
-    found, failed = opened(job, available_processors()), dict[int, Exception]()
+    ranges = [swept(number) for number in range(n_ranges)]
+    failed = dict[int, Exception]()
     done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in reported)
     others = [part for part in last if not few or all(part is not own for own in reported.values())]
     at_once = [part for part in others if isinstance(part, dict)]  # stored, or made by an engine at once
@@ -141,15 +160,19 @@ def run(
         elif not failed:
             add(job, found, part)
 
-    for number, result in engine.completed([*reported.values(), *waiting]):
+    n_waiting, curves = len(places) + len(waiting), dict[int, Any]()
+    for number, result in engine.completed([*reported.values(), *waiting, *ranges]):
         if number < len(places):
             place = places[number]
             if result.get("error") is not None:
                 failed[place] = result["error"]
-                engine.cancel([own for at, own in reported.items() if at > place] + waiting)
+                engine.cancel([own for at, own in reported.items() if at > place] + waiting + ranges)
             done += leaves[place].n_rows
             show(done)
-        if few or number >= len(places):
+        if number >= n_waiting:
+            curves[number - n_waiting] = result
+            of_merges += [result["error"]] if "error" in result else []
+        elif few or number >= len(places):
             added(result)
     if failed:
         raise failed[min(failed)]
@@ -158,6 +181,7 @@ def run(
     if of_merges:
         raise of_merges[0]
     expect_rows(found, sum(leaf.n_rows for leaf in leaves))
+    add_curves(found, [curves[number] for number in range(n_ranges)])
     return found
 
 

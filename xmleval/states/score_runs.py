@@ -13,7 +13,7 @@ from xmleval.kernels.columns import group_entries
 from xmleval.kernels.keys import part_scores
 from xmleval.kernels.labels import count_entries
 from xmleval.plan import Plan
-from xmleval.pooled.columns import grouped_by_label, open_columns, sweep_columns
+from xmleval.pooled.columns import LabelCurves, grouped_by_label, open_columns, sweep_columns
 from xmleval.pooled.curves import Curves, Last, Unlisted, sweep_piles, thinned
 from xmleval.pooled.piles import SMALL, Grouped, Held, make_keys
 from xmleval.pooled.spill import SpillFile
@@ -65,6 +65,7 @@ class ScoreRuns(State):
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
+        self.swept: LabelCurves | None = None  # where other processes swept the scores of every label
 
     def _new_store(self, file: SpillFile) -> Store:
         kinds = (GOOD, BAD, MISSING, TAKEN) if self.needs.bounds else (GOOD, BAD)
@@ -224,9 +225,9 @@ class ScoreRuns(State):
         """Return the curves of every label."""
         piles = self.store.piles
         good, bad = piles[f"{COLUMNS}.{GOOD}"], piles[f"{COLUMNS}.{BAD}"]
-        n_cells = np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
+        n_cells = self._n_cells()
         n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
-        found = sweep_columns([good], bad, self.n_labels, n_cells, self.level(), work, self.needs.asked)
+        found = self.swept or self.sweep(work)
         right, level = found.pairs.T
         value = Curve(
             n_relevant, n_irrelevant, right, level, found.precision, found.peak[..., 0], found.peak[..., 1]
@@ -243,6 +244,16 @@ class ScoreRuns(State):
             Curve(n_relevant, n_irrelevant, *worst.T, *unknown),
             Curve(n_relevant, n_irrelevant, *best.T, *unknown),
         )
+
+    def sweep(self, work: Work) -> LabelCurves:
+        """Return the statistics of the curve of every label."""
+        good, bad = (self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD))
+        n_cells, level = self._n_cells(), self.level()
+        return sweep_columns([good], bad, self.n_labels, n_cells, level, work, self.needs.asked)
+
+    def _n_cells(self) -> Ints:
+        """Return the relevant and irrelevant rows of every label."""
+        return np.stack([self.n_true, self.n_rows - self.n_true], axis=1)
 
     def replicates(self, folds: Sequence[ScoreRuns]) -> dict[str, Floats]:
         """Return the values without each of the folds, from one sweep over all if nothing is asked."""

@@ -1,0 +1,80 @@
+"""Scores of every label apart by ranges of labels, so that processes can sweep a range each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from xmleval.kernels.keys import HALF
+from xmleval.pooled.columns import LabelCurves
+from xmleval.pooled.piles import Pile, Ranges, before_label, common_dtype
+from xmleval.pooled.spill import Keys
+from xmleval.records import Ints
+from xmleval.states.contents import Contents
+from xmleval.states.folds import Folds
+from xmleval.states.score_runs import BAD, COLUMNS, GOOD, ScoreRuns
+from xmleval.states.state import Arrays, States
+
+STATE = "score_runs"
+KINDS = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)]
+
+
+def scores_of_labels(states: States | None) -> ScoreRuns | None:
+    """Return the state that holds scores of every label, if it can give them away."""
+    if states is None or isinstance(states, Folds) or STATE not in states.plan.states:
+        return None
+    state = states[STATE]
+    assert isinstance(state, ScoreRuns)
+    return state if state.needs.columns and not state.needs.bounds else None
+
+
+def take_ranges(state: ScoreRuns, bounds: Ints) -> list[Arrays]:
+    """Take the scores of every label out of a state; return for each range what a state of its labels saves.
+
+    bounds : int64 (ranges + 1,), the first label of each range, and the number of labels
+    """
+    piles = [state.store.piles[kind] for kind in KINDS]
+    for pile in piles:
+        pile.ungroup()
+    dtype = common_dtype(piles, np.int64)
+    ranges = Ranges(piles, before_label(bounds[1:-1], dtype), state.work.map)
+    found = []
+    for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        own = _of_range(state, stop - start)
+        own.n_rows, own.dtype, own.n_true = state.n_rows, state.dtype, state.n_true[start:stop]
+        for place, kind in enumerate(KINDS):
+            keys = [_renumbered(part, start) for part in ranges.parts(place, 2 * number)]
+            own.store.piles[kind].add(keys)
+        found.append(own.loose())
+    for kind in KINDS:
+        state.store.piles[kind] = Pile()
+    return found
+
+
+def sweep_range(like: ScoreRuns, n_labels: int, several: Iterable[Arrays]) -> Arrays:
+    """Return the curves of the labels of a range, from what `take_ranges` gave for each part of the rows."""
+    whole = _of_range(like, n_labels)
+    for arrays in several:
+        own = _of_range(like, n_labels)
+        own.from_contents(Contents(arrays, int(arrays["sizes"][0])))
+        whole.merge(own)
+    return whole.sweep(whole.work)._asdict()
+
+
+def joined_curves(several: Sequence[Arrays]) -> LabelCurves:
+    """Return the curves of all labels from those of each range, in order."""
+    return LabelCurves(*(np.concatenate([own[name] for own in several]) for name in LabelCurves._fields))
+
+
+def _of_range(state: ScoreRuns, n_labels: int) -> ScoreRuns:
+    specs = tuple(spec for spec in state.specs if spec.average != "micro")
+    found = ScoreRuns(state.plan.part(n_labels=n_labels, keep_curves=True), specs, state.work)
+    found.needs = found.needs._replace(asked=state.needs.asked)
+    return found
+
+
+def _renumbered(keys: Keys, first: int) -> Keys:
+    """Return keys whose labels count from that of a range."""
+    return keys - (np.int64(first) << HALF if keys.dtype == np.int64 else first)
