@@ -137,7 +137,7 @@ def test_a_part_that_cannot_be_put_leaves_nothing(folder: Path, monkeypatch: pyt
         if isinstance(folder, RemotePath):
             monkeypatch.setattr(ranges, "PAUSE_SECONDS", 0)
             monkeypatch.setattr(type(folder.system()[0]), "put_file", _refuse)
-            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}-labels\.npz'"):
+            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}-labels0\.npz'"):
                 run(SerialEngine(), own, leaves(own), held)
             assert not held.keys()
 
@@ -149,7 +149,7 @@ def _refuse(*_: Any) -> None:
 def test_a_damaged_part_is_refused_by_name(folder: Path) -> None:
     own, held, name = job(), exchange(folder), "0" * 32
     with held.taken(resume=False):
-        for damaged in (name, f"{name}-labels"):
+        for damaged in (name, f"{name}-labels0"):
             with replacing(held.folder / f"{damaged}.npz") as file:
                 file.write(b"PK")
             told = rf"{damaged}\.npz: not a part of a run, or damaged"

@@ -14,7 +14,7 @@ from xmleval.budget import UNLIMITED, Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
 from xmleval.cluster.packing import packed, unpacked, whole
-from xmleval.cluster.ranges import FORM, put_ranges, taken_ranges
+from xmleval.cluster.ranges import FORM, taken_ranges
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
@@ -104,17 +104,15 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
         evaluator = counted()
     except ValueError as error:
         return {"error": error}
-    ranges = taken_ranges(evaluator, n_ranges)
+    ranges, of_ranges = taken_ranges(evaluator, n_ranges, path)  # first: where there is a part, there is all
     counts = evaluator.counts(loose=True)
     counts = counts._replace(arrays=packed(counts.arrays))
-    n_bytes: dict[str, int] = {}
-    scores = [(STATE, array) for own in ranges for array in own.values()]
-    for name, array in [*counts.arrays.items(), *scores]:
+    n_bytes = {STATE: of_ranges} if of_ranges else dict[str, int]()
+    for name, array in counts.arrays.items():
         size = array.size * array.dtype.itemsize
         n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
-        put_ranges(ranges, path)  # first: where there is a part, there is all of it
         save_state(as_path(path), counts, FORM)
         return {"file": path, **told}
     arrays = {name: whole(array) for name, array in counts.arrays.items()}

@@ -17,7 +17,7 @@ from xmleval.files.output import replacing
 
 OWNER, MARK = "run.json", "xmleval run"
 PROPENSITY = "propensity.npy"
-PART = re.compile(r"([0-9a-f]{32})(-labels)?\.npz")
+PART = re.compile(r"([0-9a-f]{32})(-labels[0-9]+)?\.npz")
 
 
 @dataclass(frozen=True)

@@ -40,24 +40,26 @@ def bounds_of(n_labels: int, n_ranges: int) -> Ints:
     return np.arange(n_ranges + 1) * n_labels // n_ranges
 
 
-def taken_ranges(evaluator: Evaluator, n_ranges: int) -> list[dict[str, Any]]:
-    """Take the scores of every label out of an evaluator, apart by ranges; nothing if it has none to give."""
+def taken_ranges(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[list[dict[str, Any]], int]:
+    """Take the scores of every label out of an evaluator; return those of each range, and their bytes.
+
+    Where there is a path for the part, they are put into files beside it, one by one.
+    """
     state = scores_of_labels(evaluator.counted.states) if n_ranges else None
     if state is None:
-        return []
+        return [], 0
     given = np.array(sorted(evaluator.counted.given))
-    several = take_ranges(state, bounds_of(evaluator.n_labels, n_ranges))
-    return [
-        {GIVEN: given, **{name: whole(array) for name, array in packed(arrays).items()}} for arrays in several
-    ]
-
-
-def put_ranges(ranges: Sequence[dict[str, Any]], path: str) -> None:
-    """Put what was taken into a file beside that of the part."""
-    if ranges:
-        pairs = [(f"{number}/{name}", a) for number, own in enumerate(ranges) for name, a in own.items()]
-        with replacing(_beside(path)) as file:
-            write_archive(file, dict(pairs))
+    found, n_bytes = [], 0
+    for number, arrays in enumerate(take_ranges(state, bounds_of(evaluator.n_labels, n_ranges))):
+        own = {name: whole(array) for name, array in packed(arrays).items()}
+        n_bytes += sum(array.nbytes for array in own.values())
+        own[GIVEN] = given
+        if path is None:
+            found.append(own)
+        else:
+            with replacing(_beside(path, number)) as file:
+                write_archive(file, own)
+    return found, n_bytes
 
 
 def without_ranges(part: dict[str, Any]) -> dict[str, Any]:
@@ -69,15 +71,14 @@ def range_of(part: dict[str, Any], number: int) -> dict[str, Any]:
     """Return the scores of a range of labels in a part, nothing if it has none; or an error of its file."""
     if "file" not in part:
         return part["ranges"][number] if part.get("ranges") else {}
-    path, start = _beside(part["file"]), f"{number}/"
+    path = _beside(part["file"], number)
     if not path.exists():
         return {}
     try:
         with naming_damage(path, FORM):
-            found = read_archive(InputFile(path), lambda name: name.startswith(start))
+            return read_archive(InputFile(path))
     except ValueError as error:
         return {"error": error}
-    return {name.removeprefix(start): array for name, array in found.items()}
 
 
 def sweep(job: Job, number: int, n_ranges: int, several: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -106,5 +107,5 @@ def add_curves(evaluator: Evaluator, found: Sequence[dict[str, Any]]) -> None:
         state.swept = joined_curves([one["curves"] for one in found])
 
 
-def _beside(path: str) -> Path:
-    return as_path(f"{path.removesuffix('.npz')}-labels.npz")
+def _beside(path: str, number: int) -> Path:
+    return as_path(f"{path.removesuffix('.npz')}-labels{number}.npz")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -30,8 +30,8 @@ def scores_of_labels(states: States | None) -> ScoreRuns | None:
     return state if state.needs.columns and not state.needs.bounds else None
 
 
-def take_ranges(state: ScoreRuns, bounds: Ints) -> list[Arrays]:
-    """Take the scores of every label out of a state; return for each range what a state of its labels saves.
+def take_ranges(state: ScoreRuns, bounds: Ints) -> Iterator[Arrays]:
+    """Take the scores of every label out of a state; yield for each range what a state of its labels saves.
 
     bounds : int64 (ranges + 1,), the first label of each range, and the number of labels
     """
@@ -40,17 +40,15 @@ def take_ranges(state: ScoreRuns, bounds: Ints) -> list[Arrays]:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
     ranges = Ranges(piles, before_label(bounds[1:-1], dtype), state.work.map)
-    found = []
     for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
         own = _of_range(state, stop - start)
         own.n_rows, own.dtype, own.n_true = state.n_rows, state.dtype, state.n_true[start:stop]
         for place, kind in enumerate(KINDS):
             keys = [_renumbered(part, start) for part in ranges.parts(place, 2 * number)]
             own.store.piles[kind].add(keys)
-        found.append(own.loose())
+        yield own.loose()
     for kind in KINDS:
         state.store.piles[kind] = Pile()
-    return found
 
 
 def sweep_range(like: ScoreRuns, n_labels: int, several: Iterable[Arrays]) -> Arrays:
