@@ -74,18 +74,18 @@ def test_tasks_fetch_their_own_rows(
     assert found == run(f"evaluate Y.npz 'm_*' {options.partition(' --scheduler')[0]}")
 
 
-def _lost(marker: str, function: Any, job: Job, task: Task, path: str) -> Any:
+def _lost(marker: str, function: Any, job: Job, task: Task, *more: Any) -> Any:
     """Count tasks of the first half; for the others there is no cluster any more, once a part was put."""
     while task.start >= 1000:
         if Path(marker).exists():
             raise OSError("the cluster is gone")
         time.sleep(0.05)
-    result = function(job, task, path)
+    result = function(job, task, *more)
     Path(marker).touch()
     return result
 
 
-def _die_while_sending(folder: str, function: Any, job: Job, task: Task, path: str) -> Any:
+def _die_while_sending(folder: str, function: Any, job: Job, task: Task, *more: Any) -> Any:
     """End the process after the first of several pieces of a part was sent."""
     Path(folder, f"{task.key}.counted").touch()
     send = RemotePath.put
@@ -100,7 +100,7 @@ def _die_while_sending(folder: str, function: Any, job: Job, task: Task, path: s
 
     RemotePath.put = sending  # type: ignore[method-assign]
     try:
-        return function(job, task, path)
+        return function(job, task, *more)
     finally:
         RemotePath.put = send  # type: ignore[method-assign]
 
