@@ -47,6 +47,7 @@ SIZES = ((7, 9, 3), (300, 40, 8))  # rows, labels, scores in a row
 PATIENCE, COMPILING = 10.0, 100.0  # seconds of a command, and of one that compiles
 LEAST = "16MB"  # the least memory that can be given
 GIVEN, MORE = 64 << 20, 300 << 20  # bytes given to a command, and those it may take beside
+USUAL = 1 << 30  # bytes of a command to which none are given
 SAVED = 3  # findings saved of each signature
 
 
@@ -156,8 +157,9 @@ def tried(folder: Path, case: Case, command: list[str], counts: Counter[str]) ->
     line = only(folder, command, PATIENCE)
     if isinstance(line, Ended) and line.how == "hang":
         again = only(folder, command, COMPILING)  # it may have compiled kernels, which are then kept
-        usual = [LEAST if word == CUT else word for word in command]  # nobody can give less
-        line = only(folder, usual, PATIENCE) if not isinstance(again, Ended) else again
+        if command[0] == "evaluate":  # to which less cannot be given
+            command = [LEAST if word == CUT else word for word in command]
+        line = only(folder, command, PATIENCE) if not isinstance(again, Ended) else again
     if isinstance(line, Ended):
         counts[line.how] += 1
         return Finding(line.how, where(line.note), line.note)
@@ -166,7 +168,7 @@ def tried(folder: Path, case: Case, command: list[str], counts: Counter[str]) ->
         return Finding("traceback", f"{line['error']} in {where(line['traceback'])}", line["traceback"])
     code, out, err = line["answer"]
     counts["refused" if code else "read"] += 1
-    if line["grown"] > MORE + (GIVEN if "--memory" in command else 1 << 30):
+    if line["grown"] > MORE + (GIVEN if "--memory" in command else USUAL):
         return Finding("memory", "", f"{line['grown'] >> 20} MiB\n{err}")
     wrong = complaint(case, command, code, out, err)
     if not wrong and code and not case.names_damage(err, command):

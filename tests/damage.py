@@ -157,8 +157,9 @@ class Case(NamedTuple):
             names |= {name.removesuffix(end) for name in names}
         arguments = [("TRUTH", command[1]), ("SCORES", command[2])] if command[0] == "evaluate" else []
         options = [pair for pair in pairwise(command) if pair[0].startswith("--")]
-        names |= {argument for argument, given in [*arguments, *options] if given in names}
-        return any(name in line for name in names - {"."})
+        told = [argument for argument, given in [*arguments, *options] if given in names]
+        words = re.findall(r"[\w-]+", line)
+        return any(name in line for name in names - {"."}) or any(argument in words for argument in told)
 
     def names_input(self, line: str, command: list[str]) -> bool:
         """Whether a line names a damaged file, or another that does not match it."""

@@ -160,7 +160,7 @@ class Budget(NamedTuple):
 
     @property
     def grouped(self) -> int:
-        """Keys of labels that may be grouped by label, which takes one and a half times as much again."""
+        """Keys of labels that may be grouped by label, which takes half as much again."""
         return self.memory // 3
 
     @property

@@ -64,17 +64,22 @@ def stats(
 def _named_values(given: Input, train: Input | None) -> dict[str, float]:
     """Return the statistics of labels with names."""
     truth = read_numbered_truth(given)
+    _expect_labels(given, len(truth.label_names))
     found = LabelStatistics(len(truth.label_names))
     found.update(set_rows("y_true", truth.matrix, None))
     counts = None if train is None else count_named_training(train, [truth.label_names], None)[0][0]
     return found.values(counts)
 
 
+def _expect_labels(given: Input, n_labels: int) -> None:
+    if n_labels < 1:
+        raise ValueError(f"{given.name}: 0 labels; expected 1 or more")
+
+
 def _values(given: Input, train: Input | None) -> dict[str, float]:
     pieces = given.pieces()
     n_labels = count_columns(pieces, PIECE_BYTES)
-    if n_labels < 1:
-        raise ValueError(f"{given.name}: 0 labels; expected 1 or more")
+    _expect_labels(given, n_labels)
     refuse_many_labels(given.name, n_labels, given.allowance)
     found = LabelStatistics(n_labels)
     if not read_sets("y_true", given.name, pieces, n_labels, PIECE_BYTES, found.update):

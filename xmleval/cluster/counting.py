@@ -25,7 +25,7 @@ from xmleval.input.exclusion import Pairs, without_pairs
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, joined, widened
 from xmleval.input.shards import Input, Shard
-from xmleval.states.label_ranges import STATE
+from xmleval.states.label_ranges import NAME
 
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 _compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
@@ -107,7 +107,7 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
     ranges, of_ranges = taken_ranges(evaluator, n_ranges, path)  # first: where there is a part, there is all
     counts = evaluator.counts(loose=True)
     counts = counts._replace(arrays=packed(counts.arrays))
-    n_bytes = {STATE: of_ranges} if of_ranges else dict[str, int]()
+    n_bytes = {NAME: of_ranges} if of_ranges else dict[str, int]()
     for name, array in counts.arrays.items():
         size = array.size * array.dtype.itemsize
         n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size

@@ -20,7 +20,7 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, naming_damage
 from xmleval.records import Ints
-from xmleval.states.label_ranges import joined_curves, scores_of_labels, sweep_range, take_ranges
+from xmleval.states.label_ranges import NAME, joined_curves, scores_of_labels, sweep_range, take_ranges
 
 FORM = Form("xmleval part", 1, "part of a run")
 GIVEN = "given"  # inputs, by which a plan is made
@@ -29,7 +29,7 @@ SHARE = 4  # parts whose scores a range has as many as: of each part and range, 
 
 def ranges_of(evaluator: Evaluator, n_parts: int) -> int:
     """Return by how many ranges of labels the curves of a run are found; 0 if it has none of every label."""
-    curves = any(spec.state == "score_runs" and spec.average != "micro" for spec in evaluator.asked)
+    curves = any(spec.state == NAME and spec.average != "micro" for spec in evaluator.asked)
     if not curves or evaluator.settings["confidence"]:  # which needs the scores of each fold
         return 0
     return min(-(-n_parts // SHARE), evaluator.n_labels)

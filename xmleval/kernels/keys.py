@@ -180,7 +180,7 @@ def place_keys(keys: Ints, first: int, place_of: Ints, scores: Ints) -> None:
 
 @kernel
 def place_pairs(pairs: Scores, first: int, place_of: Ints, scores: Scores) -> None:
-    """Do the same for float64 (n, 2), labels and scores."""
+    """Append scores as `place_keys` does, from float64 (n, 2), labels and scores."""
     for p in range(pairs.shape[0]):
         label = int(pairs[p, 0]) - first
         scores[place_of[label]] = pairs[p, 1]

@@ -28,7 +28,7 @@ from xmleval.threads import Work
 
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 3  # keys per label from which they take no more memory grouped by label
-GROUPED_RANGE = 1 << 21  # scores of labels that are gathered at a time: more only take memory
+GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
@@ -117,8 +117,9 @@ def over_labels(
     Scores ascend within each label, those of the other group only if ``sort_other``.
     """
     piles = [*one, *other]
-    if not sort_other and _are_grouped(piles):
-        _over_grouped(one, other, n_labels, count, work)
+    grouped = None if sort_other else _grouped(one, other)
+    if grouped is not None:
+        _over_grouped(grouped, n_labels, count, n_ranges(piles, work), work)
         return
     bounds, ranges = label_ranges(piles, n_labels, work)
     groups = range(len(one)), range(len(one), len(piles))
@@ -150,22 +151,24 @@ def label_ranges(
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 
 
-def _are_grouped(piles: Sequence[Pile]) -> bool:
-    parts = [part for pile in piles for part in pile.parts()]
-    return bool(parts) and all(isinstance(part, Grouped) for part in parts)
+def _grouped(*groups: Sequence[Pile]) -> list[list[Grouped]] | None:
+    """Return the parts of groups of piles, None if there are none, or some that are not grouped by label."""
+    found = [[part for pile in group for part in pile.parts()] for group in groups]
+    if any(found) and all(isinstance(part, Grouped) for parts in found for part in parts):
+        return found
+    return None
 
 
 def _over_grouped(
-    one: Sequence[Pile],
-    other: Sequence[Pile],
+    groups: Sequence[Sequence[Grouped]],
     n_labels: int,
     count: Callable[[int, int, Columns, Columns], None],
+    least: int,
     work: Work,
 ) -> None:
     """Do the same as `over_labels` for scores grouped by label; those of the other group stay unsorted."""
-    groups = [[part for pile in group for part in pile.parts()] for group in (one, other)]
     reached: Ints = sum(part.ptr - part.ptr[0] for parts in groups for part in parts)
-    n = max(n_ranges([*one, *other], work), int(reached[-1]) // GROUPED_RANGE)
+    n = max(least, int(reached[-1]) // GROUPED_RANGE)
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, n) / n)
     bounds = np.unique([0, *cuts.tolist(), n_labels]).tolist()
 
@@ -237,7 +240,8 @@ def grouped_keys(parts: Iterable[Keys], dtype: np.dtype[Any], start: int, stop: 
     ptr = np.zeros(stop - start + 1, np.int64)
     for keys in parts:
         if dtype == np.int64:
-            count_keys(keys, start, ptr[1:])
+            fits = count_keys(keys, start, ptr[1:])
+            assert fits  # or scores would be written outside
         else:
             ptr[1:] += np.bincount(label_of(keys) - start, minlength=stop - start)
     np.cumsum(ptr, out=ptr)

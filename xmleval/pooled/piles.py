@@ -233,22 +233,29 @@ class Ranges:
         """Return the keys of a pile in a range, sorted."""
         keys = np.empty(self.sizes[pile, number], self.dtype)
         place = 0
-        for part in self.parts(pile, number):
-            keys[place : place + part.size] = part
-            place += part.size
+        for part, offsets in self.cuts[pile]:
+            start, stop = int(offsets[number]), int(offsets[number + 1])
+            out = keys[place : place + stop - start]
+            if isinstance(part, Run) and part.dtype == self.dtype:
+                part.read(start, out)
+            else:
+                out[:] = self._read(part, start, stop)
+            place += stop - start
         keys.sort()
         return keys
 
     def parts(self, pile: int, number: int) -> Iterator[Keys]:
         """Iterate over arrays of the keys of a pile in a range, only to be read."""
         for part, offsets in self.cuts[pile]:
-            start, stop = int(offsets[number]), int(offsets[number + 1])
-            if isinstance(part, Run):
-                own = np.empty(stop - start, part.dtype)
-                part.read(start, own)
-            else:
-                own = part[start:stop]
-            yield widened(own, self.dtype)
+            yield self._read(part, int(offsets[number]), int(offsets[number + 1]))
+
+    def _read(self, part: Keys | Run, start: int, stop: int) -> Keys:
+        if isinstance(part, Run):
+            own = np.empty(stop - start, part.dtype)
+            part.read(start, own)
+        else:
+            own = part[start:stop]
+        return widened(own, self.dtype)
 
     def load_all(self, piles: Sequence[int], number: int) -> Keys:
         """Return the keys of several piles in a range, sorted together."""

@@ -17,15 +17,15 @@ from xmleval.states.folds import Folds
 from xmleval.states.score_runs import BAD, COLUMNS, GOOD, ScoreRuns
 from xmleval.states.state import Arrays, States
 
-STATE = "score_runs"
+NAME = "score_runs"
 KINDS = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)]
 
 
 def scores_of_labels(states: States | None) -> ScoreRuns | None:
     """Return the state that holds scores of every label, if it can give them away."""
-    if states is None or isinstance(states, Folds) or STATE not in states.plan.states:
+    if states is None or isinstance(states, Folds) or NAME not in states.plan.states:
         return None
-    state = states[STATE]
+    state = states[NAME]
     assert isinstance(state, ScoreRuns)
     return state if state.needs.columns and not state.needs.bounds else None
 

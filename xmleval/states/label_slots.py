@@ -67,7 +67,7 @@ def slot_values(
         found = []
         for start, stop in itertools.pairwise(ends.tolist()):
             some = order[start:stop]
-            old, new = before[changes.which[some]], after[some]
+            old, new = before.take(changes.which[some]), after[some]
             changed = old != new
             n_pred = np.concatenate([old[changed], new[changed]])
             sign = np.repeat(np.array([-1, 1]), n_pred.size // 2)

@@ -223,20 +223,19 @@ class ScoreRuns(State):
 
     def columns(self, work: Work) -> Curves:
         """Return the curves of every label."""
-        piles = self.store.piles
-        good, bad = piles[f"{COLUMNS}.{GOOD}"], piles[f"{COLUMNS}.{BAD}"]
-        n_cells = self._n_cells()
-        n_relevant, n_irrelevant = n_cells.T.astype(np.float64)
         found = self.swept or self.sweep(work)
+        n_relevant, n_irrelevant = self._n_cells().T.astype(np.float64)
         right, level = found.pairs.T
         value = Curve(
             n_relevant, n_irrelevant, right, level, found.precision, found.peak[..., 0], found.peak[..., 1]
         )
         if not self.needs.bounds:
             return Curves(value, None, None)
-        missing, taken = piles[f"{COLUMNS}.{MISSING}"], piles[f"{COLUMNS}.{TAKEN}"]
+        good, bad, missing, taken = (
+            self.store.piles[f"{COLUMNS}.{kind}"] for kind in (GOOD, BAD, MISSING, TAKEN)
+        )
         unknown = np.full((3, self.n_labels), np.nan)
-        best = sweep_columns([good, missing], bad, self.n_labels, n_cells, None, work).pairs
+        best = sweep_columns([good, missing], bad, self.n_labels, self._n_cells(), None, work).pairs
         worst = sweep_columns([good], bad, self.n_labels, None, None, work).pairs
         worst += open_columns(good, [taken, missing], self._last().scores, self.n_labels, work)
         return Curves(
