@@ -225,7 +225,8 @@ def as_buckets(several: Sequence[Values]) -> Buckets:
         held += values.packed
     parts: Ints = np.empty((len(held), FIELDS), np.int64)
     for row, part in zip(parts, held, strict=True):
-        places = [array.__array_interface__["data"][0] for array in (part.starts, part.places)]
+        # not by `__array_interface__`, which ends the process where there is no memory (NumPy 2.4)
+        places = [array.ctypes.data for array in (part.starts, part.places)]
         row[:] = part.first, part.first + part.starts.size - 1, *places, isinstance(part, Packed)
     sizes: Ints = np.zeros(N_BUCKETS, np.int64)
     add_sizes(parts, sizes)
