@@ -41,13 +41,14 @@ from tests.damage import (
     make_case,
     restore,
 )
+from xmleval.budget import MEMORY, memory_bytes
 from xmleval.cli import evaluation
 
 SIZES = ((7, 9, 3), (300, 40, 8))  # rows, labels, scores in a row
 PATIENCE, COMPILING = 10.0, 100.0  # seconds of a command, and of one that compiles
 LEAST = "16MB"  # the least memory that can be given
 GIVEN, MORE = 64 << 20, 300 << 20  # bytes given to a command, and those it may take beside
-USUAL = 1 << 30  # bytes of a command to which none are given
+USUAL = memory_bytes("memory", MEMORY)  # of a command to which none is given
 SAVED = 3  # findings saved of each signature
 
 

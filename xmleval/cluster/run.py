@@ -99,20 +99,19 @@ def run(
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set() if exchange is None else exchange.keys()
 
-    def stored(key: str) -> Part | None:
-        return {"file": str(exchange.path(key))} if exchange is not None and key in there else None
+    def path_of(key: str) -> str | None:
+        return None if exchange is None else str(exchange.path(key))
 
-    def made(function: Callable[..., Any], *arguments: Any, key: str) -> Any:
-        path = None if exchange is None else str(exchange.path(key))
-        return engine.submit(function, sent, *arguments, path, key=key)
+    def stored(key: str) -> Part | None:
+        return {"file": path_of(key)} if key in there else None
 
     @cache
     def part_of(place: int) -> Any:
         leaf = leaves[place]
         part: Any = stored(leaf.key)
         if part is None:
-            path = None if exchange is None else str(exchange.path(leaf.key))
-            part = engine.submit(leaf.function, sent, *leaf.arguments, path, n_ranges, key=leaf.key)
+            own = sent, *leaf.arguments, path_of(leaf.key), n_ranges
+            part = engine.submit(leaf.function, *own, key=leaf.key)
             reported[place] = part if few else engine.submit(told_of, part, key=f"told-{leaf.key}")
         return part
 
@@ -139,7 +138,8 @@ def run(
             group = groups(len(keys))[number]
             if len(group) == 1:
                 return part(group[0])
-            return stored(sums[number]) or made(merge, [*map(part, group)], key=sums[number])
+            key = sums[number]
+            return stored(key) or engine.submit(merge, sent, [*map(part, group)], path_of(key), key=key)
 
         return summed(sums, one)
 
