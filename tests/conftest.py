@@ -23,7 +23,7 @@ from xmleval.cli import evaluation
 from xmleval.kernels import matching
 from xmleval.kernels.fixed import BITS, ONE
 from xmleval.kernels.gains import WIDTH
-from xmleval.kernels.matching import COMPARED, SHORT
+from xmleval.kernels.matching import COMPARED, VECTOR
 from xmleval.kernels.sorting import RUN
 
 # compiling a kernel takes longer than any deadline that would be worth having
@@ -36,7 +36,7 @@ settings.register_profile(
 settings.load_profile("xmleval")
 
 # row lengths on both sides of every length at which a kernel changes its way
-STEPS = (WIDTH, RUN, SHORT, COMPARED)
+STEPS = (WIDTH, RUN, VECTOR, COMPARED)
 SIZES = sorted({0, 1, 2, 5, 130} | {step + d for step in STEPS for d in (-1, 0, 1)})
 
 # real data, which tests that want them skip without; nothing lies below the null device

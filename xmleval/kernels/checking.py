@@ -163,9 +163,11 @@ def look_at_rows(ptr: Ints, labels: Labels) -> tuple[Any, Any]:
         if start < stop:
             highest = max(highest, labels[stop - one])
         while start < stop and labels[start] < FIRST_IDS:
+            if labels[start] == 0:
+                return 0, -1
             missing &= ~(np.int64(1) << np.int64(labels[start]))
             start += one
-    return (missing, highest) if missing & 1 else (np.int64(0), -1)
+    return missing, highest
 
 
 @kernel

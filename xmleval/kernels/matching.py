@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from xmleval.kernels.checking import contains
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 from xmleval.records import Ints, Labels, Scores
 
 COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
-SHORT = 16  # labels that do not fill a vector
+VECTOR_BITS = 4
+VECTOR = 1 << VECTOR_BITS  # labels that are compared at once
 FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats sorting the list
 
 
@@ -84,8 +84,8 @@ def find_hits(
     """Write the relevant labels among the leading entries of each list; return how many there are.
 
     Comparing vectorises over the longer of the two sides: in lists of 5, comparing with the list is 1.2
-    times as fast for 5 relevant labels and half as fast for 36. The short loop stands first and in full: as
-    a call of `contains`, after the branch of the search, it takes 1.15 times as long.
+    times as fast for 5 relevant labels and half as fast for 36. The loops stand first and in full: calls
+    take 1.15 times as long.
 
     cut : int64 (n,), entries of each list that count; the others are as in `find_positions`
     n_within : int64 (n,), written: how many each instance has; they stand together
@@ -96,7 +96,7 @@ def find_hits(
         before = n_hits
         first, n_relevant = true_ptr[i], true_ptr[i + 1] - true_ptr[i]
         start, n = list_ptr[i], cut[i]
-        if n_relevant < SHORT or (n_relevant < n and n_relevant <= COMPARED):
+        if n_relevant < VECTOR or (n_relevant < n and n_relevant <= COMPARED):
             row = list_labels[start : start + n]
             for t in range(first, first + n_relevant):
                 label = true_labels[t]
@@ -106,10 +106,19 @@ def find_hits(
                 hits[n_hits] = label
                 n_hits += found
         elif n_relevant <= COMPARED:
-            truth = true_labels[first : first + n_relevant]
+            # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the compiler
+            # compares a rest one by one
+            most = true_labels[first : first + n_relevant]
+            last = true_labels[first + n_relevant - VECTOR : first + n_relevant]
             for s in range(start, start + n):
-                hits[n_hits] = list_labels[s]
-                n_hits += contains(truth, list_labels[s])
+                label = list_labels[s]
+                found = False
+                for t in range(most.size >> VECTOR_BITS << VECTOR_BITS):
+                    found |= most[np.uint64(t)] == label
+                for t in range(last.size >> VECTOR_BITS << VECTOR_BITS):
+                    found |= last[np.uint64(t)] == label
+                hits[n_hits] = label
+                n_hits += found
         else:
             truth, row = true_labels[first : first + n_relevant], list_labels[start : start + n]
             n_hits += search_hits(row, truth, hits[n_hits:])
