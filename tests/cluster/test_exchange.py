@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import struct
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,9 +44,11 @@ def job() -> Job:
     return make_job(Evaluator(["p@1", "auc.micro", "auc.macro", "f1.macro@3"], n_labels=6), 1 << 26, 1)
 
 
-def leaves(own: Job) -> list[Leaf]:
-    blocks = [(n * ROWS, (TRUTH[n].astype(int), SCORES[n])) for n in range(N_LEAVES)]
-    return [Leaf(count_block, block, f"{n:032x}", ROWS) for n, block in enumerate(blocks)]
+def leaves(own: Job, times: int = 1) -> list[Leaf]:
+    rows = ROWS * times
+    truth, scores = (np.tile(values, (1, times, 1)) for values in (TRUTH.astype(int), SCORES))
+    blocks = [(n * rows, (truth[n], scores[n])) for n in range(N_LEAVES)]
+    return [Leaf(count_block, block, f"{n:032x}", rows) for n, block in enumerate(blocks)]
 
 
 def exchange(folder: Path) -> Exchange:
@@ -157,6 +161,41 @@ def test_a_damaged_part_is_refused_by_name(folder: Path) -> None:
                 run(SerialEngine(), own, leaves(own), held)
             held.path(name).unlink()
             run(SerialEngine(), own, leaves(own), held)
+
+
+def last_bytes(path: Path) -> list[int]:
+    """Return where the data of each array of an archive ends."""
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        held = [(info.header_offset, info.compress_size) for info in archive.infolist()]
+    return [at + 29 + sum(struct.unpack("<2H", content[at + 26 : at + 30])) + size for at, size in held]
+
+
+def test_a_changed_byte_of_a_part_is_refused_by_name(tmp_path: Path) -> None:
+    """Of the file of a sum, and of the scores of a range of labels: large arrays are read in pieces."""
+    own, held = job(), exchange(tmp_path)
+    several = leaves(own, times=999)
+    with held.taken(resume=False):
+        run(SerialEngine(), own, several, held)
+        total = min(held.keys() - {leaf.key for leaf in several})
+        for path in (held.path(total), held.folder / f"{'0' * 32}-labels0.npz"):
+            content = path.read_bytes()
+            for place in last_bytes(path):
+                changed = bytes([content[place] ^ 255])
+                path.write_bytes(content[:place] + changed + content[place + 1 :])
+                with pytest.raises(ValueError, match=f"^{path}: not a part of a run, or damaged"):
+                    run(SerialEngine(), own, several, held)
+            path.write_bytes(content)
+
+
+def test_ranges_of_labels_in_files_are_no_tasks_of_their_own(folder: Path) -> None:
+    own, held, sent, read = job(), exchange(folder), ShuffledEngine(), ShuffledEngine()
+    whole = run(sent, own, leaves(own)).compute().to_json()
+    with held.taken(resume=False):
+        assert run(read, own, leaves(own), held).compute().to_json() == whole
+    for engine, n_tasks in ((sent, 3 * N_LEAVES), (read, 0)):
+        assert sum(key.startswith("range") for key in {*engine.ran}) == n_tasks
+        assert sum(key.startswith("curves") for key in {*engine.ran}) == 3
 
 
 def test_what_cannot_be_written_to_is_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.cluster.engines import ShuffledEngine
 from tests.strategies import DTYPES, FORMS, Problem, problems
 from xmleval import Evaluator, evaluate
-from xmleval.cluster import cutting, packing
+from xmleval.cluster import cutting, packing, ranges
 from xmleval.cluster import job as job_module
 from xmleval.cluster.counting import count_block
 from xmleval.cluster.job import Job, make_job, own_constants
@@ -90,6 +90,15 @@ def test_scores_of_every_label_are_not_merged(dtype: type, monkeypatch: pytest.M
     state = scores_of_labels(found.counted.states)
     assert state is not None
     assert not any(state.store.size(kind) for kind in KINDS)
+
+
+def test_few_ranges_of_labels_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "MOST_SENT", 2)
+    rng, engine = np.random.default_rng(0), ShuffledEngine()
+    given: dict[str, Any] = {"y_true": np.tile(TRUTH, (2, 1)), "y_score": rng.random((60, 5))}
+    found = run(engine, job_of(5, metrics=["auc.macro"]), leaves([*range(0, 61, 6)], given)).compute()
+    assert found.to_json() == evaluate(**given, metrics=["auc.macro"]).to_json()
+    assert {key for key in engine.ran if key.startswith("curves")} == {"curves-0", "curves-1"}
 
 
 def test_rows_of_two_tasks_are_refused() -> None:

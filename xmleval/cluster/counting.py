@@ -19,7 +19,7 @@ from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Saved, load_state, save_state
+from xmleval.files.saved import Saved, load_state, naming_damage, save_state
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs, without_pairs
 from xmleval.input.formats.registry import FORMATS
@@ -94,8 +94,16 @@ def told_of(part: Part) -> dict[str, Any]:
 
 def restored_part(job: Job, part: Part) -> Evaluator:
     """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
-    saved = load_state(as_path(part["file"]), FORM) if "file" in part else Saved(part["meta"], part["arrays"])
-    return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
+
+    def restored(saved: Saved) -> Evaluator:
+        return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
+
+    if "file" not in part:
+        return restored(Saved(part["meta"], part["arrays"]))
+    path = as_path(part["file"])
+    saved = load_state(path, FORM)
+    with naming_damage(path, FORM):
+        return restored(saved)
 
 
 def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -> Part:

@@ -6,6 +6,8 @@ Merged in a tree, all scores of all labels would be sent at each level, and pass
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +22,32 @@ from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, naming_damage
 from xmleval.records import Ints
-from xmleval.states.label_ranges import NAME, joined_curves, scores_of_labels, sweep_range, take_ranges
+from xmleval.states.label_ranges import (
+    NAME,
+    curves_of,
+    joined_curves,
+    restored_range,
+    scores_of_labels,
+    take_ranges,
+)
+from xmleval.states.score_runs import COLUMNS, ScoreRuns
 
 FORM = Form("xmleval part", 1, "part of a run")
 GIVEN = "given"  # inputs, by which a plan is made
-SHARE = 4  # parts whose scores a range has as many as: of each part and range, a task takes its scores
+SHARE = 4  # parts whose scores a range has as many as
+MOST_SENT = 64  # ranges whose scores are sent, as an engine takes milliseconds for each of each part
 
 
-def ranges_of(evaluator: Evaluator, n_parts: int) -> int:
-    """Return by how many ranges of labels the curves of a run are found; 0 if it has none of every label."""
+def ranges_of(evaluator: Evaluator, n_parts: int, sent: bool) -> int:
+    """Return by how many ranges of labels the curves of a run are found; 0 if it has none of every label.
+
+    sent : whether scores are sent to the task of their range, which finds them in files otherwise
+    """
     curves = any(spec.state == NAME and spec.average != "micro" for spec in evaluator.asked)
     if not curves or evaluator.settings["confidence"]:  # which needs the scores of each fold
         return 0
-    return min(-(-n_parts // SHARE), evaluator.n_labels)
+    n_ranges = min(-(-n_parts // SHARE), evaluator.n_labels)
+    return min(n_ranges, MOST_SENT) if sent else n_ranges
 
 
 def bounds_of(n_labels: int, n_ranges: int) -> Ints:
@@ -68,36 +83,42 @@ def without_ranges(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def range_of(part: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return the scores of a range of labels in a part, nothing if it has none; or an error of its file."""
-    if "file" not in part:
-        return part["ranges"][number] if part.get("ranges") else {}
-    path = _beside(part["file"], number)
-    if not path.exists():
-        return {}
-    try:
-        with naming_damage(path, FORM):
-            return read_archive(InputFile(path))
-    except ValueError as error:
-        return {"error": error}
+    """Return the scores of a range of labels in a part, nothing if it has none."""
+    return part["ranges"][number] if part.get("ranges") else {}
 
 
 def sweep(job: Job, number: int, n_ranges: int, several: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the curves of a range of labels from the scores of all parts, nothing if they have none."""
-    failed = next((one for one in several if "error" in one), None)
-    if failed is not None:
-        return failed
-    held = [unpacked(arrays) for arrays in several if arrays]
-    if not held:
-        return {}
-    like = opened(job)
-    given = {name for arrays in held for name in arrays.pop(GIVEN).tolist()}
-    state = scores_of_labels(like.empty_states(given))
-    assert state is not None
+    """Return the curves of a range of labels from the scores of all parts, nothing if they have none.
+
+    several : the scores of this range in each part, or parts in files, which are read one by one
+    """
+    like, found = opened(job), None
     start, stop = bounds_of(like.n_labels, n_ranges)[number : number + 2].tolist()
+
+    @cache
+    def state_of(*given: str) -> ScoreRuns | None:
+        return scores_of_labels(like.empty_states(given))
+
     try:
-        return {"curves": sweep_range(state, stop - start, held)}
+        for part in several:
+            path = _beside(part["file"], number) if "file" in part else None
+            with naming_damage(path, FORM) if path else nullcontext():
+                arrays = _read(path) if path else part
+                state = state_of(*arrays[GIVEN].tolist()) if GIVEN in arrays else None
+                own = state and restored_range(state, stop - start, unpacked(arrays))
+            if found is not None and own is not None:
+                found.merge(own)
+            else:
+                found = found or own
+        return {} if found is None else {"curves": curves_of(found)}
     except ValueError as error:
         return {"error": error}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the scores of a range of labels from a file, nothing if the part has none."""
+    found = path.exists()
+    return read_archive(InputFile(path), in_pieces=lambda name: name.startswith(COLUMNS)) if found else {}
 
 
 def add_curves(evaluator: Evaluator, found: Sequence[dict[str, Any]]) -> None:

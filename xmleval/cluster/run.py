@@ -95,7 +95,7 @@ def run(
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     found = opened(job, available_processors())
-    n_ranges = 0 if few else ranges_of(found, len(leaves))
+    n_ranges = 0 if few else ranges_of(found, len(leaves), exchange is None)
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set() if exchange is None else exchange.keys()
 
@@ -121,10 +121,12 @@ def run(
         return engine.submit(without_ranges, part, key=f"rest-{leaves[place].key}") if apart else part
 
     def swept(number: int) -> Any:
-        own = [
-            engine.submit(range_of, part_of(place), number, key=f"range{number}-{leaf.key}")
-            for place, leaf in enumerate(leaves)
-        ]
+        own = [*map(part_of, range(len(leaves)))]
+        if exchange is None:
+            named = zip(own, leaves, strict=True)
+            own = [
+                engine.submit(range_of, part, number, key=f"range{number}-{leaf.key}") for part, leaf in named
+            ]
         return engine.submit(sweep, sent, number, n_ranges, own, key=f"curves-{number}")
 
     def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:

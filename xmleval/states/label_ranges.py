@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -51,14 +51,16 @@ def take_ranges(state: ScoreRuns, bounds: Ints) -> Iterator[Arrays]:
         state.store.piles[kind] = Pile()
 
 
-def sweep_range(like: ScoreRuns, n_labels: int, several: Iterable[Arrays]) -> Arrays:
-    """Return the curves of the labels of a range, from what `take_ranges` gave for each part of the rows."""
-    whole = _of_range(like, n_labels)
-    for arrays in several:
-        own = _of_range(like, n_labels)
-        own.from_contents(Contents(arrays, int(arrays["sizes"][0])))
-        whole.merge(own)
-    return whole.sweep(whole.work)._asdict()
+def restored_range(like: ScoreRuns, n_labels: int, arrays: Arrays) -> ScoreRuns:
+    """Return the state of a range of labels that `take_ranges` gave."""
+    found = _of_range(like, n_labels)
+    found.from_contents(Contents(arrays, int(arrays["sizes"][0])))
+    return found
+
+
+def curves_of(state: ScoreRuns) -> Arrays:
+    """Return the curves of the labels of a range."""
+    return state.sweep(state.work)._asdict()
 
 
 def joined_curves(several: Sequence[Arrays]) -> LabelCurves:
