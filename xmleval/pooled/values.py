@@ -235,7 +235,8 @@ def as_buckets(several: Sequence[Values]) -> Buckets:
 
 def cut(sizes: Ints, n_tasks: int) -> list[int]:
     """Return the bounds of ranges of buckets that cost about as much; sizes : int64 (N_BUCKETS,)."""
-    cost = np.cumsum(sizes + BUCKET_COST * (sizes > 0))
+    # no booleans, as NumPy 2.4 ends the process where it has no memory to convert them
+    cost = np.cumsum(sizes + BUCKET_COST * np.minimum(sizes, 1))
     total = int(cost[-1])
     inner = [bisect_left(cost, total * number // n_tasks) for number in range(1, n_tasks)] if total else []
     return sorted({0, *inner, N_BUCKETS})
