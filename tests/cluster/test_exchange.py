@@ -188,6 +188,54 @@ def test_a_changed_byte_of_a_part_is_refused_by_name(tmp_path: Path) -> None:
             path.write_bytes(content)
 
 
+@pytest.mark.parametrize("n_leaves", [8, N_LEAVES])
+def test_a_task_without_relevant_labels(n_leaves: int, tmp_path: Path) -> None:
+    """Scores of float32 are grouped by label where a task has enough of each; here no relevant ones."""
+    own, held = job(), exchange(tmp_path)
+    truth = TRUTH.astype(int)
+    truth[1] = 0
+    blocks = [(n * ROWS, (truth[n], SCORES[n].astype(np.float32))) for n in range(n_leaves)]
+    several = [Leaf(count_block, block, f"{n:032x}", ROWS) for n, block in enumerate(blocks)]
+    with held.taken(resume=False):
+        found = run(SerialEngine(), own, several, held).compute().to_json()
+    assert found == run(SerialEngine(), own, several).compute().to_json()
+
+
+@pytest.mark.parametrize("lost", ["0*0-labels0.npz", "*-labels0.npz", "*-labels*.npz"])
+def test_a_lost_range_of_labels_is_refused(lost: str, tmp_path: Path) -> None:
+    own, held = job(), exchange(tmp_path)
+    with held.taken(resume=False):
+        run(SerialEngine(), own, leaves(own), held)
+        for path in held.folder.glob(lost):
+            path.unlink()
+        n_rows = ROWS * (1 if lost.startswith("0") else N_LEAVES)
+        told = f"scores of {n_rows} rows are missing in range 0 of labels"
+        with pytest.raises(ValueError, match=told):
+            run(SerialEngine(), own, leaves(own), held)
+
+
+def test_a_run_goes_on_that_was_killed_as_it_removed_its_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, held, removed = job(), exchange(tmp_path), list[Path]()
+    unlink = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        removed.append(path)
+        if len(removed) > 8:
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    whole = run(SerialEngine(), own, leaves(own)).compute().to_json()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt), held.taken(resume=False):
+            run(SerialEngine(), own, leaves(own), held)
+    assert len(held.keys()) == N_LEAVES + 2 - 8
+    with held.taken(resume=True):
+        assert run(SerialEngine(), own, leaves(own), held).compute().to_json() == whole
+
+
 def test_ranges_of_labels_in_files_are_no_tasks_of_their_own(folder: Path) -> None:
     own, held, sent, read = job(), exchange(folder), ShuffledEngine(), ShuffledEngine()
     whole = run(sent, own, leaves(own)).compute().to_json()

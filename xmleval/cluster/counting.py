@@ -94,16 +94,10 @@ def told_of(part: Part) -> dict[str, Any]:
 
 def restored_part(job: Job, part: Part) -> Evaluator:
     """Return an evaluator with the counts of a part; ValueError if its file is damaged."""
-
-    def restored(saved: Saved) -> Evaluator:
-        return opened(job).with_counts(saved._replace(arrays=unpacked(saved.arrays)))
-
-    if "file" not in part:
-        return restored(Saved(part["meta"], part["arrays"]))
-    path = as_path(part["file"])
-    saved = load_state(path, FORM)
-    with naming_damage(path, FORM):
-        return restored(saved)
+    like, path = opened(job), as_path(part["file"]) if "file" in part else None
+    saved = load_state(path, FORM) if path else Saved(part["meta"], part["arrays"])
+    with naming_damage(path, FORM) if path else contextlib.nullcontext():
+        return like.with_counts(saved._replace(arrays=unpacked(saved.arrays)))
 
 
 def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -> Part:

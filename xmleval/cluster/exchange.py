@@ -85,7 +85,9 @@ class Exchange:
                     raise ValueError(f"{self.folder}: another process has taken over this run") from error
             raise
         if self._owner() == own:
-            self._remove([name[0] for name in self._parts()] + [PROPENSITY, OWNER])
+            # a part that is left where this is killed has its files of ranges
+            parts = sorted(self._parts(), key=lambda name: bool(name[2]))
+            self._remove([name[0] for name in parts] + [PROPENSITY, OWNER])
 
     def _owner(self) -> dict[str, Any] | None:
         """Return what is told of the process that began last, None if it has ended."""

@@ -21,6 +21,7 @@ from xmleval.files.input import InputFile
 from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, naming_damage
+from xmleval.message import counted
 from xmleval.records import Ints
 from xmleval.states.label_ranges import (
     NAME,
@@ -30,11 +31,11 @@ from xmleval.states.label_ranges import (
     scores_of_labels,
     take_ranges,
 )
-from xmleval.states.score_runs import COLUMNS, ScoreRuns
+from xmleval.states.score_runs import ScoreRuns
 
 FORM = Form("xmleval part", 1, "part of a run")
 GIVEN = "given"  # inputs, by which a plan is made
-SHARE = 4  # parts whose scores a range has as many as
+SHARE = 4  # a range has about as many scores as so many parts
 MOST_SENT = 64  # ranges whose scores are sent, as an engine takes milliseconds for each of each part
 
 
@@ -106,25 +107,37 @@ def sweep(job: Job, number: int, n_ranges: int, several: Sequence[dict[str, Any]
                 arrays = _read(path) if path else part
                 state = state_of(*arrays[GIVEN].tolist()) if GIVEN in arrays else None
                 own = state and restored_range(state, stop - start, unpacked(arrays))
-            if found is not None and own is not None:
-                found.merge(own)
+            if own is None:
+                continue
+            if found is None:
+                found = own
             else:
-                found = found or own
-        return {} if found is None else {"curves": curves_of(found)}
+                found.merge(own)
+        return {} if found is None else {"curves": curves_of(found), "n_rows": found.n_rows}
     except ValueError as error:
         return {"error": error}
 
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the scores of a range of labels from a file, nothing if the part has none."""
-    found = path.exists()
-    return read_archive(InputFile(path), in_pieces=lambda name: name.startswith(COLUMNS)) if found else {}
+    if not path.exists():
+        return {}
+    return read_archive(InputFile(path), in_pieces=lambda name: ".held" in name)  # the others are read whole
 
 
 def add_curves(evaluator: Evaluator, found: Sequence[dict[str, Any]]) -> None:
-    """Give an evaluator of all rows the curves of all ranges of labels, in their order."""
+    """Give an evaluator of all rows the curves of all ranges of labels, in their order.
+
+    Raise ValueError where scores of rows are missing, as of files that another process has removed.
+    """
     state = scores_of_labels(evaluator.counted.states)
-    if state is not None and found and all(found):
+    if state is None or not found:
+        return
+    for number, one in enumerate(found):
+        if one.get("n_rows", 0) != state.n_rows:
+            own = counted(state.n_rows - one.get("n_rows", 0), "rows")
+            raise ValueError(f"scores of {own} are missing in range {number} of labels")
+    if state.n_rows:
         state.swept = joined_curves([one["curves"] for one in found])
 
 

@@ -9,8 +9,7 @@ from xmleval.kernels.sorting import copy_to, longest_row, sort_up
 from xmleval.records import Ints, Labels, Scores
 
 COMPARED = 256  # relevant labels of a row up to which comparing all pairs of labels beats binary search
-VECTOR_BITS = 4
-VECTOR = 1 << VECTOR_BITS  # labels that are compared at once
+VECTOR = 16  # labels that are compared at once
 FEW_MISSING = 8  # unlisted relevant labels of a row up to which comparing beats sorting the list
 
 
@@ -107,15 +106,15 @@ def find_hits(
                 n_hits += found
         elif n_relevant <= COMPARED:
             # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the compiler
-            # compares a rest one by one
-            most = true_labels[first : first + n_relevant]
+            # compares a rest one by one; it does so for `range(VECTOR)`, too
+            truth = true_labels[first : first + n_relevant]
             last = true_labels[first + n_relevant - VECTOR : first + n_relevant]
             for s in range(start, start + n):
                 label = list_labels[s]
                 found = False
-                for t in range(most.size >> VECTOR_BITS << VECTOR_BITS):
-                    found |= most[np.uint64(t)] == label
-                for t in range(last.size >> VECTOR_BITS << VECTOR_BITS):
+                for t in range(truth.size // VECTOR * VECTOR):
+                    found |= truth[np.uint64(t)] == label
+                for t in range(last.size // VECTOR * VECTOR):
                     found |= last[np.uint64(t)] == label
                 hits[n_hits] = label
                 n_hits += found

@@ -111,7 +111,8 @@ def checked_grouped(
 ) -> tuple[Grouped, Ints]:
     """Take scores grouped by label, and their number by label; raise ValueError if invalid."""
     sizes = contents.take(f"sizes.{key}", n_labels)
-    scores = _together([*contents.take_chunks(key).read()])
+    chunks = contents.take_chunks(key)
+    scores = _together([np.empty(0, chunks.dtype), *chunks.read()])
     fits = scores.dtype in key_types(dtype) and total(sizes) == scores.size
     expect(fits and not np.isnan(scores).any(), f"{key} scores are out of range")
     ptr = np.zeros(n_labels + 1, np.int64)
