@@ -172,24 +172,6 @@ def order_few(row: Scores, found: Ints, n: int, values: Scores, places: Ints, or
 
 
 @kernel
-def bound_row(row: Scores, depth: int, best: Scores) -> float:
-    """Return a score that at least ``depth`` entries of a row reach, and seldom many more; -inf if none pays.
-
-    Each part of the row has its share of the depth; the lowest bound of all parts holds for the row.
-
-    row : (s,); best : (BOUND_LANES,) of its type, overwritten
-    """
-    bound: float = row.dtype.type(np.inf)
-    n_parts = -(-depth // SHARE)
-    if n_parts > MOST_PARTS or n_parts * (BOUND_LANES + MOST_PARTS) > row.size or depth * row.size < WORTH:
-        return -bound
-    share, width = -(-depth // n_parts), -(-row.size // n_parts)
-    for start in range(0, row.size, width):
-        bound = min(bound, bound_part(row[start : start + width], share, best))
-    return bound
-
-
-@kernel
 def insert_heads(labels: Labels, scores: Scores, head_labels: Labels, head_scores: Scores) -> None:
     """Write the best entries of one row in order, by insertion; ties keep the order they came in.
 
@@ -214,7 +196,9 @@ def select_heads(
 ) -> None:
     """Write the best entries of each row in order; ties keep the order they came in.
 
-    For small depths, only the entries that reach a bound are ordered; otherwise all are inserted.
+    For small depths, only the entries that reach a bound are ordered; otherwise all are inserted. Each part
+    of the row has its share of the depth; the lowest bound of all parts holds for the row. That is found
+    here, as a call for each row would take a tenth longer.
 
     ptr, labels, scores : int64 (n + 1,), (s,), (s,); head_ptr : int64 (n + 1,), from `head_pointer`
     head_labels, head_scores : (head_ptr[-1],), written
@@ -223,18 +207,23 @@ def select_heads(
     found, places = np.empty(MOST_FOUND + STEP, np.int64), np.empty(MOST_FOUND, np.int64)
     order = np.empty(MOST_FOUND, np.int64)
     for i in range(ptr.size - 1):
-        first, lo, hi = ptr[i], head_ptr[i], head_ptr[i + 1]
-        if lo == hi:
+        first, lo, depth = ptr[i], head_ptr[i], head_ptr[i + 1] - head_ptr[i]
+        if depth == 0:
             continue
-        row, n_found = scores[first : ptr[i + 1]], MOST_FOUND + 1
-        bound = bound_row(row, hi - lo, best)
-        if bound > -np.inf:
+        row, n_found, n_parts = scores[first : ptr[i + 1]], MOST_FOUND + 1, -(-depth // SHARE)
+        enough = n_parts * (BOUND_LANES + MOST_PARTS) <= row.size and depth * row.size >= WORTH
+        if n_parts <= MOST_PARTS and enough:
+            share, width, bound = -(-depth // n_parts), -(-row.size // n_parts), scores.dtype.type(np.inf)
+            for start in range(0, row.size, width):
+                other = bound_part(row[start : start + width], share, best)
+                bound = other if other < bound else bound
             n_found = collect_reaching(row, bound, found)
         if n_found > MOST_FOUND:
-            insert_heads(labels[first : ptr[i + 1]], row, head_labels[lo:hi], head_scores[lo:hi])
+            heads = head_labels[lo : lo + depth], head_scores[lo : lo + depth]
+            insert_heads(labels[first : ptr[i + 1]], row, *heads)
             continue
         order_few(row, found, n_found, values, places, order)
-        for r in range(hi - lo):
+        for r in range(depth):
             p = first + order[r]
             head_scores[lo + r], head_labels[lo + r] = scores[p], labels[p]
 
