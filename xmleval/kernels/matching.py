@@ -97,12 +97,12 @@ def find_hits(
         start, n = list_ptr[i], cut[i]
         if n_relevant < VECTOR or (n_relevant < n and n_relevant <= COMPARED):
             row = list_labels[start : start + n]
-            for t in range(first, first + n_relevant):
+            for t in range(np.uint64(first), np.uint64(first + n_relevant)):  # unsigned: see `find_duplicate`
                 label = true_labels[t]
                 found = False
                 for s in range(n):
                     found |= row[s] == label
-                hits[n_hits] = label
+                hits[np.uint64(n_hits)] = label
                 n_hits += found
         elif n_relevant <= COMPARED:
             # whole vectors, the last of which overlaps: 1.3 times as fast with 36 labels, since the compiler
@@ -116,7 +116,7 @@ def find_hits(
                     found |= truth[np.uint64(t)] == label
                 for t in range(last.size // VECTOR * VECTOR):
                     found |= last[np.uint64(t)] == label
-                hits[n_hits] = label
+                hits[np.uint64(n_hits)] = label
                 n_hits += found
         else:
             truth, row = true_labels[first : first + n_relevant], list_labels[start : start + n]

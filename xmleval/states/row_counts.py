@@ -47,6 +47,13 @@ class RowCounts(RowSums):
         }
         return [getattr(counts[sets], part) for sets, part in (key.rsplit(" ", 1) for key in self.keys)]
 
+    def add(self, values: Floats, weight: Floats, total: Ints, total_weight: Ints) -> int:
+        """Add values to their sum, and weights, if any, to theirs; return how many there are."""
+        if weight.size:
+            return super().add(values, weight, total, total_weight)
+        total[0] += values.astype(np.int64).sum()
+        return values.size
+
     def _means(self, totals: Ints, exact: Ints, n_defined: Ints) -> dict[str, float]:
         """Return the values of the formulas for sums, which are carried first, by the name of the measure."""
         carried(totals, exact)

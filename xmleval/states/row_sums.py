@@ -71,13 +71,17 @@ class RowSums(State):
                 if key in self.unbounded:
                     add_exact(some, unit, exact[fold, self.unbounded.index(key)])
                     small = np.where(np.isnan(some), np.nan, 0.0)
-                n_defined[fold, i] += sum_terms(small, unit, totals[fold, i, 0], totals[fold, i, 1])
+                n_defined[fold, i] += self.add(small, unit, *totals[fold, i])
             n_rows[fold] += n
         self.totals, self.exact, self.n_defined, self.n_rows = totals, exact, n_defined, n_rows
         if self.n_folds > 1:
             self.n_weighing = self.n_weighing + view.n_weighing
         if self.keep and view.n_rows:
             self.kept = [*self.kept, (view.block.first_row, np.array(values, np.float64))]
+
+    def add(self, values: Floats, weight: Floats, total: Ints, total_weight: Ints) -> int:
+        """Add values to their sum, and weights, if any, to theirs; return how many are not NaN."""
+        return sum_terms(values, weight, total, total_weight)
 
     def _parts(self, view: View) -> list[tuple[int, Any, int]]:
         """Return the folds of a block, the rows of each and their number."""
