@@ -50,7 +50,7 @@ def forked(work: Callable[[], Iterator[Any]], patience: float) -> Iterator[Any]:
             how = "crash"
         os.close(reading)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if code:
+        if code or how == "hang":  # it may end by itself before it is killed
             errors.seek(0)
             yield Ended(how, f"exit code {code}; {last_words(errors.read())}")
 
