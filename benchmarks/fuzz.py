@@ -49,6 +49,7 @@ PATIENCE, COMPILING = 10.0, 100.0  # seconds of a command, and of one that compi
 LEAST = "16MB"  # the least memory that can be given
 GIVEN, MORE = 64 << 20, 300 << 20  # bytes given to a command, and those it may take beside
 USUAL = memory_bytes("memory", MEMORY)  # of a command to which none is given
+SHOWN = 1000  # damaged files of a line of progress
 SAVED = 3  # findings saved of each signature
 
 
@@ -104,11 +105,16 @@ def fuzz(
             number += 1
             folder, case, whole = rng.choice(made)
             command = rng.choice(case.commands)
+            if number % SHOWN == 0:
+                print(f"{number:,} damaged files, {sum(map(len, found.values()))} findings", flush=True)
             try:
                 with contextlib.chdir(folder):
                     case.damage(rng.randrange(2), edits(rng), rng.random() < 0.6, rng.random())
                 damaged = contents(folder)
-                finding = tried(folder, case, command, counts)
+                try:
+                    finding = tried(folder, case, command, counts)
+                except Exception:  # of this program, which goes on with other files
+                    finding = Finding("program", traceback.format_exc(limit=-1), traceback.format_exc())
                 if finding:
                     restore(folder, damaged)
                     key = f"{folder.name[:-2]}: {finding.kind}: {finding.signature}"

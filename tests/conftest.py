@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,6 +57,10 @@ float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
 
 def pytest_configure(config: pytest.Config) -> None:
     evaluation.LEAST_MEMORY = 1  # so that small files are cut, too
+    # processes that tests start and signal would go on ignoring what this one was started to ignore, as by nohup
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # hashes wrap around on purpose; a filter, unlike np.errstate, also holds in the threads of a pool
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")

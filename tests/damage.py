@@ -108,7 +108,7 @@ def edited_inside(path: Path, held: bytes, changes: list[Edit], inner: float) ->
 def reseal(folder: Path) -> None:
     """Write the right sums into the manifest of a damaged checkpoint, if it is still JSON."""
     path = folder / checkpoint.MANIFEST
-    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OSError):
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError):
         held = json.loads(path.read_bytes())
         sums = held["manifest"]["sums"]
         sums |= {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
@@ -310,7 +310,7 @@ def values_of(metrics: list[str], line: str) -> Any:
     return json.loads(out)["values"]
 
 
-TOLD = re.compile(r"as empty$|not count$|nowhere(: \d+)?$|: evaluated with \d+ labels?, ")
+TOLD = re.compile(r"(as empty|not count|nowhere)(: \d+)?$|: evaluated with \d+ labels?, ")
 
 
 def complaint(case: Case, command: list[str], code: int, out: str, err: str) -> str | None:

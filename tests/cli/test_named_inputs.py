@@ -130,7 +130,7 @@ def test_training_labels_by_name(folder: Path, says: Any) -> None:
         ("evaluate t.qrels m.run --pred Y.npz", "Y.npz: expected one file of predictions with names"),
         (
             "evaluate Y.npz m_indices.npy --pred t.qrels",
-            "Y.npz: predictions have names; expected one file of relevant labels with names",
+            "Y.npz: predictions have names (t.qrels); expected one file of relevant labels with names",
         ),
         (
             "evaluate t.qrels other.run",

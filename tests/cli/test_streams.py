@@ -139,7 +139,7 @@ def test_names_that_do_not_match(folder: Path, capsys: Any, run: Any, refused: A
     assert said.startswith("Y.qrels: line 3: label 'z' is not one of the 2 of few.txt; ")
     npz(folder / "truth", make_truth())
     assert refused("evaluate truth.npz m.run").startswith(
-        "truth.npz: predictions have names; expected one file"
+        "truth.npz: predictions have names (m.run); expected one file"
     )
     npy(folder / "m", make_scores())
     said = "--labels is for files with names; see `xmleval evaluate --help`"

@@ -84,7 +84,9 @@ TASKS = [
     ),
     Task(
         "xmleval evaluate bm25.run test.tsv",
-        ("bm25.run: predictions have names; it holds predictions: TRUTH comes first, then SCORES",),
+        (
+            "bm25.run: predictions have names (test.tsv); it holds predictions: TRUTH comes first, then SCORES",
+        ),
     ),
     Task(
         "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",

@@ -290,8 +290,8 @@ def test_what_is_refused(
         ("docs.csv --pred scored.jsonl", "scored.jsonl: its labels have scores; expected sets"),
         ("docs.csv --separator ''", "--separator is empty"),
         ("docs.csv Y.npz", "Y.npz: expected one file of predictions with names"),
-        ("Y.npz docs.csv", "Y.npz: predictions have names; expected one file of relevant labels with names"),
-        ("Y.npz --pred docs.csv", "Y.npz: predictions have names"),
+        ("Y.npz docs.csv", "Y.npz: predictions have names (docs.csv); expected one file of relevant labels"),
+        ("Y.npz --pred docs.csv", "Y.npz: predictions have names (docs.csv)"),
         ("docs.csv --true-field nope", "docs.csv: no field 'nope' among 'id', 'tags', 'predicted'"),
     ],
 )

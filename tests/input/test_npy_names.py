@@ -68,7 +68,7 @@ def test_what_is_refused(folder: Path, refused: Any) -> None:
     assert said.startswith("o-labels.npy: Python objects are not supported; expected labels of a top-k list")
     assert "labels.astype(str)" in said
     np.save("s-labels.npy", labels.astype(str))
-    said = "Y.npz: predictions have names; expected one file of relevant labels with names"
+    said = "Y.npz: predictions have names (s-labels.npy); expected one file of relevant labels with names"
     assert refused("evaluate Y.npz s-labels.npy").startswith(said)
     Path("Y.jsonl").write_text('{"labels": ["1"]}\n')
     assert refused("evaluate Y.jsonl s-labels.npy").startswith(

@@ -43,9 +43,7 @@ def read_named(
     them, each of SCORES has those that it alone adds, whatever else is evaluated beside it. Where ``labels``
     are all that are evaluated, those that predictions add are refused, unless ``counts_others``.
     """
-    found = _truth_alone(
-        truth, labels, "has names" if pred is None and not scores else "predictions have names"
-    )
+    found = _truth_alone(truth, labels, "has names", [*scores, *([] if pred is None else [pred])])
     n_own, like = len(found.label_names), replace(found, closed=found.closed and not counts_others)
 
     def read(given: Input) -> Named:
@@ -68,13 +66,18 @@ def read_named(
     return found, [read(given) for given in scores], other
 
 
-def _truth_alone(truth: Input, labels: list[str] | None, why: str) -> Named:
+def _truth_alone(
+    truth: Input, labels: list[str] | None, why: str, predictions: Sequence[Input] = ()
+) -> Named:
+    """Read a truth with names; ``why`` it must have them is told of others, unless predictions have names."""
     if labels is not None and _is_numbered(truth, labels):
         return _numbered_alone(truth, labels)
     reader = truth.shards[0].format.named
     if len(truth.shards) == 1 and reader is not None and reader.truth is not None:
         read = reader.grades if truth.kind == "grades" and reader.grades else reader.truth
         return read(truth.shards[0].path, labels, truth.allowance)
+    named = next((given.name for given in predictions if given.named), None)
+    why = why if named is None else f"predictions have names ({named})"
     hint = "; of names on each line, --input-format lines" if ".txt" in truth.name else ""
     if not truth.named:
         hint += ", or --labels with the names of its columns"
