@@ -57,7 +57,7 @@ float_types = st.sampled_from([np.dtype(np.float32), np.dtype(np.float64)])
 
 def pytest_configure(config: pytest.Config) -> None:
     evaluation.LEAST_MEMORY = 1  # so that small files are cut, too
-    # processes that tests start and signal would go on ignoring what this one was started to ignore, as by nohup
+    # processes that tests start would go on ignoring the signals that this one ignores, as under nohup
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)

@@ -84,9 +84,7 @@ TASKS = [
     ),
     Task(
         "xmleval evaluate bm25.run test.tsv",
-        (
-            "bm25.run: predictions have names (test.tsv); it holds predictions: TRUTH comes first, then SCORES",
-        ),
+        ("bm25.run: predictions have names (test.tsv); it holds predictions: TRUTH comes first",),
     ),
     Task(
         "xmleval evaluate tst_labels.txt faiss.npz --metrics p@1",
