@@ -119,15 +119,16 @@ def _note_threads(folder: str, function: Any, job: Any, task: Any, *more: Any) -
     return function(job, task, *more)
 
 
-def test_scores_of_every_label_go_to_their_range(
+def test_scores_of_every_label_and_label_sets_go_by_ranges(
     client: Any, files: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrays, folder = files
     metrics = ["auc.macro", "ap.weighted", "recall_at_precision.macro(p=0.5)", "auc.micro", "f1.macro@3"]
-    submit, swept = DaskEngine.submit, list[str]()
+    metrics.append("label_diversity")
+    submit, ran = DaskEngine.submit, list[str]()
 
     def noted(self: Any, function: Any, *arguments: Any, key: str) -> Any:
-        swept.append(function.__name__)
+        ran.append(function.__name__)
         return submit(self, function, *arguments, key=key)
 
     monkeypatch.setattr(DaskEngine, "submit", noted)
@@ -137,7 +138,7 @@ def test_scores_of_every_label_go_to_their_range(
     wanted = on_one_machine(arrays["Y"], arrays["m"], metrics=metrics).to_json()
     for exchange in (None, folder / "run"):
         assert evaluate(**paths, metrics=metrics, client=client, exchange=exchange).to_json() == wanted
-    assert swept.count("sweep") >= 2
+    assert ran.count("merge_range") >= 2
 
 
 def test_tasks_share_the_threads_of_their_worker(

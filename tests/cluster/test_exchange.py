@@ -41,7 +41,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 
 def job() -> Job:
-    return make_job(Evaluator(["p@1", "auc.micro", "auc.macro", "f1.macro@3"], n_labels=6), 1 << 26, 1)
+    metrics = ["p@1", "auc.micro", "auc.macro", "f1.macro@3", "label_diversity"]
+    return make_job(Evaluator(metrics, n_labels=6), 1 << 26, 1)
 
 
 def leaves(own: Job, times: int = 1) -> list[Leaf]:
@@ -141,7 +142,7 @@ def test_a_part_that_cannot_be_put_leaves_nothing(folder: Path, monkeypatch: pyt
         if isinstance(folder, RemotePath):
             monkeypatch.setattr(ranges, "PAUSE_SECONDS", 0)
             monkeypatch.setattr(type(folder.system()[0]), "put_file", _refuse)
-            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}-labels0\.npz'"):
+            with pytest.raises(OSError, match=r"cannot be written: no room: '.*/0{32}-range0\.npz'"):
                 run(SerialEngine(), own, leaves(own), held)
             assert not held.keys()
 
@@ -153,14 +154,17 @@ def _refuse(*_: Any) -> None:
 def test_a_damaged_part_is_refused_by_name(folder: Path) -> None:
     own, held, name = job(), exchange(folder), "0" * 32
     with held.taken(resume=False):
-        for damaged in (name, f"{name}-labels0"):
+        for damaged in (name, f"{name}-range0"):
+            run(SerialEngine(), own, leaves(own), held)
+            for key in held.keys().keys() - {leaf.key for leaf in leaves(own)}:  # or its parts are not read
+                held.path(key).unlink()
             with replacing(held.folder / f"{damaged}.npz") as file:
                 file.write(b"PK")
             told = rf"{damaged}\.npz: not a part of a run, or damaged"
             with pytest.raises(ValueError, match=told):
                 run(SerialEngine(), own, leaves(own), held)
-            held.path(name).unlink()
-            run(SerialEngine(), own, leaves(own), held)
+            (held.folder / f"{damaged}.npz").unlink()
+        run(SerialEngine(), own, leaves(own), held)
 
 
 def last_bytes(path: Path) -> list[int]:
@@ -177,8 +181,8 @@ def test_a_changed_byte_of_a_part_is_refused_by_name(tmp_path: Path) -> None:
     several = leaves(own, times=999)
     with held.taken(resume=False):
         run(SerialEngine(), own, several, held)
-        total = min(held.keys() - {leaf.key for leaf in several})
-        for path in (held.path(total), held.folder / f"{'0' * 32}-labels0.npz"):
+        total = min(held.keys().keys() - {leaf.key for leaf in several})
+        for path in (held.path(total), held.folder / f"{'0' * 32}-range0.npz"):
             content = path.read_bytes()
             for place in last_bytes(path):
                 changed = bytes([content[place] ^ 255])
@@ -201,17 +205,63 @@ def test_a_task_without_relevant_labels(n_leaves: int, tmp_path: Path) -> None:
     assert found == run(SerialEngine(), own, several).compute().to_json()
 
 
-@pytest.mark.parametrize("lost", ["0*0-labels0.npz", "*-labels0.npz", "*-labels*.npz"])
-def test_a_lost_range_of_labels_is_refused(lost: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["0*0-range0.npz", "*-range0.npz", "*-range*.npz"])
+def test_a_task_is_done_again_where_pieces_of_it_are_lost(lost: str, tmp_path: Path) -> None:
+    own, held, engine = job(), exchange(tmp_path), ShuffledEngine()
+    with held.taken(resume=False):
+        whole = run(SerialEngine(), own, leaves(own), held).compute().to_json()
+        paths = [*held.folder.glob(lost)]
+        for path in paths:
+            path.unlink()
+        assert run(engine, own, leaves(own), held).compute().to_json() == whole
+        assert {path.name[:32] for path in paths} == {leaf.key for leaf in leaves(own)} & {*engine.ran}
+
+
+class Losing(SerialEngine):
+    """Removes a file before ranges are merged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def submit(self, function: Any, *arguments: Any, key: str) -> Any:
+        if function.__name__ == "merge_range":
+            self.path.unlink(missing_ok=True)
+        return super().submit(function, *arguments, key=key)
+
+
+def test_a_piece_that_is_lost_meanwhile_is_named(tmp_path: Path) -> None:
+    own, held = job(), exchange(tmp_path)
+    path = held.folder / f"{'0' * 32}-range1.npz"
+    with held.taken(resume=False), pytest.raises(FileNotFoundError) as lost:
+        run(Losing(path), own, leaves(own), held)
+    assert lost.value.filename == str(path)
+
+
+@pytest.mark.parametrize("other", [f"{'0' * 32}-range1.npz", f"{1:032x}-range0.npz"])
+def test_a_piece_of_another_range_or_part_is_refused_by_name(other: str, tmp_path: Path) -> None:
     own, held = job(), exchange(tmp_path)
     with held.taken(resume=False):
         run(SerialEngine(), own, leaves(own), held)
-        for path in held.folder.glob(lost):
-            path.unlink()
-        n_rows = ROWS * (1 if lost.startswith("0") else N_LEAVES)
-        told = f"scores of {n_rows} rows are missing in range 0 of labels"
+        path = held.folder / f"{'0' * 32}-range0.npz"
+        path.write_bytes((held.folder / other).read_bytes())
+        told = rf"^{path}: not a part of a run, or damaged \(of another (range|part)\)"
         with pytest.raises(ValueError, match=told):
             run(SerialEngine(), own, leaves(own), held)
+
+
+def test_weighted_scores_of_every_label_in_files(tmp_path: Path) -> None:
+    """Sums of weights of many labels are packed as bytes, and read again in pieces."""
+    rng, held = np.random.default_rng(1), exchange(tmp_path)
+    own = make_job(Evaluator("auc.macro", n_labels=5), 1 << 26, 1)
+    names = ("y_true", "y_score", "sample_weight")
+    several, n = [], 3000
+    for number in range(N_LEAVES):
+        rows = rng.random((n, 5)) < 0.3, rng.random((n, 5)), rng.choice([0.5, 1.0], n)
+        block = dict(zip(names, (rows[0].astype(int), *rows[1:]), strict=True))
+        several.append(Leaf(count_block, (number * n, block), f"{number:032x}", n))
+    with held.taken(resume=False):
+        found = run(SerialEngine(), own, several, held).compute().to_json()
+    assert found == run(SerialEngine(), own, several).compute().to_json()
 
 
 def test_a_run_goes_on_that_was_killed_as_it_removed_its_parts(
@@ -231,7 +281,7 @@ def test_a_run_goes_on_that_was_killed_as_it_removed_its_parts(
         patch.setattr(Path, "unlink", killed)
         with pytest.raises(KeyboardInterrupt), held.taken(resume=False):
             run(SerialEngine(), own, leaves(own), held)
-    assert len(held.keys()) == N_LEAVES + 2 - 8
+    assert len(held.keys()) == N_LEAVES + 2 - 8  # pieces are removed after the parts that they are of
     with held.taken(resume=True):
         assert run(SerialEngine(), own, leaves(own), held).compute().to_json() == whole
 
@@ -242,8 +292,8 @@ def test_ranges_of_labels_in_files_are_no_tasks_of_their_own(folder: Path) -> No
     with held.taken(resume=False):
         assert run(read, own, leaves(own), held).compute().to_json() == whole
     for engine, n_tasks in ((sent, 3 * N_LEAVES), (read, 0)):
-        assert sum(key.startswith("range") for key in {*engine.ran}) == n_tasks
-        assert sum(key.startswith("curves") for key in {*engine.ran}) == 3
+        assert sum(key.startswith("range") for key in {*engine.ran}) == n_tasks + 3
+        assert sum(key.startswith("range-") for key in {*engine.ran}) == 3
 
 
 def test_what_cannot_be_written_to_is_refused() -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -162,3 +166,24 @@ def test_progress_is_drawn_or_told(made: Made, capsys: pytest.CaptureFixture[str
     assert bars[-1].endswith(" s\n")
     assert shown == [(task.stop, N_ROWS) for task in cuts]
     assert len({silent.to_json(), drawn.to_json(), told.to_json()}) == 1
+
+
+@pytest.mark.parametrize("more", ["", "--checkpoint kept"])
+def test_a_state_that_processes_counted_is_saved_whole(
+    made: Made, monkeypatch: pytest.MonkeyPatch, run: Callable[..., str], more: str
+) -> None:
+    """Of so many tasks that some states would go by ranges, which a saved state could not hold."""
+    engine = ShuffledEngine()
+    monkeypatch.delitem(sys.modules, "xmleval.cli.workers", raising=False)
+    adapter = SimpleNamespace(connected=lambda *_: nullcontext(engine))
+    monkeypatch.setitem(sys.modules, "xmleval.integrations.dask", adapter)
+    monkeypatch.setattr(cutting, "FAN_IN", 2)
+    monkeypatch.chdir(made[1])
+    line = "evaluate Y_* m_* --metrics auc.macro,ap.macro,auc.micro,label_diversity --format json"
+    whole = run(f"{line} --save one.state")
+    assert run(f"{line} --workers 2 --save two.state {more}") == whole
+    assert len([key for key in engine.ran if key.startswith("told-")]) > 2
+    assert not any(key.startswith("range") for key in engine.ran)
+    assert run("merge two.state --format json") == run("merge one.state --format json")
+    assert run(f"{line} --workers 2 {more}") == whole
+    assert any(key.startswith("range-") for key in engine.ran)

@@ -17,11 +17,11 @@ from xmleval import Evaluator, evaluate
 from xmleval.cluster import cutting, packing, ranges
 from xmleval.cluster import job as job_module
 from xmleval.cluster.counting import count_block
+from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, make_job, own_constants
-from xmleval.cluster.run import Leaf, SerialEngine, run
+from xmleval.cluster.run import Engine, Leaf, SerialEngine, run
 from xmleval.pooled import values
-from xmleval.states import score_runs
-from xmleval.states.label_ranges import KINDS, scores_of_labels
+from xmleval.states import label_ranges, score_runs, set_ranges
 
 MEMORY = 1 << 26
 
@@ -80,16 +80,44 @@ TRUTH = np.tile(np.eye(5, dtype=int), (6, 1))
 SCORES = np.random.default_rng(0).random((30, 5))
 
 
+RANGED = ["auc.macro", "ap.weighted", "ap.micro", "p@1", "label_diversity", "proportional_diversity"]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scores_of_every_label_are_not_merged(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_by_ranges_is_not_merged(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutting, "FAN_IN", 2)
-    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.weighted", "ap.micro", "p@1"]}
     given: dict[str, Any] = {"y_true": TRUTH, "y_score": SCORES.astype(dtype)}
-    found = run(ShuffledEngine(), job_of(5, **options), leaves([*range(0, 31, 3)], given))
-    assert found.compute().to_json() == evaluate(**given, **options).to_json()
-    state = scores_of_labels(found.counted.states)
-    assert state is not None
-    assert not any(state.store.size(kind) for kind in KINDS)
+    found = run(ShuffledEngine(), job_of(5, metrics=RANGED), leaves([*range(0, 31, 3)], given))
+    assert found.compute().to_json() == evaluate(**given, metrics=RANGED).to_json()
+    states = found.counted.states
+    scores, sets = label_ranges.held_in(states), set_ranges.held_in(states)
+    assert scores is not None
+    assert not any(scores.store.size(kind) for kind in label_ranges.KINDS)
+    assert sets is not None
+    assert len(sets.fingerprints()) < 5  # as it has five label sets, of which a part with rows keeps one
+    with pytest.raises(RuntimeError, match="by other processes"):  # and not saved without them
+        found.counts()
+
+
+@pytest.mark.parametrize("name", RANGED)
+def test_no_state_is_saved_without_what_went_by_ranges(name: str) -> None:
+    given: dict[str, Any] = {"y_true": TRUTH, "y_score": SCORES}
+    made = leaves([*range(0, 31, 3)], given)
+    found = run(SerialEngine(), job_of(5, metrics=name), made)
+    if name in ("ap.micro", "p@1"):  # which go through the tree
+        found.counts()
+    else:
+        with pytest.raises(RuntimeError, match="by other processes"):
+            found.counts()
+
+
+def test_all_states_are_kept_where_they_are_asked_for() -> None:
+    given: dict[str, Any] = {"y_true": TRUTH, "y_score": SCORES}
+    job = make_job(Evaluator(RANGED, n_labels=5), MEMORY, 1, keep_states=True)
+    assert job.digest != job_of(5, metrics=RANGED).digest  # its parts are others
+    found = run(ShuffledEngine(), job, leaves([*range(0, 31, 3)], given))
+    again = Evaluator(RANGED, n_labels=5).with_counts(found.counts())
+    assert again.compute().to_json() == evaluate(**given, metrics=RANGED).to_json()
 
 
 def test_few_ranges_of_labels_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +126,7 @@ def test_few_ranges_of_labels_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {"y_true": np.tile(TRUTH, (2, 1)), "y_score": rng.random((60, 5))}
     found = run(engine, job_of(5, metrics=["auc.macro"]), leaves([*range(0, 61, 6)], given)).compute()
     assert found.to_json() == evaluate(**given, metrics=["auc.macro"]).to_json()
-    assert {key for key in engine.ran if key.startswith("curves")} == {"curves-0", "curves-1"}
+    assert {key for key in engine.ran if key.startswith("range-")} == {"range-0", "range-1"}
 
 
 def test_rows_of_two_tasks_are_refused() -> None:
@@ -117,14 +145,17 @@ def test_missing_rows_are_refused() -> None:
         run(SerialEngine(), job, gap)
 
 
-def test_the_error_of_the_lowest_row_is_told() -> None:
+def test_the_error_of_the_lowest_row_is_told(tmp_path: Path) -> None:
     truth = TRUTH.copy()
     truth[[7, 18, 26], 0] = 3
-    job = job_of(5, metrics="p@1")
-    for seed in range(5):
-        made = leaves([0, 10, 20, 30], {"y_true": truth, "y_score": SCORES})
-        with pytest.raises(ValueError, match=r"^y_true: row 7: "):
-            run(ShuffledEngine(seed), job, made)
+    for metrics, step in (("p@1", 10), (["auc.macro", "label_diversity"], 3)):
+        made = leaves([*range(0, 31, step)], {"y_true": truth, "y_score": SCORES})
+        (tmp_path / str(step)).mkdir()
+        engines: list[Engine] = [SerialEngine(), *map(ShuffledEngine, range(5))]
+        for engine in engines:
+            for folder in (None, Exchange(tmp_path / str(step))):
+                with pytest.raises(ValueError, match=r"^y_true: row 7: "):
+                    run(engine, job_of(5, metrics=metrics), made, folder)
 
 
 def test_kept_rows_are_in_order() -> None:

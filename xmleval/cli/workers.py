@@ -31,7 +31,8 @@ def count_on_workers(given: Run, options: dict[str, Any]) -> list[Report]:
         plans = []
         for place, evaluator in enumerate(given.evaluators):
             inputs = {argument: own[place % len(own)] for argument, own in given.inputs.items() if own}
-            job = make_job(evaluator, given.budget.memory, options["threads"])
+            kept = bool(given.states)
+            job = make_job(evaluator, given.budget.memory, options["threads"], keep_states=kept)
             leaves = leaves_of(cut(job, inputs, vectors, pairs, options["exclude_from"]))
             plans.append((job, leaves))
             if options["checkpoint"] is not None:

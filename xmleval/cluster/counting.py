@@ -14,19 +14,19 @@ from xmleval.budget import UNLIMITED, Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
 from xmleval.cluster.packing import packed, unpacked, whole
-from xmleval.cluster.ranges import FORM, taken_ranges
+from xmleval.cluster.ranges import take_pieces
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
 from xmleval.files.lock import one_at_a_time
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Saved, load_state, naming_damage, save_state
+from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.input.errors import InputError
 from xmleval.input.exclusion import Pairs, without_pairs
 from xmleval.input.formats.registry import FORMATS
 from xmleval.input.reader import RowReader, joined, widened
 from xmleval.input.shards import Input, Shard
-from xmleval.states.label_ranges import NAME
 
+FORM = Form("xmleval part", 1, "part of a run")
 Part = dict[str, Any]  # meta and arrays; or a file of them; or error
 _compiled: set[str] = set()  # what this process has done once, so that its kernels are compiled
 
@@ -43,7 +43,7 @@ def count(job: Job, task: Task, path: str | None = None, n_ranges: int = 0) -> P
     path : str, optional
         File to put the counts into; then it is returned in place of them.
     n_ranges : int, default 0
-        Ranges of labels by which scores of every label are apart, see `cluster.ranges`; 0 if they are not.
+        Ranges by which some states are apart, see `cluster.ranges`; 0 if none is.
     """
 
     def counted() -> Evaluator:
@@ -106,19 +106,19 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
         evaluator = counted()
     except ValueError as error:
         return {"error": error}
-    ranges, of_ranges = taken_ranges(evaluator, n_ranges, path)  # first: where there is a part, there is all
+    # first the pieces: where there is a part, there is all
+    pieces, n_bytes = take_pieces(evaluator, n_ranges, path) if n_ranges else ([], {})
     counts = evaluator.counts(loose=True)
     counts = counts._replace(arrays=packed(counts.arrays))
-    n_bytes = {NAME: of_ranges} if of_ranges else dict[str, int]()
     for name, array in counts.arrays.items():
-        size = array.size * array.dtype.itemsize
-        n_bytes[name.partition("/")[0]] = n_bytes.get(name.partition("/")[0], 0) + size
+        state = name.partition("/")[0]
+        n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
         save_state(as_path(path), counts, FORM)
         return {"file": path, **told}
     arrays = {name: whole(array) for name, array in counts.arrays.items()}
-    return {"meta": counts.meta, "arrays": arrays, "ranges": ranges, **told}
+    return {"meta": counts.meta, "arrays": arrays, "pieces": pieces, **told}
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from xmleval.files.output import replacing
 
 OWNER, MARK = "run.json", "xmleval run"
 PROPENSITY = "propensity.npy"
-PART = re.compile(r"([0-9a-f]{32})(-labels[0-9]+)?\.npz")
+PART = re.compile(r"([0-9a-f]{32})(-range[0-9]+)?\.npz")
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,13 @@ class Exchange:
         """Return the job with its propensities in a file of the folder."""
         return job.with_file(self.folder / PROPENSITY)
 
-    def keys(self) -> set[str]:
-        """Return the keys of the parts that are there."""
+    def keys(self) -> dict[str, int]:
+        """Return the keys of the parts that are there, and how many ranges of each are in files beside it."""
         with contextlib.suppress(FileNotFoundError):
-            return {name[1] for name in self._parts() if not name[2]}
-        return set()
+            names = self._parts()
+            n_ranges = Counter(name[1] for name in names if name[2])
+            return {name[1]: n_ranges[name[1]] for name in names if not name[2]}
+        return {}
 
     def _parts(self) -> list[re.Match[str]]:
         """Return the files of parts by name."""

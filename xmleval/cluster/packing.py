@@ -26,7 +26,7 @@ def unpacked(arrays: dict[str, Any]) -> dict[str, Any]:
     """Return what `packed` was given."""
     found = dict(arrays)
     for name in [name.removesuffix(BYTES) for name in arrays if name.endswith(BYTES)]:
-        low, at, more = (found.pop(part) for part in _names(name))
+        low, at, more = (whole(found.pop(part)) for part in _names(name))
         array = low.astype(np.int64)
         array.reshape(-1)[at] = more
         found[name] = array

@@ -1,145 +1,177 @@
-"""Curves of every label by ranges of labels: scores go from each task straight to who sweeps their range.
+"""What does not shrink when it is merged goes by ranges: from each task straight to who merges the range.
 
-Merged in a tree, all scores of all labels would be sent at each level, and pass one machine in the end.
+Scores of every label go by ranges of labels, distinct label sets by ranges of fingerprints. In a tree, all of
+them would be sent at each level, and pass one machine in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from xmleval.cluster.job import Job, opened
 from xmleval.cluster.packing import packed, unpacked, whole
 from xmleval.evaluator import Evaluator
-from xmleval.files.archive import read_archive, write_archive
-from xmleval.files.input import InputFile
-from xmleval.files.output import replacing
 from xmleval.files.remote import as_path
-from xmleval.files.saved import Form, naming_damage
+from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
 from xmleval.message import counted
-from xmleval.records import Ints
-from xmleval.states.label_ranges import (
-    NAME,
-    curves_of,
-    joined_curves,
-    restored_range,
-    scores_of_labels,
-    take_ranges,
-)
-from xmleval.states.score_runs import ScoreRuns
+from xmleval.spec import Spec
+from xmleval.states import label_ranges, set_ranges
+from xmleval.states.contents import expect
+from xmleval.states.state import Arrays, State, States
 
-FORM = Form("xmleval part", 1, "part of a run")
-GIVEN = "given"  # inputs, by which a plan is made
-SHARE = 4  # a range has about as many scores as so many parts
-MOST_SENT = 64  # ranges whose scores are sent, as an engine takes milliseconds for each of each part
+FORM = Form("xmleval range", 1, "part of a run")
+SHARE = 4  # a range has about as much as so many parts
+MOST_SENT = 64  # ranges of which pieces are sent, as an engine takes milliseconds for each of each part
+
+
+class Ranged(Protocol):
+    """A module that divides a state of all rows into ranges."""
+
+    NAME: str
+
+    def asked(self, spec: Spec) -> bool:
+        """Return whether a measure needs what is divided."""
+
+    def held_in(self, states: States | None) -> Any:
+        """Return the state, None if there is none that can be divided."""
+
+    def take_ranges(self, state: Any, n_ranges: int) -> Iterator[Arrays]:
+        """Take out of a state, and yield, the arrays of each range."""
+
+    def restored_range(self, like: Any, number: int, n_ranges: int, arrays: Arrays) -> Any:
+        """Return a state of the arrays of a range, checked."""
+
+    def found_in(self, state: Any) -> Arrays:
+        """Return what the measures need of the state of a range."""
+
+    def give_back(self, state: Any, several: Sequence[Arrays]) -> None:
+        """Give the state of all rows what was found in each range."""
+
+
+RANGED: tuple[Ranged, ...] = (label_ranges, set_ranges)
 
 
 def ranges_of(evaluator: Evaluator, n_parts: int, sent: bool) -> int:
-    """Return by how many ranges of labels the curves of a run are found; 0 if it has none of every label.
+    """Return by how many ranges states of a run are divided; 0 if it has none of these states.
 
-    sent : whether scores are sent to the task of their range, which finds them in files otherwise
+    sent : whether pieces are sent to the task of their range, which finds them in files otherwise
     """
-    curves = any(spec.state == NAME and spec.average != "micro" for spec in evaluator.asked)
-    if not curves or evaluator.settings["confidence"]:  # which needs the scores of each fold
+    needed = any(one.asked(spec) for one in RANGED for spec in evaluator.asked)
+    if not needed or evaluator.settings["confidence"]:  # which needs the state of each fold
         return 0
     n_ranges = min(-(-n_parts // SHARE), evaluator.n_labels)
     return min(n_ranges, MOST_SENT) if sent else n_ranges
 
 
-def bounds_of(n_labels: int, n_ranges: int) -> Ints:
-    """Return the first label of each range, and the number of labels."""
-    return np.arange(n_ranges + 1) * n_labels // n_ranges
+def pieces_of(evaluator: Evaluator, n_ranges: int) -> Iterator[Saved]:
+    """Take what is divided out of an evaluator, and yield it range by range."""
+    held = _divided(evaluator.counted.states)
+    taken = {one.NAME: one.take_ranges(state, n_ranges) for one, state in held}
+    told = {"given": sorted(evaluator.counted.given), "n_rows": evaluator.n_rows}
+    for number in range(n_ranges):
+        arrays = {f"{name}/{key}": array for name, own in taken.items() for key, array in next(own).items()}
+        yield Saved({**told, "range": [number, n_ranges]}, packed(arrays))
+    for rest in taken.values():  # what is done after the last one
+        next(rest, None)
 
 
-def taken_ranges(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[list[dict[str, Any]], int]:
-    """Take the scores of every label out of an evaluator; return those of each range, and their bytes.
+def take_pieces(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[list[Saved], dict[str, int]]:
+    """Return what `pieces_of` takes out of an evaluator, and its bytes by state.
 
-    Where there is a path for the part, they are put into files beside it, one by one.
+    Where there is a path for the part, the pieces are put into files beside it, one by one.
     """
-    state = scores_of_labels(evaluator.counted.states) if n_ranges else None
-    if state is None:
-        return [], 0
-    given = np.array(sorted(evaluator.counted.given))
-    found, n_bytes = [], 0
-    for number, arrays in enumerate(take_ranges(state, bounds_of(evaluator.n_labels, n_ranges))):
-        own = {name: whole(array) for name, array in packed(arrays).items()}
-        n_bytes += sum(array.nbytes for array in own.values())
-        own[GIVEN] = given
+    found, n_bytes = [], dict[str, int]()
+    for number, (meta, arrays) in enumerate(pieces_of(evaluator, n_ranges)):
+        for name, array in arrays.items():
+            state = name.partition("/")[0]
+            n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
         if path is None:
-            found.append(own)
+            found.append(Saved(meta, {name: whole(array) for name, array in arrays.items()}))
         else:
-            with replacing(_beside(path, number)) as file:
-                write_archive(file, own)
+            beside = _beside(path, number)
+            save_state(beside, Saved({**meta, "file": beside.name}, arrays), FORM)
     return found, n_bytes
 
 
-def without_ranges(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part without the scores that were taken out of it."""
-    return {name: value for name, value in part.items() if name != "ranges"}
+def without_pieces(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part without the pieces that were taken out of it."""
+    return {name: value for name, value in part.items() if name != "pieces"}
 
 
-def range_of(part: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return the scores of a range of labels in a part, nothing if it has none."""
-    return part["ranges"][number] if part.get("ranges") else {}
+def piece_of(part: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return the piece of a range in a part, or the error of the part."""
+    return {"error": part["error"]} if "error" in part else {"piece": part["pieces"][number]}
 
 
-def sweep(job: Job, number: int, n_ranges: int, several: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the curves of a range of labels from the scores of all parts, nothing if they have none.
+def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return what all parts have in a range, as the measures need it, or the first error among them.
 
-    several : the scores of this range in each part, or parts in files, which are read one by one
+    several : the piece of this range in each part, or parts in files, whose pieces are read one by one
     """
-    like, found = opened(job), None
-    start, stop = bounds_of(like.n_labels, n_ranges)[number : number + 2].tolist()
+    like = opened(job)
 
     @cache
-    def state_of(*given: str) -> ScoreRuns | None:
-        return scores_of_labels(like.empty_states(given))
+    def states_of(*given: str) -> States:
+        return like.empty_states(given)
 
+    found: dict[str, State] = {}
+    n_rows = 0
     try:
         for part in several:
+            if "error" in part:
+                return {"error": part["error"]}
             path = _beside(part["file"], number) if "file" in part else None
+            meta, arrays = load_state(path, FORM) if path else part["piece"]
             with naming_damage(path, FORM) if path else nullcontext():
-                arrays = _read(path) if path else part
-                state = state_of(*arrays[GIVEN].tolist()) if GIVEN in arrays else None
-                own = state and restored_range(state, stop - start, unpacked(arrays))
-            if own is None:
-                continue
-            if found is None:
-                found = own
-            else:
-                found.merge(own)
-        return {} if found is None else {"curves": curves_of(found), "n_rows": found.n_rows}
+                expect(meta["range"] == [number, n_ranges], "of another range")
+                expect(path is None or meta["file"] == path.name, "of another part")
+                own = _restored(states_of(*meta["given"]), number, n_ranges, unpacked(arrays))
+                n_rows += meta["n_rows"]
+            for name, state in own.items():
+                if name in found:
+                    found[name].merge(state)
+                else:
+                    found[name] = state
+        results = {one.NAME: one.found_in(found[one.NAME]) for one in RANGED if one.NAME in found}
+        return {"n_rows": n_rows, "found": results}
     except ValueError as error:
         return {"error": error}
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Return the scores of a range of labels from a file, nothing if the part has none."""
-    if not path.exists():
-        return {}
-    return read_archive(InputFile(path), in_pieces=lambda name: ".held" in name)  # the others are read whole
+def _restored(states: States, number: int, n_ranges: int, arrays: Arrays) -> dict[str, State]:
+    """Return the states of a piece, of which no array may be left."""
+    found = {}
+    for one, like in _divided(states):
+        names = [name for name in arrays if name.startswith(f"{one.NAME}/")]
+        own = {name.partition("/")[2]: arrays.pop(name) for name in names}
+        if own:  # a task without rows has none
+            found[one.NAME] = one.restored_range(like, number, n_ranges, own)
+    expect(not arrays, f"unexpected array {next(iter(arrays), '')!r}")
+    return found
 
 
-def add_curves(evaluator: Evaluator, found: Sequence[dict[str, Any]]) -> None:
-    """Give an evaluator of all rows the curves of all ranges of labels, in their order.
+def give_back(evaluator: Evaluator, several: Sequence[dict[str, Any]]) -> None:
+    """Give an evaluator of all rows what was found in each range, in their order.
 
-    Raise ValueError where scores of rows are missing, as of files that another process has removed.
+    Raise ValueError where rows are missing.
     """
-    state = scores_of_labels(evaluator.counted.states)
-    if state is None or not found:
-        return
-    for number, one in enumerate(found):
-        if one.get("n_rows", 0) != state.n_rows:
-            own = counted(state.n_rows - one.get("n_rows", 0), "rows")
-            raise ValueError(f"scores of {own} are missing in range {number} of labels")
-    if state.n_rows:
-        state.swept = joined_curves([one["curves"] for one in found])
+    for number, own in enumerate(several):
+        if own["n_rows"] != evaluator.n_rows:
+            missing = counted(evaluator.n_rows - own["n_rows"], "rows")
+            raise ValueError(f"{missing} are missing in range {number}")
+    for one, state in _divided(evaluator.counted.states) if several and evaluator.n_rows else []:
+        one.give_back(state, [own["found"][one.NAME] for own in several])
+
+
+def _divided(states: States | None) -> list[tuple[Ranged, Any]]:
+    """Return the states that are divided, and how."""
+    held = [(one, one.held_in(states)) for one in RANGED]
+    return [(one, state) for one, state in held if state is not None]
 
 
 def _beside(path: str, number: int) -> Path:
-    return as_path(f"{path.removesuffix('.npz')}-labels{number}.npz")
+    return as_path(f"{path.removesuffix('.npz')}-range{number}.npz")

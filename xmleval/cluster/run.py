@@ -11,7 +11,7 @@ from xmleval.cluster.counting import Part, count, told_of
 from xmleval.cluster.cutting import Task
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, digest_of, opened
-from xmleval.cluster.ranges import add_curves, range_of, ranges_of, sweep, without_ranges
+from xmleval.cluster.ranges import give_back, merge_range, piece_of, ranges_of, without_pieces
 from xmleval.cluster.reduction import add, expect_rows, groups, merge
 from xmleval.evaluator import Evaluator
 from xmleval.threads import available_processors
@@ -95,9 +95,12 @@ def run(
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     found = opened(job, available_processors())
-    n_ranges = 0 if few else ranges_of(found, len(leaves), exchange is None)
+    n_ranges = 0 if few or job.keep_states else ranges_of(found, len(leaves), exchange is None)
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
-    there = set() if exchange is None else exchange.keys()
+    there = set[str]()
+    if exchange is not None:  # a task whose pieces are not all there is done again
+        keys, own_keys = exchange.keys(), {leaf.key for leaf in leaves}
+        there = {key for key, n_pieces in keys.items() if n_pieces == n_ranges or key not in own_keys}
 
     def path_of(key: str) -> str | None:
         return None if exchange is None else str(exchange.path(key))
@@ -118,16 +121,16 @@ def run(
     def counted(place: int) -> Any:
         part = part_of(place)
         apart = n_ranges and exchange is None
-        return engine.submit(without_ranges, part, key=f"rest-{leaves[place].key}") if apart else part
+        return engine.submit(without_pieces, part, key=f"rest-{leaves[place].key}") if apart else part
 
-    def swept(number: int) -> Any:
+    def merged(number: int) -> Any:
         own = [*map(part_of, range(len(leaves)))]
         if exchange is None:
             named = zip(own, leaves, strict=True)
             own = [
-                engine.submit(range_of, part, number, key=f"range{number}-{leaf.key}") for part, leaf in named
+                engine.submit(piece_of, part, number, key=f"range{number}-{leaf.key}") for part, leaf in named
             ]
-        return engine.submit(sweep, sent, number, n_ranges, own, key=f"curves-{number}")
+        return engine.submit(merge_range, sent, number, n_ranges, own, key=f"range-{number}")
 
     def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:
         """Return the few parts that are left to merge; of these, those that are not stored are made."""
@@ -146,7 +149,7 @@ def run(
         return summed(sums, one)
 
     last = summed([leaf.key for leaf in leaves], counted)
-    ranges = [swept(number) for number in range(n_ranges)]
+    ranges = [merged(number) for number in range(n_ranges)]
     failed = dict[int, Exception]()
     done = sum(leaf.n_rows for leaf in leaves) - sum(leaves[place].n_rows for place in reported)
     others = [part for part in last if not few or all(part is not own for own in reported.values())]
@@ -162,7 +165,7 @@ def run(
         elif not failed:
             add(job, found, part)
 
-    n_waiting, curves = len(places) + len(waiting), dict[int, Any]()
+    n_waiting, of_ranges = len(places) + len(waiting), dict[int, Any]()
     for number, result in engine.completed([*reported.values(), *waiting, *ranges]):
         if number < len(places):
             place = places[number]
@@ -172,7 +175,7 @@ def run(
             done += leaves[place].n_rows
             show(done)
         if number >= n_waiting:
-            curves[number - n_waiting] = result
+            of_ranges[number - n_waiting] = result
             of_merges += [result["error"]] if "error" in result else []
         elif few or number >= len(places):
             added(result)
@@ -183,7 +186,7 @@ def run(
     if of_merges:
         raise of_merges[0]
     expect_rows(found, sum(leaf.n_rows for leaf in leaves))
-    add_curves(found, [curves[number] for number in range(n_ranges)])
+    give_back(found, [of_ranges[number] for number in range(n_ranges)])
     return found
 
 

@@ -12,6 +12,7 @@ from xmleval.pooled.columns import LabelCurves
 from xmleval.pooled.piles import Pile, Ranges, before_label, common_dtype
 from xmleval.pooled.spill import Keys
 from xmleval.records import Ints
+from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.folds import Folds
 from xmleval.states.score_runs import BAD, COLUMNS, GOOD, ScoreRuns
@@ -21,7 +22,12 @@ NAME = "score_runs"
 KINDS = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)]
 
 
-def scores_of_labels(states: States | None) -> ScoreRuns | None:
+def asked(spec: Spec) -> bool:
+    """Return whether a measure needs the scores of every label."""
+    return spec.state == NAME and spec.average != "micro"
+
+
+def held_in(states: States | None) -> ScoreRuns | None:
     """Return the state that holds scores of every label, if it can give them away."""
     if states is None or isinstance(states, Folds) or NAME not in states.plan.states:
         return None
@@ -30,11 +36,9 @@ def scores_of_labels(states: States | None) -> ScoreRuns | None:
     return state if state.needs.columns and not state.needs.bounds else None
 
 
-def take_ranges(state: ScoreRuns, bounds: Ints) -> Iterator[Arrays]:
-    """Take the scores of every label out of a state; yield for each range what a state of its labels saves.
-
-    bounds : int64 (ranges + 1,), the first label of each range, and the number of labels
-    """
+def take_ranges(state: ScoreRuns, n_ranges: int) -> Iterator[Arrays]:
+    """Take the scores of every label out of a state; yield for each range what its state saves."""
+    bounds = _bounds(state.n_labels, n_ranges)
     piles = [state.store.piles[kind] for kind in KINDS]
     for pile in piles:
         pile.ungroup()
@@ -51,21 +55,30 @@ def take_ranges(state: ScoreRuns, bounds: Ints) -> Iterator[Arrays]:
         state.store.piles[kind] = Pile()
 
 
-def restored_range(like: ScoreRuns, n_labels: int, arrays: Arrays) -> ScoreRuns:
+def restored_range(like: ScoreRuns, number: int, n_ranges: int, arrays: Arrays) -> ScoreRuns:
     """Return the state of a range of labels that `take_ranges` gave."""
-    found = _of_range(like, n_labels)
-    found.from_contents(Contents(arrays, int(arrays["sizes"][0])))
+    start, stop = _bounds(like.n_labels, n_ranges)[number : number + 2].tolist()
+    found = _of_range(like, stop - start)
+    contents = Contents(arrays, int(arrays["sizes"][0]))
+    found.from_contents(contents)
+    contents.done()
     return found
 
 
-def curves_of(state: ScoreRuns) -> Arrays:
+def found_in(state: ScoreRuns) -> Arrays:
     """Return the curves of the labels of a range."""
     return state.sweep(state.work)._asdict()
 
 
-def joined_curves(several: Sequence[Arrays]) -> LabelCurves:
-    """Return the curves of all labels from those of each range, in order."""
-    return LabelCurves(*(np.concatenate([own[name] for own in several]) for name in LabelCurves._fields))
+def give_back(state: ScoreRuns, several: Sequence[Arrays]) -> None:
+    """Give a state the curves of the labels of each range, in their order."""
+    curves = ([own[name] for own in several] for name in LabelCurves._fields)
+    state.swept = LabelCurves(*map(np.concatenate, curves))
+
+
+def _bounds(n_labels: int, n_ranges: int) -> Ints:
+    """Return the first label of each range, and the number of labels."""
+    return np.arange(n_ranges + 1) * n_labels // n_ranges
 
 
 def _of_range(state: ScoreRuns, n_labels: int) -> ScoreRuns:

@@ -45,12 +45,23 @@ class LabelSets(State):
         self.n_rows = 0
         self._distinct: list[Grouped] = []  # each without duplicates; several after merges
         self._recent: list[Ints] = []  # joined once larger than the others, which keeps time linear
+        self.n_elsewhere: int | None = None  # distinct sets, where other processes counted them
 
     def fingerprints(self) -> Ints:
         """Return the distinct fingerprints, int64 (d, 2), in any order."""
         if not self._recent and len(self._distinct) == 1:
             return self._distinct[0].rows
         return self._joined(self.work.threads).rows
+
+    def sorted_fingerprints(self) -> Ints:
+        """Return the distinct fingerprints, int64 (d, 2), by their second part and then the first."""
+        found = self.fingerprints()
+        return found[np.lexsort(found.T)]
+
+    def forget(self) -> None:
+        """Drop the fingerprints but one, as rows have at least one label set."""
+        if self.n_rows:
+            self._distinct, self._recent = [Grouped.of(self.fingerprints()[:1].copy())], []
 
     def _joined(self, threads: int = 1) -> Grouped:
         return _without_repeats([*self._distinct, *map(Grouped.of, _whole(self._recent))], threads)
@@ -78,13 +89,15 @@ class LabelSets(State):
 
     def finish(self) -> Results:
         """Return the values of the formulas."""
-        sizes = len(self.fingerprints()), self.n_rows
+        n_distinct = len(self.fingerprints()) if self.n_elsewhere is None else self.n_elsewhere
+        sizes = n_distinct, self.n_rows
         return Results(values={s.name: s.metric.value(sizes, self.plan.setting(s)) for s in self.specs})
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
-        found = self.fingerprints()
-        return {"fingerprints": found[np.lexsort(found.T)], "n_rows": np.array([self.n_rows])}
+        if self.n_elsewhere is not None:
+            raise RuntimeError("label sets were counted by other processes, which had their fingerprints")
+        return {"fingerprints": self.sorted_fingerprints(), "n_rows": np.array([self.n_rows])}
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
