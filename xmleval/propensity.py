@@ -14,6 +14,7 @@ from xmleval.input.errors import InputError, positive_integer, real_number
 from xmleval.input.objects.take import check_labels, has_label_names, take_truth
 from xmleval.input.objects.vectors import by_name, of_labels, read_by_position
 from xmleval.input.sets import set_rows
+from xmleval.kernels.labels import count_entries
 from xmleval.message import TRANSPOSED, Keyword, Message, counted
 from xmleval.records import Floats, Ints, Labels, Truth, label_dtype
 
@@ -267,9 +268,12 @@ def _power(base: float, exponent: float) -> float:
     return float(EXACT.exp(EXACT.multiply(Decimal(exponent), EXACT.ln(Decimal(base)))))
 
 
-def count_labels_of(truth: Source[Truth]) -> Ints:
-    """Count the instances of every label, block by block."""
-    counts = np.zeros(truth.n_labels, np.int64)
+def count_labels_of(truth: Source[Truth], counts: Ints | None = None) -> Ints:
+    """Return how many instances have each label, added to ``counts`` in place if given.
+
+    Counts of labels that do not occur are not written: of very many labels, most take no memory.
+    """
+    found = np.zeros(truth.n_labels, np.int64) if counts is None else counts
     for block in truth.blocks():
-        counts += np.bincount(block.labels, minlength=truth.n_labels)
-    return counts
+        count_entries(block.labels, found)
+    return found

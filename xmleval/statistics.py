@@ -10,6 +10,7 @@ from xmleval.evaluator import Evaluator
 from xmleval.input.csr import Source
 from xmleval.input.errors import InputError
 from xmleval.input.sets import held, set_rows
+from xmleval.kernels.labels import count_entries
 from xmleval.propensity import count_labels_of
 from xmleval.records import Ints, Truth, row_sizes
 
@@ -75,32 +76,32 @@ class LabelStatistics:
         """Add rows, or refuse them."""
         rows, checked = held(truth)
         self._evaluator.update(checked)
-        self.counts += np.bincount(rows.labels, minlength=self.counts.size)
+        count_entries(rows.labels, self.counts)  # which writes only where labels occur
         sizes = row_sizes(rows.ptr)
         self._longest = max(self._longest, int(sizes.max(initial=0)))
         self._n_empty += int(np.count_nonzero(sizes == 0))
 
     def values(self, trained: Ints | None = None) -> dict[str, float]:
         """Return the statistics; ``trained`` counts the training instances of each label."""
-        counts = self.counts
-        present = counts[counts > 0]
+        n_labels, seen = self.counts.size, np.flatnonzero(self.counts)
+        present = self.counts[seen]
+        n_stored = int(present.sum())
         found = {
             "n_rows": float(self._evaluator.n_rows),
-            "n_labels": float(counts.size),
-            "n_stored": float(counts.sum()),
+            "n_labels": float(n_labels),
+            "n_stored": float(n_stored),
             **self._evaluator.compute(),
             "max_labels_per_row": float(self._longest),
             "rows_without_labels": float(self._n_empty),
-            "points_per_label": float(counts.mean()),
-            "labels_without_rows": float(counts.size - present.size),
+            "points_per_label": n_stored / n_labels,
+            "labels_without_rows": float(n_labels - present.size),
             "tail_share": float(np.mean(present <= TAIL_COUNT)) if present.size else float("nan"),
             "imbalance": float(np.mean(present.max() / present)) if present.size else float("nan"),
         }
         if trained is not None:
-            unseen = (trained == 0) & (counts > 0)
-            total = counts.sum()
+            unseen = trained[seen] == 0
             found["labels_unseen_in_training"] = float(np.count_nonzero(unseen))
             found["stored_unseen_in_training"] = (
-                float(counts[unseen].sum() / total) if total else float("nan")
+                float(present[unseen].sum() / n_stored) if n_stored else float("nan")
             )
         return found

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.made_files import (
     SCORES,
@@ -244,6 +247,26 @@ def test_statistics_by_their_definitions(folder: Path, run: Any, name: str) -> N
         "labels_unseen_in_training": unseen.sum(),
         "stored_unseen_in_training": counts[unseen].sum() / truth.nnz,
     })  # fmt: skip
+
+
+def test_statistics_take_memory_for_labels_that_occur(folder: Path) -> None:
+    code = """
+import resource, sys, xmleval.cli
+main = lambda name: xmleval.cli.main(["stats", name, "--train", name, "--output", "out.json"])
+assert main("Y.npz") == 0
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert main("wide.npz") == 0
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    labels = np.array([3, 150_000_000, 199_999_999])
+    wide = sp.csr_array((np.ones(3), labels, np.array([0, 1, 3])), shape=(2, 200_000_000))
+    npz(folder / "Y", wide[:, :9])
+    npz(folder / "wide", wide)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 100  # MiB; two counts of each label would take 3 GiB
 
 
 def test_what_cannot_be_read_has_a_name() -> None:

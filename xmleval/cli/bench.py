@@ -165,7 +165,7 @@ def run(given: Kept, metrics: list[str], threads: int | None) -> Timing:
     n_rows = 0
     for y_true, _ in given.pieces:
         rows = set_rows("y_true", y_true, given.n_labels)
-        counts += count_labels_of(rows)
+        count_labels_of(rows, counts)
         n_rows += rows.n_rows
     q = inverse_propensity(label_counts=counts, n_instances=n_rows, n_labels=given.n_labels)
 

@@ -237,7 +237,7 @@ def count_training(
     counts = np.zeros(n_labels, np.int64)
 
     def take(rows: Source[Truth]) -> None:
-        counts[:] += count_labels_of(rows)
+        count_labels_of(rows, counts)
 
     return counts, read_sets("y_train", name, pieces, n_labels, n_bytes, take)
 
