@@ -230,6 +230,28 @@ def test_labels_whose_relevant_entries_are_not_listed() -> None:
         assert all(same(found.results.replicates[name][number], others[name]) for name in others)
 
 
+@pytest.mark.parametrize("unlisted", [None, -1.0, 0.5, 0.75, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | None) -> None:
+    """Pairs of few scores are compared one by one; labels have from none to 150 scores of each kind."""
+    rng, n_rows = np.random.default_rng(4), 300
+    groups, metrics = rng.integers(0, 9, n_rows), ["auc.macro", "auc.weighted"]
+    listed, relevant = (rng.random((n_rows, 8)) < np.array(shares) for shares in (
+        [1, 1, 1, 0.4, 0.4, 0.1, 0, 1], [0.5, 0.05, 1, 0.5, 0.02, 0.3, 0.2, 0]))  # fmt: skip
+    rows, labels = np.nonzero(listed)
+    values: Any = (rng.integers(1, 9, rows.size) / 8).astype(
+        dtype
+    )  # many are equal, and some to that of unlisted
+    scores = sp.csr_array((values, (rows, labels)), shape=listed.shape)
+    options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted or "below"}}
+    folds = folds_of_groups(groups, n_rows)
+    found = evaluate(relevant.astype(int), scores, confidence=0.9, groups=groups, **options)
+    for number, fold in enumerate(np.unique(folds)):
+        left = folds != fold
+        others = evaluate(relevant[left].astype(int), scores[left], **options)
+        assert all(same(found.results.replicates[name][number], others[name]) for name in metrics)
+
+
 @pytest.mark.parametrize("name", ["f1.of_means", "f1.of_macros", "fbeta.of_means(beta=2)"])
 def test_measures_of_parts_alone(name: str) -> None:
     truth, scores = made(11)

@@ -18,6 +18,7 @@ from xmleval.records import Floats, Ints, Scores
 
 SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores of a label at a time, which bounds the tables
+FEW, FEW_PAIRS = 1 << 10, 1 << 12  # listed entries of a kind, and their pairs, that are compared one by one
 
 
 @kernel
@@ -152,45 +153,130 @@ def sweep_around_pieces(
 
 
 @kernel
-def sweep_fold_labels(
-    good_ptr: Ints, good: Scores, bad_ptr: Ints, bad: Scores, n_unlisted: Ints, unlisted: float,
-    pairs_alone: bool, pairs: Floats, precision: Floats,
+def sweep_fold_pairs(
+    good: Scores, good_folds: Ints, bad: Scores, bad_folds: Ints, missing: Ints, unlisted: float,
+    spare: Ints, pairs: Floats,
 ) -> None:  # fmt: skip
-    """Count pairs and precision of every label outside each fold.
+    """Count the pairs of a label outside each fold: all, less those with an entry of the fold.
 
-    good_ptr, bad_ptr : int64 (folds, labels + 1), where the scores of each label of each fold start
-    good, bad : (s,), (t,), scores of relevant and of irrelevant entries, in any order within a label
-    n_unlisted : int64 (2, folds, labels), relevant and irrelevant entries that are not listed, all tied
-    unlisted : their score, or NaN if they rank below everything
-    pairs : float64 (folds, labels, 2); precision : float64 (folds, labels, 1); written
+    Every pair of listed entries is compared, which is fast for few.
+
+    good, bad : (n,), (m,), scores of relevant and of irrelevant entries, in any order
+    good_folds, bad_folds : int64 (n,), (m,), their folds
+    missing : int64 (2, folds), entries that are not listed; unlisted : see `sweep_fold_labels`
+    spare : int64 (6, folds), overwritten
+    pairs : float64 (folds, 2), written; no number of pairs exceeds 64 bits
     """
-    n_folds, n_labels = good_ptr.shape[0], good_ptr.shape[1] - 1
+    spare[:] = 0
+    right, tied = spare[0], spare[1]  # pairs with an entry of the fold
+    above, beside = spare[2], spare[3]  # relevant entries with a higher score than unlisted ones, or the same
+    below, equal = spare[4], spare[5]  # irrelevant entries with a lower score, or the same
+    n_right, n_tied = np.int64(0), np.int64(0)
+    for p in range(good.size):
+        score, fold = good[p], good_folds[p]
+        won, drawn = np.int64(0), np.int64(0)
+        for q in range(bad.size):
+            higher, same = np.int64(score > bad[q]), np.int64(score == bad[q])  # faster than branches
+            other = np.int64(fold != bad_folds[q])
+            won += higher
+            drawn += same
+            right[bad_folds[q]] += higher * other
+            tied[bad_folds[q]] += same * other
+        right[fold] += won
+        tied[fold] += drawn
+        n_right += won
+        n_tied += drawn
+        above[fold] += not score <= unlisted
+        beside[fold] += score == unlisted
+    for q in range(bad.size):
+        below[bad_folds[q]] += bad[q] < unlisted
+        equal[bad_folds[q]] += bad[q] == unlisted
+    n_good, n_bad, n_above, n_beside, n_below, n_equal = 0, 0, 0, 0, 0, 0
+    for fold in range(pairs.shape[0]):
+        n_good += missing[0, fold]
+        n_bad += missing[1, fold]
+        n_above += above[fold]
+        n_beside += beside[fold]
+        n_below += below[fold]
+        n_equal += equal[fold]
+    for fold in range(pairs.shape[0]):
+        left_good, left_bad = n_good - missing[0, fold], n_bad - missing[1, fold]
+        unlisted_right = (n_above - above[fold]) * left_bad + left_good * (n_below - below[fold])
+        unlisted_tied = (n_beside - beside[fold]) * left_bad + left_good * (n_equal - equal[fold] + left_bad)
+        pairs[fold, 0] = n_right - right[fold] + unlisted_right
+        pairs[fold, 1] = n_tied - tied[fold] + unlisted_tied
+
+
+@kernel
+def gather_folds(ptr: Ints, scores: Scores, label: int, found: Scores, folds: Ints) -> None:
+    """Write the scores of a label of all folds, and their folds."""
+    n = 0
+    for fold in range(ptr.shape[0]):
+        for p in range(ptr[fold, label], ptr[fold, label + 1]):
+            found[n], folds[n] = scores[p], fold
+            n += 1
+
+
+@kernel
+def sweep_fold_labels(
+    labels: Ints, good_ptr: Ints, good: Scores, bad_ptr: Ints, bad: Scores, n_true: Ints, n_rows: Ints,
+    unlisted: float, pairs_alone: bool, pairs: Floats, precision: Floats,
+) -> None:  # fmt: skip
+    """Count pairs and precision of some labels outside each fold.
+
+    labels : int64 (n,)
+    good_ptr, bad_ptr : int64 (folds, n_labels + 1), where the scores of each label of each fold start
+    good, bad : (s,), (t,), scores of relevant and of irrelevant entries, in any order within a label
+    n_true : int64 (folds, n_labels), rows in which each label is relevant; n_rows : int64 (folds,), all rows
+    unlisted : score of entries that are not listed, or NaN if they rank below everything
+    pairs : float64 (folds, n, 2); precision : float64 (folds, n, 1); written
+    """
+    n_folds = good_ptr.shape[0]
     tables = np.empty((2, 2 * PIECE + 1, n_folds), np.int64)
     limbs, total = np.empty((n_folds, 2, 2), np.int64), np.empty((n_folds, 4), np.int64)
     above, totals = np.empty((2, n_folds), np.int64), np.empty((2, n_folds), np.int64)
-    for label in range(n_labels):
-        n_listed = 0
+    missing, spare = np.empty((2, n_folds), np.int64), np.empty((6, n_folds), np.int64)
+    few_good, few_bad = np.empty(FEW, good.dtype), np.empty(FEW, bad.dtype)
+    few_folds = np.empty((2, FEW), np.int64)
+    level = np.full(1, unlisted).astype(good.dtype)[0]
+    n_every = float(n_rows.sum())
+    for at in range(labels.size):
+        label = labels[at]
+        n_good, n_bad, n_relevant, n_missing = 0, 0, 0, 0
         for fold in range(n_folds):
-            n_good = good_ptr[fold, label + 1] - good_ptr[fold, label]
-            totals[0, fold] = n_good + n_unlisted[0, fold, label]
-            totals[1, fold] = bad_ptr[fold, label + 1] - bad_ptr[fold, label] + n_unlisted[1, fold, label]
-            n_listed += n_good
-        limbs[:], total[:], above[:] = 0, 0, 0
-        missing = n_unlisted[:, :, label].copy()
-        if totals[0].sum():
-            waiting = 0 if np.isnan(unlisted) or missing.sum() == 0 else 1
-            some = np.empty(n_listed + waiting, good.dtype)
-            if waiting:
-                some[n_listed] = unlisted
-            place = 0
-            for fold in range(n_folds):
-                for p in range(good_ptr[fold, label], good_ptr[fold, label + 1]):
-                    some[place] = good[p]
-                    place += 1
-            some = some[: distinct_scores(some)]
-            sweep_around_pieces(
-                some, good_ptr, good, bad_ptr, bad, False, label, missing, unlisted, tables, above, totals,
-                pairs_alone, limbs, total,
+            own_good = good_ptr[fold, label + 1] - good_ptr[fold, label]
+            own_bad = bad_ptr[fold, label + 1] - bad_ptr[fold, label]
+            own_true = n_true[fold, label]
+            totals[0, fold], totals[1, fold] = own_true, n_rows[fold] - own_true
+            missing[0, fold], missing[1, fold] = own_true - own_good, n_rows[fold] - own_true - own_bad
+            n_good += own_good
+            n_bad += own_bad
+            n_relevant += own_true
+            n_missing += missing[0, fold] + missing[1, fold]
+        few = max(n_good, n_bad) <= FEW and n_good * n_bad <= FEW_PAIRS
+        if pairs_alone and few and n_relevant * n_every < SIMPLE:
+            gather_folds(good_ptr, good, label, few_good, few_folds[0])
+            gather_folds(bad_ptr, bad, label, few_bad, few_folds[1])
+            sweep_fold_pairs(
+                few_good[:n_good], few_folds[0], few_bad[:n_bad], few_folds[1], missing, level, spare,
+                pairs[:, at],
             )  # fmt: skip
+            precision[:, at] = 0.0
+            continue
+        limbs[:], total[:], above[:] = 0, 0, 0
+        waiting = 0 if np.isnan(unlisted) or n_missing == 0 else 1
+        some = np.empty(n_good + waiting, good.dtype)
+        if waiting:
+            some[n_good] = unlisted
+        place = 0
         for fold in range(n_folds):
-            finish(label, limbs[fold], total[fold : fold + 1], pairs[fold], precision[fold])
+            for p in range(good_ptr[fold, label], good_ptr[fold, label + 1]):
+                some[place] = good[p]
+                place += 1
+        some = some[: distinct_scores(some)]
+        sweep_around_pieces(
+            some, good_ptr, good, bad_ptr, bad, False, label, missing, unlisted, tables, above, totals,
+            pairs_alone, limbs, total,
+        )  # fmt: skip
+        for fold in range(n_folds):
+            finish(at, limbs[fold], total[fold : fold + 1], pairs[fold], precision[fold])

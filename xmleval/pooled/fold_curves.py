@@ -180,7 +180,8 @@ def sweep_label_folds(
         See `sweep_value_folds`.
     use : callable
         Takes the relevant and irrelevant rows of some labels in each fold, int64 (2, folds, n), and what is
-        left without each: pairs, float64 (folds, n, 2), and precision, float64 (folds, n).
+        left without each: pairs, float64 (folds, n, 2), and precision, float64 (folds, n). Labels without
+        relevant rows, which have no value, are left out.
     """
     piles, n_labels, n_folds = [*relevant, *irrelevant], n_true[0].size, n_rows.size
     bounds, ranges = label_ranges(piles, n_labels, work, -(-n_labels * n_folds // CELLS_AT_A_TIME))
@@ -197,19 +198,16 @@ def sweep_label_folds(
             before = np.cumsum([0, *(columns.scores.size for columns in own)])[:-1]
             ptr = np.stack([columns.ptr for columns in own]) + before[:, None]
             sides.append((ptr, np.concatenate([columns.scores for columns in own])))
-        listed = np.stack([np.diff(ptr, axis=1) for ptr, _ in sides])
+        (good_ptr, good), (bad_ptr, bad) = sides
         own_true = np.stack([own[start:stop] for own in n_true])
-        n_cells = np.stack([own_true, n_rows[:, None] - own_true])
-        for at in range(0, stop - start, LABELS_AT_A_TIME):
-            end = min(at + LABELS_AT_A_TIME, stop - start)
-            pairs, precision = np.empty((n_folds, end - at, 2)), np.empty((n_folds, end - at, 1))
-            (good_ptr, good), (bad_ptr, bad) = (
-                (np.ascontiguousarray(ptr[:, at : end + 1]), scores) for ptr, scores in sides
-            )
+        labels = np.flatnonzero(own_true.any(axis=0))
+        for at in range(0, max(1, labels.size), LABELS_AT_A_TIME):
+            some = labels[at : at + LABELS_AT_A_TIME]
+            pairs, precision = np.empty((n_folds, some.size, 2)), np.empty((n_folds, some.size, 1))
             sweep_fold_labels(
-                good_ptr, good, bad_ptr, bad, n_cells[:, :, at:end] - listed[:, :, at:end], place,
-                pairs_alone, pairs, precision,
-            )  # fmt: skip
-            use(n_cells[:, :, at:end], pairs, precision[..., 0])
+                some, good_ptr, good, bad_ptr, bad, own_true, n_rows, place, pairs_alone, pairs, precision
+            )
+            relevant = own_true[:, some]
+            use(np.stack([relevant, n_rows[:, None] - relevant]), pairs, precision[..., 0])
 
     work.map(task, range(len(bounds) - 1))
