@@ -51,6 +51,9 @@ class ShuffledEngine:
 def _read_only(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _read_only(one) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        own = [_read_only(one) for one in value]
+        return type(value)(*own) if hasattr(value, "_fields") else type(value)(own)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     return value

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,46 @@ def test_a_piece_of_another_range_or_part_is_refused_by_name(other: str, tmp_pat
             run(SerialEngine(), own, leaves(own), held)
 
 
+def altered(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], Any]) -> None:
+    """Change the JSON values or the arrays of a file, whose checksums stay right."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    meta = json.loads(arrays.pop("meta").tobytes())
+    change(meta, arrays)
+    meta["arrays"] = sorted(arrays)
+    with path.open("wb") as file:
+        np.savez(file, meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), **arrays)
+
+
+def without(arrays: dict[str, Any], state: str) -> None:
+    for name in [name for name in arrays if name.startswith(state)]:
+        del arrays[name]
+
+
+CHANGES: dict[str, Callable[[dict[str, Any], dict[str, Any]], Any]] = {
+    "more rows": lambda meta, arrays: meta.update(n_rows=4),
+    "rows that are no number": lambda meta, arrays: meta.update(n_rows=float("nan")),
+    "more rows of scores": lambda meta, arrays: arrays.update({"score_runs/sizes": np.array([10**9, 8])}),
+    "no scores": lambda meta, arrays: without(arrays, "score_runs/"),
+    "no label sets": lambda meta, arrays: without(arrays, "label_sets/"),
+    "a label set of another range": lambda meta, arrays: arrays.update(
+        {"label_sets/fingerprints": np.array([[0, 2**63 - 1]])}
+    ),
+    "an array that nobody takes": lambda meta, arrays: arrays.update({"other/a": np.zeros(1)}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_piece_that_does_not_fit_is_refused_by_name(change: str, tmp_path: Path) -> None:
+    own, held = job(), exchange(tmp_path)
+    with held.taken(resume=False):
+        run(SerialEngine(), own, leaves(own), held)
+        path = held.folder / f"{'0' * 32}-range0.npz"
+        altered(path, CHANGES[change])
+        with pytest.raises(ValueError, match=f"^{path}: not a part of a run, or damaged"):
+            run(SerialEngine(), own, leaves(own), held)
+
+
 def test_weighted_scores_of_every_label_in_files(tmp_path: Path) -> None:
     """Sums of weights of many labels are packed as bytes, and read again in pieces."""
     rng, held = np.random.default_rng(1), exchange(tmp_path)
@@ -258,9 +299,10 @@ def test_weighted_scores_of_every_label_in_files(tmp_path: Path) -> None:
     for number in range(N_LEAVES):
         rows = rng.random((n, 5)) < 0.3, rng.random((n, 5)), rng.choice([0.5, 1.0], n)
         block = dict(zip(names, (rows[0].astype(int), *rows[1:]), strict=True))
-        several.append(Leaf(count_block, (number * n, block), f"{number:032x}", n))
+        several.append(Leaf(count_block, (number * n, block), f"{number:032x}", n, weighted=True))
     with held.taken(resume=False):
         found = run(SerialEngine(), own, several, held).compute().to_json()
+        assert not any("-range" in name for name in names_in(held))  # they go through the tree
     assert found == run(SerialEngine(), own, several).compute().to_json()
 
 

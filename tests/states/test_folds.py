@@ -242,6 +242,8 @@ def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | Non
     values: Any = (rng.integers(1, 9, rows.size) / 8).astype(
         dtype
     )  # many are equal, and some to that of unlisted
+    for value in (np.inf, -np.inf, -0.0):
+        values[rng.random(rows.size) < 0.02] = value
     scores = sp.csr_array((values, (rows, labels)), shape=listed.shape)
     options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted or "below"}}
     folds = folds_of_groups(groups, n_rows)

@@ -17,10 +17,11 @@ from xmleval.cluster.packing import packed, unpacked, whole
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
+from xmleval.files.saved import whole as whole_number
 from xmleval.message import counted
 from xmleval.spec import Spec
 from xmleval.states import label_ranges, set_ranges
-from xmleval.states.contents import expect
+from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States
 
 FORM = Form("xmleval range", 1, "part of a run")
@@ -33,8 +34,8 @@ class Ranged(Protocol):
 
     NAME: str
 
-    def asked(self, spec: Spec) -> bool:
-        """Return whether a measure needs what is divided."""
+    def asked(self, spec: Spec, plain: bool) -> bool:
+        """Return whether a measure needs what is divided; ``plain``: without weights and bounds."""
 
     def held_in(self, states: States | None) -> Any:
         """Return the state, None if there is none that can be divided."""
@@ -42,7 +43,7 @@ class Ranged(Protocol):
     def take_ranges(self, state: Any, n_ranges: int) -> Iterator[Arrays]:
         """Take out of a state, and yield, the arrays of each range."""
 
-    def restored_range(self, like: Any, number: int, n_ranges: int, arrays: Arrays) -> Any:
+    def restored_range(self, like: Any, number: int, n_ranges: int, contents: Contents) -> Any:
         """Return a state of the arrays of a range, checked."""
 
     def found_in(self, state: Any) -> Arrays:
@@ -55,12 +56,14 @@ class Ranged(Protocol):
 RANGED: tuple[Ranged, ...] = (label_ranges, set_ranges)
 
 
-def ranges_of(evaluator: Evaluator, n_parts: int, sent: bool) -> int:
+def ranges_of(evaluator: Evaluator, n_parts: int, weighted: bool, sent: bool) -> int:
     """Return by how many ranges states of a run are divided; 0 if it has none of these states.
 
+    weighted : whether rows have weights, as far as that is known
     sent : whether pieces are sent to the task of their range, which finds them in files otherwise
     """
-    needed = any(one.asked(spec) for one in RANGED for spec in evaluator.asked)
+    plain = not weighted and not evaluator.settings["bounds"]
+    needed = any(one.asked(spec, plain) for one in RANGED for spec in evaluator.asked)
     if not needed or evaluator.settings["confidence"]:  # which needs the state of each fold
         return 0
     n_ranges = min(-(-n_parts // SHARE), evaluator.n_labels)
@@ -75,8 +78,6 @@ def pieces_of(evaluator: Evaluator, n_ranges: int) -> Iterator[Saved]:
     for number in range(n_ranges):
         arrays = {f"{name}/{key}": array for name, own in taken.items() for key, array in next(own).items()}
         yield Saved({**told, "range": [number, n_ranges]}, packed(arrays))
-    for rest in taken.values():  # what is done after the last one
-        next(rest, None)
 
 
 def take_pieces(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[list[Saved], dict[str, int]]:
@@ -112,15 +113,11 @@ def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str
 
     several : the piece of this range in each part, or parts in files, whose pieces are read one by one
     """
-    like = opened(job)
-
-    @cache
-    def states_of(*given: str) -> States:
-        return like.empty_states(given)
-
     found: dict[str, State] = {}
     n_rows = 0
     try:
+        like = opened(job)
+        states_of = cache(lambda *given: like.empty_states(given))
         for part in several:
             if "error" in part:
                 return {"error": part["error"]}
@@ -129,8 +126,9 @@ def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str
             with naming_damage(path, FORM) if path else nullcontext():
                 expect(meta["range"] == [number, n_ranges], "of another range")
                 expect(path is None or meta["file"] == path.name, "of another part")
-                own = _restored(states_of(*meta["given"]), number, n_ranges, unpacked(arrays))
-                n_rows += meta["n_rows"]
+                contents = Contents(unpacked(arrays), whole_number(meta["n_rows"], "n_rows"))
+                own = _restored(states_of(*meta["given"]), number, n_ranges, contents)
+            n_rows += contents.n_rows
             for name, state in own.items():
                 if name in found:
                     found[name].merge(state)
@@ -142,15 +140,14 @@ def merge_range(job: Job, number: int, n_ranges: int, several: Sequence[dict[str
         return {"error": error}
 
 
-def _restored(states: States, number: int, n_ranges: int, arrays: Arrays) -> dict[str, State]:
+def _restored(states: States, number: int, n_ranges: int, contents: Contents) -> dict[str, State]:
     """Return the states of a piece, of which no array may be left."""
     found = {}
     for one, like in _divided(states):
-        names = [name for name in arrays if name.startswith(f"{one.NAME}/")]
-        own = {name.partition("/")[2]: arrays.pop(name) for name in names}
-        if own:  # a task without rows has none
-            found[one.NAME] = one.restored_range(like, number, n_ranges, own)
-    expect(not arrays, f"unexpected array {next(iter(arrays), '')!r}")
+        own = contents.part(f"{one.NAME}/")
+        found[one.NAME] = one.restored_range(like, number, n_ranges, own)
+        own.done()
+    contents.done()
     return found
 
 
@@ -161,8 +158,7 @@ def give_back(evaluator: Evaluator, several: Sequence[dict[str, Any]]) -> None:
     """
     for number, own in enumerate(several):
         if own["n_rows"] != evaluator.n_rows:
-            missing = counted(evaluator.n_rows - own["n_rows"], "rows")
-            raise ValueError(f"{missing} are missing in range {number}")
+            raise ValueError(f"range {number} has {own['n_rows']} of {counted(evaluator.n_rows, 'rows')}")
     for one, state in _divided(evaluator.counted.states) if several and evaluator.n_rows else []:
         one.give_back(state, [own["found"][one.NAME] for own in several])
 

@@ -36,12 +36,16 @@ class Engine(Protocol):
 
 
 class Leaf(NamedTuple):
-    """What is counted by one task: a function, its arguments after the job, its key and number of rows."""
+    """What is counted by one task: a function, its arguments after the job, its key and number of rows.
+
+    ``weighted`` tells whether the rows have weights, as far as that is known.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     key: str
     n_rows: int
+    weighted: bool = False
 
 
 class SerialEngine:
@@ -61,7 +65,10 @@ class SerialEngine:
 
 def leaves_of(tasks: Sequence[Task]) -> list[Leaf]:
     """Return what is counted of files."""
-    return [Leaf(count, (task,), task.key, task.stop - task.start) for task in tasks]
+    return [
+        Leaf(count, (task,), task.key, task.stop - task.start, "sample_weight" in task.vectors)
+        for task in tasks
+    ]
 
 
 def run(
@@ -95,7 +102,9 @@ def run(
     sent = job if job.n_bytes <= WITH_TASKS else engine.submit(as_it_is, job, key=f"job-{job.digest}")
     few = len(leaves) <= cutting.FAN_IN  # which are merged here
     found = opened(job, available_processors())
-    n_ranges = 0 if few or job.keep_states else ranges_of(found, len(leaves), exchange is None)
+    weighted = any(leaf.weighted for leaf in leaves)
+    n_ranges = 0 if few or job.keep_states else ranges_of(found, len(leaves), weighted, exchange is None)
+    of_run = digest_of([leaf.key for leaf in leaves])  # as an engine may run several
     reported: dict[int, Any] = {}  # by leaf: its part, or what is told of one that is merged elsewhere
     there = set[str]()
     if exchange is not None:  # a task whose pieces are not all there is done again
@@ -130,7 +139,7 @@ def run(
             own = [
                 engine.submit(piece_of, part, number, key=f"range{number}-{leaf.key}") for part, leaf in named
             ]
-        return engine.submit(merge_range, sent, number, n_ranges, own, key=f"range-{number}")
+        return engine.submit(merge_range, sent, number, n_ranges, own, key=f"range-{number}-{of_run}")
 
     def summed(keys: Sequence[str], part: Callable[[int], Any]) -> list[Any]:
         """Return the few parts that are left to merge; of these, those that are not stored are made."""

@@ -18,7 +18,8 @@ from xmleval.records import Floats, Ints, Scores
 
 SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores of a label at a time, which bounds the tables
-FEW, FEW_PAIRS = 1 << 10, 1 << 12  # listed entries of a kind, and their pairs, that are compared one by one
+FEW = 1 << 14  # relevant scores of a label for which a table of all folds is small
+CELLS = 4  # for each relevant score, so that few have several
 
 
 @kernel
@@ -153,58 +154,26 @@ def sweep_around_pieces(
 
 
 @kernel
-def sweep_fold_pairs(
-    good: Scores, good_folds: Ints, bad: Scores, bad_folds: Ints, missing: Ints, unlisted: float,
-    spare: Ints, pairs: Floats,
-) -> None:  # fmt: skip
-    """Count the pairs of a label outside each fold: all, less those with an entry of the fold.
+def cell_of(score: float, low: float, scale: float, n_cells: int) -> Any:
+    """Return the cell of a score among cells of equal width; of a higher score it is never lower."""
+    place = (score - low) * scale
+    if not place > 0:
+        return 0
+    return n_cells - 1 if place >= n_cells - 1 else np.int64(place)
 
-    Every pair of listed entries is compared, which is fast for few.
 
-    good, bad : (n,), (m,), scores of relevant and of irrelevant entries, in any order
-    good_folds, bad_folds : int64 (n,), (m,), their folds
-    missing : int64 (2, folds), entries that are not listed; unlisted : see `sweep_fold_labels`
-    spare : int64 (6, folds), overwritten
-    pairs : float64 (folds, 2), written; no number of pairs exceeds 64 bits
-    """
-    spare[:] = 0
-    right, tied = spare[0], spare[1]  # pairs with an entry of the fold
-    above, beside = spare[2], spare[3]  # relevant entries with a higher score than unlisted ones, or the same
-    below, equal = spare[4], spare[5]  # irrelevant entries with a lower score, or the same
-    n_right, n_tied = np.int64(0), np.int64(0)
-    for p in range(good.size):
-        score, fold = good[p], good_folds[p]
-        won, drawn = np.int64(0), np.int64(0)
-        for q in range(bad.size):
-            higher, same = np.int64(score > bad[q]), np.int64(score == bad[q])  # faster than branches
-            other = np.int64(fold != bad_folds[q])
-            won += higher
-            drawn += same
-            right[bad_folds[q]] += higher * other
-            tied[bad_folds[q]] += same * other
-        right[fold] += won
-        tied[fold] += drawn
-        n_right += won
-        n_tied += drawn
-        above[fold] += not score <= unlisted
-        beside[fold] += score == unlisted
-    for q in range(bad.size):
-        below[bad_folds[q]] += bad[q] < unlisted
-        equal[bad_folds[q]] += bad[q] == unlisted
-    n_good, n_bad, n_above, n_beside, n_below, n_equal = 0, 0, 0, 0, 0, 0
-    for fold in range(pairs.shape[0]):
-        n_good += missing[0, fold]
-        n_bad += missing[1, fold]
-        n_above += above[fold]
-        n_beside += beside[fold]
-        n_below += below[fold]
-        n_equal += equal[fold]
-    for fold in range(pairs.shape[0]):
-        left_good, left_bad = n_good - missing[0, fold], n_bad - missing[1, fold]
-        unlisted_right = (n_above - above[fold]) * left_bad + left_good * (n_below - below[fold])
-        unlisted_tied = (n_beside - beside[fold]) * left_bad + left_good * (n_equal - equal[fold] + left_bad)
-        pairs[fold, 0] = n_right - right[fold] + unlisted_right
-        pairs[fold, 1] = n_tied - tied[fold] + unlisted_tied
+@kernel
+def first_not_below(scores: Scores, score: float, low: float, scale: float, cells: Ints) -> Any:
+    """Return the place of the first of increasing scores that is not lower, found within its cell."""
+    cell = cell_of(score, low, scale, cells.size - 1)
+    first, stop = cells[cell], cells[cell + 1]
+    while first < stop:
+        middle = (first + stop) >> 1
+        if scores[middle] < score:
+            first = middle + 1
+        else:
+            stop = middle
+    return first
 
 
 @kernel
@@ -215,6 +184,82 @@ def gather_folds(ptr: Ints, scores: Scores, label: int, found: Scores, folds: In
         for p in range(ptr[fold, label], ptr[fold, label + 1]):
             found[n], folds[n] = scores[p], fold
             n += 1
+
+
+@kernel
+def sweep_fold_pairs(
+    good: Scores, good_folds: Ints, bad: Scores, bad_folds: Ints, missing: Ints, unlisted: float,
+    some: Scores, places: Ints, cells: Ints, own_above: Any, spare: Ints, pairs: Floats,
+) -> None:  # fmt: skip
+    """Count the pairs of a label outside each fold: all, less those with an entry of the fold.
+
+    good, bad : (n,), (m,), scores of relevant and of irrelevant entries, in any order
+    good_folds, bad_folds : int64 (n,), (m,), their folds
+    missing : int64 (2, folds), entries that are not listed; unlisted : see `sweep_fold_labels`
+    some, places, own_above : (n,), int64 (4, n + 1), int32 (n + 1, folds), overwritten
+    cells, spare : int64 (c,), int64 (6, folds), overwritten; with more cells, scores are found faster
+    pairs : float64 (folds, 2), written; no number of pairs exceeds 64 bits
+    """
+    n_folds, n = pairs.shape[0], good.size
+    spare[:], places[:], cells[:], own_above[:] = 0, 0, 0, 0
+    right, tied = spare[0], spare[1]  # pairs with an entry of the fold
+    above, beside = spare[2], spare[3]  # relevant entries with a higher score than unlisted ones, or the same
+    below, equal = spare[4], spare[5]  # irrelevant entries with a lower score, or the same
+    firsts, ends = places[0], places[1]  # of equal relevant scores
+    n_below, n_equal = places[2], places[3]  # irrelevant entries below the i-th relevant score, or equal
+    n_right, n_tied = np.int64(0), np.int64(0)
+    low, scale = 0.0, 0.0
+    some[:] = good
+    if n > 1:
+        some.sort()
+        low, width = float(some[0]), float(some[n - 1]) - float(some[0])
+        scale = (cells.size - 1) / width if 0 < width < np.inf else 0.0
+    for i in range(n - 1, -1, -1):
+        ends[i] = ends[i + 1] if i + 1 < n and some[i] == some[i + 1] else i + 1
+        cells[cell_of(some[i], low, scale, cells.size - 1) + 1] += 1
+    for i in range(cells.size - 1):
+        cells[i + 1] += cells[i]
+    for p in range(n):
+        fold, firsts[p] = good_folds[p], first_not_below(some, good[p], low, scale, cells)
+        own_above[firsts[p], fold] += 1
+        above[fold] += not good[p] <= unlisted
+        beside[fold] += good[p] == unlisted
+    for i in range(n - 1, -1, -1):
+        for fold in range(n_folds):
+            own_above[i, fold] += own_above[i + 1, fold]
+    for q in range(bad.size):
+        score, fold, first, same = bad[q], bad_folds[q], 0, 0
+        if n:
+            first = first_not_below(some, score, low, scale, cells)
+            same = ends[first] - first if first < n and some[first] == score else 0
+        higher, own = n - first - same, own_above[first + same, fold]
+        n_right += higher
+        n_tied += same
+        right[fold] += higher - own
+        tied[fold] += same - (own_above[first, fold] - own)
+        n_below[first + same] += 1
+        n_equal[first] += same > 0
+        below[fold] += score < unlisted
+        equal[fold] += score == unlisted
+    for i in range(n):
+        n_below[i + 1] += n_below[i]
+    for p in range(n):
+        right[good_folds[p]] += n_below[firsts[p]]
+        tied[good_folds[p]] += n_equal[firsts[p]]
+    n_good, n_bad, n_above, n_beside, n_lower, n_same = 0, 0, 0, 0, 0, 0
+    for fold in range(n_folds):
+        n_good += missing[0, fold]
+        n_bad += missing[1, fold]
+        n_above += above[fold]
+        n_beside += beside[fold]
+        n_lower += below[fold]
+        n_same += equal[fold]
+    for fold in range(n_folds):
+        left_good, left_bad = n_good - missing[0, fold], n_bad - missing[1, fold]
+        unlisted_right = (n_above - above[fold]) * left_bad + left_good * (n_lower - below[fold])
+        unlisted_tied = (n_beside - beside[fold]) * left_bad + left_good * (n_same - equal[fold] + left_bad)
+        pairs[fold, 0] = n_right - right[fold] + unlisted_right
+        pairs[fold, 1] = n_tied - tied[fold] + unlisted_tied
 
 
 @kernel
@@ -236,8 +281,9 @@ def sweep_fold_labels(
     limbs, total = np.empty((n_folds, 2, 2), np.int64), np.empty((n_folds, 4), np.int64)
     above, totals = np.empty((2, n_folds), np.int64), np.empty((2, n_folds), np.int64)
     missing, spare = np.empty((2, n_folds), np.int64), np.empty((6, n_folds), np.int64)
-    few_good, few_bad = np.empty(FEW, good.dtype), np.empty(FEW, bad.dtype)
-    few_folds = np.empty((2, FEW), np.int64)
+    few_good, few_bad, some = np.empty(0, good.dtype), np.empty(0, bad.dtype), np.empty(0, good.dtype)
+    good_folds, bad_folds, places = np.empty(0, np.int64), np.empty(0, np.int64), np.empty((4, 1), np.int64)
+    cells, own_above = np.empty(1, np.int64), np.empty((1, n_folds), np.int32)
     level = np.full(1, unlisted).astype(good.dtype)[0]
     n_every = float(n_rows.sum())
     for at in range(labels.size):
@@ -253,29 +299,36 @@ def sweep_fold_labels(
             n_bad += own_bad
             n_relevant += own_true
             n_missing += missing[0, fold] + missing[1, fold]
-        few = max(n_good, n_bad) <= FEW and n_good * n_bad <= FEW_PAIRS
-        if pairs_alone and few and n_relevant * n_every < SIMPLE:
-            gather_folds(good_ptr, good, label, few_good, few_folds[0])
-            gather_folds(bad_ptr, bad, label, few_bad, few_folds[1])
+        if pairs_alone and n_good <= FEW and n_relevant * n_every < SIMPLE:
+            if n_good > some.size:
+                n = 2 * n_good
+                some, few_good = np.empty(n, good.dtype), np.empty(n, good.dtype)
+                good_folds, cells = np.empty(n, np.int64), np.empty(CELLS * n + 1, np.int64)
+                places, own_above = np.empty((4, n + 1), np.int64), np.empty((n + 1, n_folds), np.int32)
+            if n_bad > few_bad.size:
+                few_bad, bad_folds = np.empty(2 * n_bad, bad.dtype), np.empty(2 * n_bad, np.int64)
+            gather_folds(good_ptr, good, label, few_good, good_folds)
+            gather_folds(bad_ptr, bad, label, few_bad, bad_folds)
             sweep_fold_pairs(
-                few_good[:n_good], few_folds[0], few_bad[:n_bad], few_folds[1], missing, level, spare,
+                few_good[:n_good], good_folds, few_bad[:n_bad], bad_folds, missing, level, some[:n_good],
+                places[:, : n_good + 1], cells[: CELLS * n_good + 1], own_above[: n_good + 1], spare,
                 pairs[:, at],
             )  # fmt: skip
             precision[:, at] = 0.0
             continue
         limbs[:], total[:], above[:] = 0, 0, 0
         waiting = 0 if np.isnan(unlisted) or n_missing == 0 else 1
-        some = np.empty(n_good + waiting, good.dtype)
+        around = np.empty(n_good + waiting, good.dtype)
         if waiting:
-            some[n_good] = unlisted
+            around[n_good] = unlisted
         place = 0
         for fold in range(n_folds):
             for p in range(good_ptr[fold, label], good_ptr[fold, label + 1]):
-                some[place] = good[p]
+                around[place] = good[p]
                 place += 1
-        some = some[: distinct_scores(some)]
+        around = around[: distinct_scores(around)]
         sweep_around_pieces(
-            some, good_ptr, good, bad_ptr, bad, False, label, missing, unlisted, tables, above, totals,
+            around, good_ptr, good, bad_ptr, bad, False, label, missing, unlisted, tables, above, totals,
             pairs_alone, limbs, total,
         )  # fmt: skip
         for fold in range(n_folds):

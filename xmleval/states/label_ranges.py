@@ -22,9 +22,9 @@ NAME = "score_runs"
 KINDS = [f"{COLUMNS}.{kind}" for kind in (GOOD, BAD)]
 
 
-def asked(spec: Spec) -> bool:
-    """Return whether a measure needs the scores of every label."""
-    return spec.state == NAME and spec.average != "micro"
+def asked(spec: Spec, plain: bool) -> bool:
+    """Return whether a measure needs the scores of every label, without weights and bounds."""
+    return plain and spec.state == NAME and spec.average != "micro"
 
 
 def held_in(states: States | None) -> ScoreRuns | None:
@@ -44,6 +44,8 @@ def take_ranges(state: ScoreRuns, n_ranges: int) -> Iterator[Arrays]:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
     ranges = Ranges(piles, before_label(bounds[1:-1], dtype), state.work.map)
+    for kind in KINDS:
+        state.store.piles[kind] = Pile()
     for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
         own = _of_range(state, stop - start)
         own.n_rows, own.dtype, own.n_true = state.n_rows, state.dtype, state.n_true[start:stop]
@@ -51,17 +53,13 @@ def take_ranges(state: ScoreRuns, n_ranges: int) -> Iterator[Arrays]:
             keys = [_renumbered(part, start) for part in ranges.parts(place, 2 * number)]
             own.store.piles[kind].add(keys)
         yield own.loose()
-    for kind in KINDS:
-        state.store.piles[kind] = Pile()
 
 
-def restored_range(like: ScoreRuns, number: int, n_ranges: int, arrays: Arrays) -> ScoreRuns:
+def restored_range(like: ScoreRuns, number: int, n_ranges: int, contents: Contents) -> ScoreRuns:
     """Return the state of a range of labels that `take_ranges` gave."""
     start, stop = _bounds(like.n_labels, n_ranges)[number : number + 2].tolist()
     found = _of_range(like, stop - start)
-    contents = Contents(arrays, int(arrays["sizes"][0]))
     found.from_contents(contents)
-    contents.done()
     return found
 
 

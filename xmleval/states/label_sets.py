@@ -58,10 +58,9 @@ class LabelSets(State):
         found = self.fingerprints()
         return found[np.lexsort(found.T)]
 
-    def forget(self) -> None:
-        """Drop the fingerprints but one, as rows have at least one label set."""
-        if self.n_rows:
-            self._distinct, self._recent = [Grouped.of(self.fingerprints()[:1].copy())], []
+    def keep(self, fingerprints: Ints) -> None:
+        """Keep distinct fingerprints alone."""
+        self._distinct, self._recent = [Grouped.of(fingerprints)], []
 
     def _joined(self, threads: int = 1) -> Grouped:
         return _without_repeats([*self._distinct, *map(Grouped.of, _whole(self._recent))], threads)
@@ -101,15 +100,20 @@ class LabelSets(State):
 
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
+        n_sets = len(self.restore_some(contents))
+        expect(n_sets > 0 or not self.n_rows, f"no label sets of {self.n_rows} rows")
+
+    def restore_some(self, contents: Contents) -> Ints:
+        """Restore the state from the fingerprints of some of its label sets, and return these."""
         self.n_rows = contents.n_rows
         contents.take("n_rows", 1, least=self.n_rows, most=self.n_rows)
-        found = contents.take("fingerprints", None, 2, least=None)
+        found: Ints = contents.take("fingerprints", None, 2, least=None)
         (low, high), (next_low, next_high) = found[:-1].T, found[1:].T
         rising = (high < next_high) | ((high == next_high) & (low < next_low))
         expect(bool(rising.all()), "fingerprints are not rising")
-        n_sets = len(found)
-        expect((self.n_rows > 0) <= n_sets <= self.n_rows, f"{n_sets} label sets of {self.n_rows} rows")
-        self._distinct = [Grouped.of(found)]
+        expect(len(found) <= self.n_rows, f"{len(found)} label sets of {self.n_rows} rows")
+        self.keep(found)
+        return found
 
 
 def _whole(parts: list[Ints]) -> list[Ints]:

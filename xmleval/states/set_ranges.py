@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from xmleval.spec import Spec
-from xmleval.states.contents import Contents
+from xmleval.states.contents import Contents, expect
 from xmleval.states.folds import Folds
 from xmleval.states.label_sets import LabelSets
 from xmleval.states.state import Arrays, States
@@ -15,7 +15,7 @@ from xmleval.states.state import Arrays, States
 NAME = "label_sets"
 
 
-def asked(spec: Spec) -> bool:
+def asked(spec: Spec, plain: bool) -> bool:
     """Return whether a measure needs the number of distinct label sets."""
     return spec.state == NAME
 
@@ -30,21 +30,26 @@ def held_in(states: States | None) -> LabelSets | None:
 
 
 def take_ranges(state: LabelSets, n_ranges: int) -> Iterator[Arrays]:
-    """Take the fingerprints out of a state, but one of them; yield for each range what its state saves."""
+    """Take the fingerprints out of a state, but one of them; yield those of each range."""
     found = state.sorted_fingerprints()
-    state.forget()
-    firsts = [-(1 << 63) + (number << 64) // n_ranges for number in range(1, n_ranges)]
+    state.keep(found[:1].copy())  # as rows have at least one label set
+    firsts = [_first(number, n_ranges) for number in range(1, n_ranges)]
     for own in np.split(found, np.searchsorted(found[:, 1], firsts)):
-        yield {"fingerprints": own, "n_rows": np.array([len(own)])}
+        yield {"fingerprints": own, "n_rows": np.array([state.n_rows])}
 
 
-def restored_range(like: LabelSets, number: int, n_ranges: int, arrays: Arrays) -> LabelSets:
-    """Return the state of a range that `take_ranges` gave; its rows are as many as its label sets."""
+def restored_range(like: LabelSets, number: int, n_ranges: int, contents: Contents) -> LabelSets:
+    """Return the state of a range that `take_ranges` gave."""
     found = like.empty()
-    contents = Contents(arrays, int(arrays["n_rows"][0]))
-    found.from_contents(contents)
-    contents.done()
+    held = found.restore_some(contents)[:, 1].tolist()
+    first, stop = _first(number, n_ranges), _first(number + 1, n_ranges)
+    expect(not held or (first <= held[0] and held[-1] < stop), "fingerprints of another range")
     return found
+
+
+def _first(number: int, n_ranges: int) -> int:
+    """Return the least second part of fingerprints of a range."""
+    return (number << 64) // n_ranges - (1 << 63)
 
 
 def found_in(state: LabelSets) -> Arrays:
