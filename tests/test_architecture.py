@@ -47,7 +47,7 @@ GRAPH = {
     "input.groups": "records message kernels input.errors input.tensors",
     "input.objects": "records message input.errors input.tensors input.csr input.written",
     "datasets": "message input.errors",
-    "propensity": "records message datasets input.errors input.csr input.objects input.sets",
+    "propensity": "records message datasets kernels input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
     "hierarchy": "records message budget kernels input.errors input.csr input.tensors",
     "effectiveness": "records input.errors input.csr",
@@ -111,7 +111,7 @@ GRAPH = {
         " report.tables figures page integrations.library"
     ),
     "evaluator": "message budget files input.errors input.objects spec thresholds.rule engine report states",
-    "statistics": "records input.errors input.csr input.sets propensity evaluator",
+    "statistics": "records kernels input.errors input.csr input.sets propensity evaluator",
     "io": "input",
     "propensity_fit": "records message input.errors input.csr input.sets propensity",
     "api": (
@@ -124,7 +124,7 @@ GRAPH = {
     "demo": "records files propensity report api",
     "cluster": (
         "version records message conventions discounts budget threads files input input.errors engine"
-        " report evaluator states"
+        " report spec evaluator states"
     ),
     "integrations": (
         "records message budget files input.errors input.csr input.scores input.sets input.weights input spec"

@@ -217,6 +217,10 @@ APPLY = "threshold apply m --rule row.npz --output r.npz"
             "threshold fit Y_test.npz m --rule row --measure f1.samples --features nan.npy --output r.npz",
             "nan.npy: row 2: nan in column 1 is not a finite number",
         ),
+        (
+            "threshold fit Y_test.npz m --rule row --measure f1.samples --features many.npz --output r.npz",
+            "many.npz: fitting 100000000 features needs 9.313 GiB of memory or more; expected at most 896 MiB",
+        ),
     ],
 )
 def test_features_refused_in_one_line(
@@ -226,6 +230,7 @@ def test_features_refused_in_one_line(
     np.save("x.npy", features)
     np.save("less.npy", features[:3])
     sp.save_npz("more.npz", sp.csr_array(np.ones((5, 2))))
+    sp.save_npz("many.npz", sp.csr_array(([1.0], ([0], [7])), shape=(4, 10**8)))
     np.save("wide.npy", np.ones((4, 3)))
     np.save("vector.npy", np.ones(4))
     features[2, 1] = np.nan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +244,26 @@ def test_pieces_are_written(tmp_path: Path) -> None:
     none = Pieces(0, 4, lambda _: iter(()))
     write_parquet(second, none, "truth")
     assert read_truth(second).shape == (0, 4)
+
+
+def test_a_page_that_says_2_gib_takes_no_such_memory(tmp_path: Path) -> None:
+    path = save(tmp_path, {"labels": lists()}, "parquet")
+    content = path.read_bytes()
+    header, at = content[4:40], 0  # of the first page: its kind, its size, and that in the file
+    for _ in range(3):
+        assert header[at] == 0x15  # the next field, a 32-bit integer of seven bits a byte
+        first, at = at + 1, next(i for i in range(at + 1, 36) if header[i] < 0x80) + 1
+    huge = header[:first] + b"\xe4\xff\xff\xff\x0f" + header[at:]  # 2^31 - 14
+    path.write_bytes(content[:4] + huge + content[40:])
+    code = """
+import resource, sys, pyarrow.parquet, xmleval.cli
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert xmleval.cli.main(["stats", sys.argv[1]]) == 2
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
+    assert f"{path}: " in done.stderr
+    assert float(done.stdout) < 300  # MiB
 
 
 def test_nothing_half_written(tmp_path: Path) -> None:

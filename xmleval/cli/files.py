@@ -1,7 +1,9 @@
-"""What commands read of files: the format option, limits on labels, and features of rows."""
+"""What commands read of files: the format option, limits on labels and features, and features of rows."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ INPUT_FORMAT = click.option(
     "--input-format", type=Choice([known.name for known in FORMATS]), help=FORMAT_HELP
 )
 COUNT_BYTES = 16  # of a label, once its counts are added up
+FEATURE_BYTES = 100  # of a feature, while its weight is found
 FEATURES = "features, an .npy array of shape (instances, features) or a SciPy sparse matrix (.npz)"
 
 
@@ -31,10 +34,22 @@ def refuse_many_labels(
     name: str, n_labels: int, allowance: Allowance, label_bytes: int = COUNT_BYTES
 ) -> None:
     """Refuse labels whose counts alone would take more memory than there is."""
-    try:
+    with _refusing(f"{name}: counting {counted(n_labels, 'labels')} "):
         allowance.check(label_bytes * n_labels)
+
+
+def refuse_many_features(path: Path, n_features: int, allowance: Allowance) -> None:
+    """Refuse features whose weights alone would take more memory than may be used."""
+    with _refusing(f"{path}: fitting {counted(n_features, 'features')} "):
+        allowance.check(FEATURE_BYTES * n_features)
+
+
+@contextlib.contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    try:
+        yield
     except OverLimitError as error:
-        raise ValueError(Message(f"{name}: counting {counted(n_labels, 'labels')} ", error.args[0])) from None
+        raise ValueError(Message(what, error.args[0])) from None
 
 
 def read_features(path: Path, allowance: Allowance) -> Any:

@@ -13,7 +13,7 @@ import scipy.sparse
 from xmleval.budget import MEMORY, Allowance, Budget, machine_allowance, memory_bytes
 from xmleval.cli.counting import naming_rows, progress
 from xmleval.cli.evaluation import budget_of, widths_of
-from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features
+from xmleval.cli.files import INPUT_FORMAT, feature_pieces, read_features, refuse_many_features
 from xmleval.cli.fitting import count_pair, find_pair, open_pair
 from xmleval.cli.messages import naming_files
 from xmleval.cli.named_inputs import read_scores_alone, rules_for
@@ -113,6 +113,8 @@ def fit(
     rows = open_pair(relevant, predicted, labels)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
+    if features is not None and len(looked_at.shape) == 2:
+        refuse_many_features(features, looked_at.shape[1], budget.allowance())
     entries = fitting.entries(widths_of(rows, budget)[0], make_work(budget.evaluator(1), threads))
     count_pair(entries, rows, budget)
     with naming_files({"y_score": scores, "features": features}):

@@ -58,7 +58,7 @@ class LabelSets(State):
         found = self.fingerprints()
         return found[np.lexsort(found.T)]
 
-    def keep(self, fingerprints: Ints) -> None:
+    def keep_only(self, fingerprints: Ints) -> None:
         """Keep distinct fingerprints alone."""
         self._distinct, self._recent = [Grouped.of(fingerprints)], []
 
@@ -112,7 +112,7 @@ class LabelSets(State):
         rising = (high < next_high) | ((high == next_high) & (low < next_low))
         expect(bool(rising.all()), "fingerprints are not rising")
         expect(len(found) <= self.n_rows, f"{len(found)} label sets of {self.n_rows} rows")
-        self.keep(found)
+        self.keep_only(found)
         return found
 
 

@@ -32,7 +32,7 @@ def held_in(states: States | None) -> LabelSets | None:
 def take_ranges(state: LabelSets, n_ranges: int) -> Iterator[Arrays]:
     """Take the fingerprints out of a state, but one of them; yield those of each range."""
     found = state.sorted_fingerprints()
-    state.keep(found[:1].copy())  # as rows have at least one label set
+    state.keep_only(found[:1].copy())  # as rows have at least one label set
     firsts = [_first(number, n_ranges) for number in range(1, n_ranges)]
     for own in np.split(found, np.searchsorted(found[:, 1], firsts)):
         yield {"fingerprints": own, "n_rows": np.array([state.n_rows])}
