@@ -113,7 +113,7 @@ def fit(
     rows = open_pair(relevant, predicted, labels)
     named = rows.label_names is not None
     looked_at = None if features is None else _features_by_number(features, truth, named, allowance)
-    if features is not None and scipy.sparse.issparse(looked_at):  # an array has them in its file
+    if looked_at is not None and features is not None and scipy.sparse.issparse(looked_at):
         refuse_many_features(features, looked_at.shape[1], budget.allowance())
     entries = fitting.entries(widths_of(rows, budget)[0], make_work(budget.evaluator(1), threads))
     count_pair(entries, rows, budget)
