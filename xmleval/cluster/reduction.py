@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xmleval.cluster import cutting
 from xmleval.cluster.counting import Part, compiling, put, restored_part
 from xmleval.cluster.job import Job, opened
+from xmleval.engine.spans import COMMON
 from xmleval.evaluator import Evaluator
 from xmleval.message import counted
 
@@ -49,7 +50,7 @@ def add(job: Job, whole: Evaluator, part: Part) -> None:
 
 def expect_rows(whole: Evaluator, n_rows: int) -> None:
     """Raise ValueError if rows are missing."""
-    rows = whole.counts(loose=True).meta["spans"].get("", ())
+    rows = whole.counted.spans.get(COMMON, ())
     if rows != ((0, n_rows),) and n_rows:
         start = next((stop for first, stop in rows if first == 0), 0)
         raise ValueError(
