@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from xmleval import Evaluator, evaluate, inverse_propensity
 from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
+from xmleval.kernels.fold_sweeps import FEW
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
 from xmleval.pooled import fold_curves
@@ -252,6 +253,18 @@ def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | Non
         left = folds != fold
         others = evaluate(relevant[left].astype(int), scores[left], **options)
         assert all(same(found.results.replicates[name][number], others[name]) for name in metrics)
+
+
+def test_labels_with_more_relevant_scores_than_are_counted_in_one_table() -> None:
+    rng, n_rows = np.random.default_rng(5), 2 * FEW + 999
+    truth = (rng.random((n_rows, 2)) < [0.7, 0.01]).astype(int)
+    scores = rng.random((n_rows, 2)).astype(np.float32) + truth / 9
+    groups, metrics = rng.integers(0, 3, n_rows), ["auc.macro"]
+    folds = folds_of_groups(groups, n_rows)
+    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
+    for number, fold in enumerate(np.unique(folds)):
+        others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
+        assert found.results.replicates["auc.macro"][number] == others["auc.macro"]
 
 
 @pytest.mark.parametrize("name", ["f1.of_means", "f1.of_macros", "fbeta.of_means(beta=2)"])
