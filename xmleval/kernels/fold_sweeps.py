@@ -19,6 +19,7 @@ from xmleval.records import Floats, Ints, Scores
 SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores of a label at a time, which bounds the tables
 FEW = 1 << 14  # relevant scores of a label for which a table of all folds is small
+MOST = 1 << 20  # irrelevant scores of a label that are gathered, which bounds their memory
 CELLS = 4  # for each relevant score, so that few have several
 
 
@@ -299,14 +300,16 @@ def sweep_fold_labels(
             n_bad += own_bad
             n_relevant += own_true
             n_missing += missing[0, fold] + missing[1, fold]
-        if pairs_alone and n_good <= FEW and n_relevant * n_every < SIMPLE:
+        few = n_good <= FEW and n_bad <= MOST
+        if pairs_alone and few and n_relevant * n_every < SIMPLE:
             if n_good > some.size:
                 n = 2 * n_good
                 some, few_good = np.empty(n, good.dtype), np.empty(n, good.dtype)
                 good_folds, cells = np.empty(n, np.int64), np.empty(CELLS * n + 1, np.int64)
                 places, own_above = np.empty((4, n + 1), np.int64), np.empty((n + 1, n_folds), np.int32)
             if n_bad > few_bad.size:
-                few_bad, bad_folds = np.empty(2 * n_bad, bad.dtype), np.empty(2 * n_bad, np.int64)
+                n = 2 * n_bad
+                few_bad, bad_folds = np.empty(n, bad.dtype), np.empty(n, np.int64)
             gather_folds(good_ptr, good, label, few_good, good_folds)
             gather_folds(bad_ptr, bad, label, few_bad, bad_folds)
             sweep_fold_pairs(
