@@ -13,7 +13,7 @@ import scipy.sparse
 from xmleval.budget import UNLIMITED, Budget
 from xmleval.cluster.cutting import Shards, Task
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.packing import packed, unpacked, whole
+from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
 from xmleval.cluster.ranges import take_pieces
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import stamp
@@ -110,9 +110,7 @@ def put(counted: Callable[[], Evaluator], path: str | None, n_ranges: int = 0) -
     pieces, n_bytes = take_pieces(evaluator, n_ranges, path) if n_ranges else ([], {})
     counts = evaluator.counts(loose=True)
     counts = counts._replace(arrays=packed(counts.arrays))
-    for name, array in counts.arrays.items():
-        state = name.partition("/")[0]
-        n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
+    add_bytes(n_bytes, counts.arrays)
     told = {"n_rows": evaluator.n_rows, "n_bytes": n_bytes}
     if path is not None:
         save_state(as_path(path), counts, FORM)

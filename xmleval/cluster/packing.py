@@ -40,6 +40,13 @@ def whole(array: Any) -> Any:
     return np.concatenate([np.empty(0, array.dtype), *array.read()])
 
 
+def add_bytes(n_bytes: dict[str, int], arrays: dict[str, Any]) -> None:
+    """Add the bytes of arrays to those of their states, by which their names begin."""
+    for name, array in arrays.items():
+        state = name.partition("/")[0]
+        n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
+
+
 def _names(name: str) -> tuple[str, str, str]:
     return name + BYTES, name + AT, name + MORE
 

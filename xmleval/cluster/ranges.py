@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from xmleval.cluster.job import Job, opened
-from xmleval.cluster.packing import packed, unpacked, whole
+from xmleval.cluster.packing import add_bytes, packed, unpacked, whole
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
 from xmleval.files.saved import Form, Saved, load_state, naming_damage, save_state
@@ -87,9 +87,7 @@ def take_pieces(evaluator: Evaluator, n_ranges: int, path: str | None) -> tuple[
     """
     found, n_bytes = [], dict[str, int]()
     for number, (meta, arrays) in enumerate(pieces_of(evaluator, n_ranges)):
-        for name, array in arrays.items():
-            state = name.partition("/")[0]
-            n_bytes[state] = n_bytes.get(state, 0) + array.size * array.dtype.itemsize
+        add_bytes(n_bytes, arrays)
         if path is None:
             found.append(Saved(meta, {name: whole(array) for name, array in arrays.items()}))
         else:

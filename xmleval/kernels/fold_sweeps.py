@@ -73,15 +73,21 @@ def walk_folds(
 
 
 @kernel
-def row_among(scores: Scores, score: float) -> Any:
-    """Return the row of a score in a table around increasing scores."""
-    low, high = 0, scores.size
+def first_between(scores: Scores, score: float, low: int, high: int) -> Any:
+    """Return the first place from low to high - 1 whose score is not lower, or high; scores increase."""
     while low < high:
         middle = (low + high) >> 1
         if scores[middle] < score:
             low = middle + 1
         else:
             high = middle
+    return low
+
+
+@kernel
+def row_among(scores: Scores, score: float) -> Any:
+    """Return the row of a score in a table around increasing scores."""
+    low = first_between(scores, score, 0, scores.size)
     return 2 * low + (1 if low < scores.size and scores[low] == score else 0)
 
 
@@ -167,14 +173,7 @@ def cell_of(score: float, low: float, scale: float, n_cells: int) -> Any:
 def first_not_below(scores: Scores, score: float, low: float, scale: float, cells: Ints) -> Any:
     """Return the place of the first of increasing scores that is not lower, found within its cell."""
     cell = cell_of(score, low, scale, cells.size - 1)
-    first, stop = cells[cell], cells[cell + 1]
-    while first < stop:
-        middle = (first + stop) >> 1
-        if scores[middle] < score:
-            first = middle + 1
-        else:
-            stop = middle
-    return first
+    return first_between(scores, score, cells[cell], cells[cell + 1])
 
 
 @kernel
