@@ -17,7 +17,7 @@ from xmleval.kernels.fold_sweeps import FEW
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
 from xmleval.pooled import fold_curves
-from xmleval.states import fold_table, label_table, label_totals
+from xmleval.states import fold_table
 
 N_ROWS, N_LABELS = 150, 23
 ALL: dict[str, Any] = {
@@ -389,6 +389,54 @@ def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
 
 
+LARGE = 9000, 1300  # rows and labels: several parts of labels, and counts of a fold beyond a byte
+WAYS: dict[str, dict[str, Any]] = {
+    "waiting": {"FEW_BYTES": 1 << 22},
+    "waiting in pieces": {"FEW_BYTES": 1 << 22, "PIECE": 1},
+    "counted at once": {"FEW_BYTES": 0},
+    "counted by part": {"FEW_BYTES": 0, "CACHED": 0},
+}
+
+
+def sparse(seed: int) -> tuple[Any, Any]:
+    """Truth and predicted sets of few labels a row, of power-law frequencies, the first one in all rows."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_labels = LARGE
+    picked = np.minimum(n_labels - 1, np.exp(rng.random((2, n_rows, 4)) * np.log(n_labels))).astype(int)
+    picked[:, :, 0] = 0
+    picked[1] = np.where(rng.random(picked[1].shape) < 0.5, picked[0], picked[1])
+    rows = np.repeat(np.arange(n_rows), 4)
+    matrices = [sp.csr_array((np.ones(rows.size), (rows, own.ravel())), shape=LARGE) for own in picked]
+    for matrix in matrices:
+        matrix.sum_duplicates()
+        matrix.data[:] = 1
+    return matrices[0], matrices[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("few", [0, LARGE[1]])
+def test_tables_of_labels_are_those_of_the_other_rows(
+    way: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, predicted = sparse(17)
+    averages = [f"{name}.{average}" for name in ("f1", "mcc") for average in ("macro", "weighted")]
+    options: dict[str, Any] = {"metrics": [*averages, "gini", "tail_share(count=9)"], "block_rows": 2500}
+    options |= {
+        "inverse_propensity": inverse_propensity(label_counts=np.arange(LARGE[1]), n_instances=LARGE[1])
+    }
+    monkeypatch.setattr(fold_table, "FEW_LABELS", few)  # above which small counts are tallied
+    monkeypatch.setattr(fold_table, "TABLES_AT_A_TIME", 600 * N_FOLDS)
+    for name, value in WAYS[way].items():
+        monkeypatch.setattr(fold_table, name, value)
+    folds = row_folds(n=LARGE[0])
+    found = evaluate(truth, y_pred=predicted, confidence=0.9, threads=2, **options).results.replicates
+    for fold in range(0, N_FOLDS, 11):
+        left = folds != fold
+        others = evaluate(truth[left], y_pred=predicted[left], **options)
+        for name, values in found.items():
+            assert same(values[fold], others[name]), name
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("conventions", [{}, {"labels": "present", "zero_division": 1.0}])
 def test_many_labels_have_the_intervals_of_few(
@@ -399,8 +447,7 @@ def test_many_labels_have_the_intervals_of_few(
     truth[:, 0] = 1  # no row is without it
     options = ALL | {"confidence": 0.95, "conventions": conventions}
     found = evaluate(truth.tocsr(), scores, **options).results.replicates
-    for module in (label_table, label_totals):
-        monkeypatch.setattr(module, "FEW_LABELS", 5)
+    monkeypatch.setattr(fold_table, "FEW_LABELS", 5)
     many = evaluate(truth.tocsr(), scores, **options).results.replicates
     assert many.keys() == found.keys()
     for name, values in found.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -10,33 +11,37 @@ from numpy.typing import NDArray
 
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry, sum_terms
-from xmleval.kernels.folds import (
-    FOLD_BITS,
-    N_FOLDS,
+from xmleval.kernels.fold_tables import (
+    LABEL_BITS,
     PART_BITS,
-    count_parts,
-    key_labels,
+    Parted,
+    count_parted,
     leave_out,
     part_keys,
+    tally_without,
 )
-from xmleval.kernels.labels import count_in_bytes
+from xmleval.kernels.folds import FOLD_BITS, N_FOLDS, count_keys, key_labels
+from xmleval.kernels.labels import N_TALLIES, SMALL, count_in_bytes
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels, label_dtype
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
-from xmleval.states.label_table import LabelTable
+from xmleval.states.label_table import FEW_LABELS, LabelTable
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
 FEW_BYTES = 1 << 18  # of keys that may always wait: small, as each cutoff and group has a table
-TABLES_AT_A_TIME = 1 << 16
+CACHED = 1 << 21  # bytes of a table that stays in the cache in any order of keys
+PIECE = 1 << 20  # keys that are parted in the cache
+TABLES_AT_A_TIME = 1 << 15
+PARTS_AT_A_TIME = 1 << 9
 T = TypeVar("T")
 
 
 class Changes(NamedTuple):
     """Contingency tables of a range of labels that change without a fold.
 
-    before : those of all rows, of each label; after : those without a fold, of label ``which`` (t,) of the
-    range and fold ``folds``, uint8 (t,); start : first label of the range
+    before : those of all rows, of each label; after : those without a fold, of label ``which``, int32 (t,),
+    of the range and fold ``folds``, uint8 (t,); start : first label of the range
     """
 
     before: Counts
@@ -84,21 +89,40 @@ class FoldTable(LabelTable):
         if self.weighted:
             super().update(view)
             return
-        kinds, _ = self._entries(view)
+        kinds, _ = super()._entries(view)
+        if self._held.nbytes <= CACHED and self._many(sum(labels.size for labels, _ in kinds)):
+            self._count_kinds(kinds, view)
+            return
+        keys = [[self._keyed(*kind, view)] for kind in kinds]
         with self._alone():
             self._count_rows(view)
-            self._wait([[keys] for keys, _ in kinds])
+            self._wait(keys)
+
+    def _count_kinds(self, kinds: Sequence[tuple[Labels, Ints]], view: View) -> None:
+        """Count hits, predicted and relevant labels, since their keys would not wait."""
+        with self._alone():
+            self._count_rows(view)
+            self._filled = True
+            for kind, (labels, n_within) in enumerate(kinds):
+                carried = np.empty(labels.size, np.int64)
+                first = kind * self.n_labels
+                n = count_keys(labels, n_within, view.folds, first, self._held.reshape(-1), carried)
+                self._carry(carried[:n].copy())
+
+    def _keyed(self, labels: Labels, n_within: Ints, view: View) -> Labels:
+        keys = np.empty(labels.size, self._dtype)
+        key_labels(labels, n_within, view.folds, keys)
+        return keys
 
     def _entries(self, view: View) -> tuple[Sequence[tuple[Labels, Ints]], Floats | None]:
         """Return the keys of the hits, the predicted and the relevant labels, their numbers, and weights."""
         kinds, weight = super()._entries(view)
+        return [(self._keyed(*kind, view), kind[1]) for kind in kinds], weight
 
-        def keyed(labels: Labels, n_within: Ints) -> tuple[Labels, Ints]:
-            keys = np.empty(labels.size, self._dtype)
-            key_labels(labels, n_within, view.folds, keys)
-            return keys, n_within
-
-        return [keyed(*kind) for kind in kinds], weight
+    def _many(self, n_keys: int) -> bool:
+        """Return whether so many keys, and those that wait, are too many to wait."""
+        n_waiting = sum(keys.size for kind in self._waiting for keys in kind)
+        return (n_waiting + n_keys) * self._dtype.itemsize > self._most_waiting
 
     def _count_rows(self, view: View) -> None:
         """Add the weights of the rows of a block."""
@@ -114,28 +138,34 @@ class FoldTable(LabelTable):
     def _wait(self, kinds: Sequence[Sequence[Labels]]) -> None:
         """Let keys wait, or count all that do, part by part."""
         self._waiting = [[*some, *more] for some, more in zip(self._waiting, kinds, strict=True)]
-        n_waiting = sum(keys.size for kind in self._waiting for keys in kind)
-        if n_waiting * self._dtype.itemsize <= self._most_waiting:
-            return
+        if self._many(0):
+            self._count_waiting()
+
+    def _count_waiting(self) -> None:
+        """Count the keys that wait."""
         held = self._held.reshape(-1)
-        for kind in range(3):
-            keys, _ = self._parted(kind)
-            carried = np.empty(keys.size, np.int64)
-            n = count_in_bytes(keys, kind * self.n_labels, held, carried)
-            self._carry(carried[:n].copy())
+        for kind, waiting in enumerate(self._waiting):
+            first, n_keys = kind * self.n_labels, sum(keys.size for keys in waiting)
+            carried = np.empty(n_keys, np.int64)
+            if held.nbytes <= CACHED:
+                for keys in waiting:
+                    n = count_in_bytes(keys, first, held, carried)
+                    self._carry(carried[:n].copy())
+            else:
+                n = count_parted(self._parted(kind), first, held, carried)
+                self._carry(carried[:n].copy())
         self._waiting, self._filled = [[], [], []], True
 
-    def _parted(self, kind: int) -> tuple[Labels, Ints]:
-        """Return the keys that wait, by part of the labels, and where each part starts."""
-        waiting = self._waiting[kind]
-        sizes: Ints = np.zeros((self.n_labels - 1 >> PART_BITS) + 1, np.int64)
-        for keys in waiting:
-            count_parts(keys, sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        parted, ends = np.empty(starts[-1], self._dtype), starts[:-1].copy()
-        for keys in waiting:
-            part_keys(keys, ends, parted)
-        return parted, starts
+    def _parted(self, kind: int) -> Parted:
+        """Return the keys that wait, piece by piece and each part by part."""
+        n_parts = (self.n_labels - 1 >> PART_BITS) + 1
+        pieces = [*_pieces(self._waiting[kind], max(PIECE, 16 * n_parts))]  # longer than their starts
+        starts = np.empty((len(pieces), n_parts + 1), np.int64)
+        parted, first = np.empty(sum(keys.size for keys in pieces), np.uint16), 0
+        for keys, own in zip(pieces, starts, strict=True):
+            part_keys(keys, first, own, parted)
+            first += keys.size
+        return Parted(parted, starts)
 
     def merge(self, other: LabelTable) -> None:
         """Merge a table of other rows."""
@@ -148,44 +178,97 @@ class FoldTable(LabelTable):
             self.rows = self.rows + other.rows
         self._wait(other._waiting)
 
+    def map_without(
+        self, whole: LabelTable, function: Callable[[Counts, Ints | None], T], work: Work
+    ) -> list[T]:
+        """Apply a function to the contingency tables, not of weights, of all labels without each fold.
+
+        They are float64 (t, folds), and with numbers of labels that share them, int64 (t, folds), some of
+        them (t, 1), since they are the same without each fold. Rare labels share few distinct tables.
+        """
+        keys = self._all_parted(whole, work)
+        n_parts = (self.n_labels - 1 >> PART_BITS) + 1
+        many = self.own_labels > FEW_LABELS
+        bounds = np.linspace(0, n_parts, min(n_parts, work.threads) + 1).astype(np.int64).tolist()
+        n_rows = (whole.rows - self.rows)[:, 0]
+
+        def apply(number: int) -> tuple[list[T], Ints, Labels]:
+            rare = np.zeros(N_TALLIES + 1 if many else 1, np.int64)
+            changes = np.zeros((rare.size, N_FOLDS), np.int32)
+            tables = self._tables_without(whole, keys, bounds[number : number + 2], n_rows, rare, changes)
+            return [function(own, None) for own in tables], rare, changes
+
+        found, rare, changes = zip(*work.map(apply, range(len(bounds) - 1)), strict=True)
+        applied = [*itertools.chain(*found)]
+        if many:
+            applied.append(function(*_tallied(sum(rare), sum(changes), n_rows)))
+        return applied
+
+    def _tables_without(
+        self,
+        whole: LabelTable,
+        keys: tuple[Parted, Parted, Parted],
+        ends: Sequence[int],
+        n_rows: Ints,
+        rare: Ints,
+        changes: Labels,
+    ) -> Iterator[Counts]:
+        """Yield the tables of frequent labels of some parts; those of others are tallied."""
+        tables = np.empty((4, TABLES_AT_A_TIME >> FOLD_BITS, N_FOLDS))
+        least, n = SMALL if rare.size > 1 else 0, 0
+        for first in range(ends[0], ends[1], PARTS_AT_A_TIME):
+            part, stop = first, min(first + PARTS_AT_A_TIME, ends[1])
+            totals, held = self._between_parts(whole, first, stop)
+            while part < stop:
+                part, n = tally_without(
+                    *keys, held, (first, part, stop), least, totals, n_rows, n, rare, changes, tables
+                )  # fmt: skip
+                if part < stop:
+                    yield Counts(*tables[:, :n])
+                    n = 0
+        yield Counts(*tables[:, :n])
+
+    def _all_parted(self, whole: LabelTable, work: Work) -> tuple[Parted, Parted, Parted]:
+        """Return the keys of hits, predicted and relevant labels; none if any are in the table."""
+        self.join()
+        whole.join()
+        if self._filled and any(self._waiting):
+            self._count_waiting()
+        hits, predicted, relevant = work.map(self._parted, range(3))
+        return hits, predicted, relevant
+
+    def _between_parts(self, whole: LabelTable, first: int, stop: int) -> tuple[Ints, Ints]:
+        """Return tp, n_pred and n_true of the labels of some parts, and what the table has for their keys."""
+        start, end = (min(part << LABEL_BITS, self.own_labels) for part in (first, stop))
+        last = end << FOLD_BITS if self._filled else start << FOLD_BITS
+        return whole.between(start, end), self.between(start << FOLD_BITS, last)
+
     def map_changes(
         self, whole: LabelTable, every: bool, function: Callable[[Changes], T], work: Work
     ) -> list[T]:
         """Apply a function to the tables without a fold, a range of labels at a time.
 
-        They are those of the labels that occur in the fold, or of ``every`` label, which may change with the
-        number of rows alone.
+        They are those of the labels that occur in the fold, or of ``every`` label of weights, whose table may
+        change with the number of rows alone.
         """
-        self.join()
-        whole.join()
-        dense = every or self._filled
-        (hits, _), (predicted, _), (relevant, _) = parted = work.map(self._parted, range(3))
-        starts = np.stack([starts for _, starts in parted])
-        n_keys = np.diff(starts[1]) + np.diff(starts[2])
-        n_most = np.full(n_keys.size, 1 << PART_BITS) if dense else np.minimum(n_keys, 1 << PART_BITS)
-        reached = np.cumsum(n_most) // TABLES_AT_A_TIME
-        bounds = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), n_keys.size]
+        keys = self._all_parted(whole, work)
+        n_rows = (whole.rows - self.rows)[:, 0]
+        at_a_time = TABLES_AT_A_TIME >> PART_BITS
 
-        def apply(number: int) -> T:
-            first, stop = bounds[number], bounds[number + 1]
-            start, end = (min(part << PART_BITS - FOLD_BITS, self.own_labels) for part in (first, stop))
-            totals = whole.between(start, end)
+        def apply(first: int) -> T:
+            stop = min(first + at_a_time, (self.n_labels - 1 >> PART_BITS) + 1)
+            totals, held = self._between_parts(whole, first, stop)
+            start, end = first << LABEL_BITS, (first << LABEL_BITS) + totals.shape[1]
             before = _tables(totals, whole.rows[0], self.weighted)
             if self.weighted:
                 return function(self._weighted_changes(totals, before, whole.rows[0], start, end, every))
-            n_own = int(n_keys[first:stop].sum())
-            scan = dense or n_own > (stop - first) << PART_BITS
-            n = end - start << FOLD_BITS if scan else n_own
-            held = self.between(start << FOLD_BITS, end << FOLD_BITS if self._filled else start << FOLD_BITS)
-            which, folds, cells = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty((4, n))
-            n_rows = (whole.rows - self.rows)[:, 0]
-            n = leave_out(
-                hits, predicted, relevant, starts, held, (first, stop), every, scan, totals, n_rows, which,
-                folds, cells,
-            )  # fmt: skip
-            return function(Changes(before, Counts(*cells[:, :n]), which[:n], folds[:n], start))
+            n = end - start << FOLD_BITS
+            which, folds, after = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty((3, n), np.int64)
+            n = leave_out(*keys, held, (first, stop), totals, which, folds, after)
+            tables = _tables(after[:, :n], n_rows[folds[:n], None], False)
+            return function(Changes(before, tables, which[:n], folds[:n], start))
 
-        return work.map(apply, range(len(bounds) - 1))
+        return work.map(apply, range(0, (self.n_labels - 1 >> PART_BITS) + 1, at_a_time))
 
     def _weighted_changes(
         self, totals: Ints, before: Counts, rows: Ints, start: int, stop: int, every: bool
@@ -228,13 +311,12 @@ class FoldTable(LabelTable):
         whole.join()
         self.join()
         parted = [self._parted(kind) for kind in range(3)]
-        for part in range(parted[0][1].size - 1):
+        for part in range((self.n_labels - 1 >> PART_BITS) + 1):
             first, stop = part << PART_BITS, min(part + 1 << PART_BITS, self.n_labels)
             own = self.between(first, stop)
             for kind, (keys, starts) in enumerate(parted):
-                if not self.weighted:
-                    some = keys[starts[part] : starts[part + 1]] - first
-                    own[kind] += np.bincount(some, minlength=stop - first)
+                for piece in starts[:, part : part + 2].tolist():
+                    own[kind] += np.bincount(keys[slice(*piece)], minlength=stop - first)
             fits = all(at_least_zero(more - own[0], self.weighted) for more in own[1:])
             expect(fits, "held has more hits than labels")
             of_folds = own.reshape(3, -1, N_FOLDS, *own.shape[2:])
@@ -244,6 +326,28 @@ class FoldTable(LabelTable):
             left -= of_folds.sum(axis=2)
             expect(_is_zero(left, self.weighted), "held does not add up")
         expect(_is_zero(rows, True), "rows does not add up")
+
+
+def _pieces(arrays: Sequence[Labels], size: int) -> Iterator[Labels]:
+    """Yield the same keys in pieces of half to the whole of a size, but the last."""
+    waiting: list[Labels] = []
+    for array in arrays:
+        waiting.append(array)
+        if sum(keys.size for keys in waiting) < size // 2:
+            continue
+        joined, waiting = np.concatenate(waiting) if len(waiting) > 1 else array, []
+        yield from (joined[start : start + size] for start in range(0, joined.size, size))
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _tallied(rare: Ints, changes: Labels, n_rows: Ints) -> tuple[Counts, Ints]:
+    """Return the distinct tables of rare labels without each fold, and how many labels share them."""
+    rare, changes = rare[:-1], changes[:-1]  # without other labels
+    occurring = np.flatnonzero((rare != 0) | changes.any(axis=1))
+    tp, n_pred, n_true = (own[:, None] for own in np.unravel_index(occurring, (SMALL,) * 3))
+    times = rare[occurring, None] + changes[occurring]
+    return _tables(np.stack([tp, n_pred, n_true]), n_rows[None, :, None], False), times
 
 
 def _is_zero(left: Ints, weighted: bool) -> bool:

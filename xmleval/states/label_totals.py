@@ -11,7 +11,8 @@ import numpy as np
 from xmleval.exact import SCALE, as_integer, scaled_sum
 from xmleval.input.weights import HEAVIEST
 from xmleval.kernels.fixed import LIMBS, carry
-from xmleval.kernels.folds import N_FOLDS, sum_changes
+from xmleval.kernels.fold_tables import sum_changes, sum_tables, sum_times
+from xmleval.kernels.folds import N_FOLDS
 from xmleval.metrics import Setting
 from xmleval.metrics.sets import F1, PRECISION, RECALL
 from xmleval.plan import Plan
@@ -21,7 +22,7 @@ from xmleval.spec import Spec
 from xmleval.states.contents import Contents
 from xmleval.states.fold_table import Changes, FoldTable
 from xmleval.states.label_slots import KINDS, slot_values
-from xmleval.states.label_table import FEW_LABELS, LabelTable
+from xmleval.states.label_table import LabelTable
 from xmleval.states.state import Arrays, State
 from xmleval.threads import Work
 from xmleval.view.decision import Decision
@@ -151,89 +152,76 @@ def label_values(
     if folds is None:
         return results
 
+    if folds.weighted:
+        of_specs = _sums_of_changes(settings, whole, table, folds, work)
+    else:
+        of_specs = _sums_without(settings, table, folds, work)
     filled = np.flatnonzero(folds.rows.any(axis=1))
-    for place, sums in enumerate(_sums_without(settings, whole, table, folds, work)):
-        spec, _ = settings[place]
-        results.replicates[spec.name] = np.array([mean_of_sums(sums[fold]) for fold in filled])
+    for (spec, _), of_folds in zip(settings, of_specs, strict=True):
+        results.replicates[spec.name] = np.array([mean_of_sums(of_folds[fold]) for fold in filled])
     return results
 
 
 def _sums_without(
+    settings: Sequence[tuple[Spec, Setting]], table: LabelTable, folds: FoldTable, work: Work
+) -> list[list[Sequence[Any]]]:
+    """Return the sums over labels for the value of each spec without each fold."""
+
+    def sums_of(counts: Counts, times: Ints | None) -> list[Changed]:
+        found = []
+        for spec, setting in settings:
+            columns = _columns(spec, counts, setting)
+            sums, n = np.zeros((len(columns), N_FOLDS, LIMBS), np.int64), np.zeros(N_FOLDS, np.int64)
+            for column, own in zip(columns, sums, strict=True):
+                n[:] = 0  # the last one tells how many values there are
+                if times is None:
+                    sum_tables(column, own, n)
+                else:
+                    sum_times(column, times, own, n)
+            found.append((sums, n))
+        return found
+
+    pieces_of = zip(*folds.map_without(table, sums_of, work), strict=True)
+    return [_of_folds(*_added_up(pieces)) for pieces in pieces_of]
+
+
+def _sums_of_changes(
     settings: Sequence[tuple[Spec, Setting]],
     whole: Sequence[Sequence[Any]],
     table: LabelTable,
     folds: FoldTable,
     work: Work,
-) -> list[list[list[Any]]]:
-    """Return the sums over labels for the value of each spec without each fold.
-
-    settings, whole : the specs, and their sums over labels for all rows
-    """
-    found = [[list(sums) for _ in range(N_FOLDS)] for sums in whole]
+) -> list[list[Sequence[Any]]]:
+    """Return the sums over labels for the value of each spec without each fold, from those of all rows."""
+    found: list[Any] = [None] * len(settings)
     for every in (False, True):
         places = [n for n, (spec, _) in enumerate(settings) if spec.metric.every_label == every]
         if not places:
             continue
 
-        absent = every and not table.weighted and table.n_labels > FEW_LABELS
-        if absent:
-            of_specs = _sums_absent([settings[n] for n in places], table, folds, work)
-            for place, own_sums in zip(places, of_specs, strict=True):
-                found[place] = own_sums
+        def changes_of(changes: Changes, places: Sequence[int] = places) -> list[Changed]:
+            return [_changed_sums(changes, *settings[n]) for n in places]
 
-        def changes_of(
-            changes: Changes, places: Sequence[int] = places, absent: bool = absent
-        ) -> list[Changed]:
-            changed = _from_absent(changes, folds) if absent else changes
-            return [_changed_sums(changed, *settings[n]) for n in places]
-
-        pieces_of = zip(*folds.map_changes(table, every and not absent, changes_of, work), strict=True)
+        pieces_of = zip(*folds.map_changes(table, every, changes_of, work), strict=True)
         for place, pieces in zip(places, pieces_of, strict=True):
-            limbs, n = pieces[0]
-            for more, n_more in pieces[1:]:
-                limbs, n = limbs + more, n + n_more
-                carry(limbs.reshape(-1, LIMBS))
-            for fold, sums in enumerate(found[place]):
-                first = 2 if len(limbs) == 1 else 0  # of a plain mean
-                for number, column in enumerate(limbs[:, fold], start=first):
-                    sums[number] += as_integer(column)
-                sums[-1] += int(n[fold])
+            of_folds = _of_folds(*_added_up(pieces))
+            found[place] = [[a + b for a, b in zip(whole[place], own, strict=True)] for own in of_folds]
     return found
 
 
-def _sums_absent(
-    settings: Sequence[tuple[Spec, Setting]], table: LabelTable, folds: FoldTable, work: Work
-) -> list[list[list[Any]]]:
-    """Return the sums over labels without each fold, as if no label occurred in it; not of weights.
-
-    Rare labels then share few distinct tables, where a table for each label and fold would be many.
-    """
-    n_rows = folds.rows[:, 0].tolist()
-
-    def sums_of(counts: Counts, times: Ints | None) -> list[list[tuple[Any, ...]]]:
-        without = [_with_fewer(counts, n) for n in n_rows]
-        return [[_label_sums(spec, own, times, setting) for own in without] for spec, setting in settings]
-
-    of_specs = zip(*table.map_tables(sums_of, work), strict=True)
-    return [
-        [[sum(column) for column in zip(*sums, strict=True)] for sums in zip(*pieces, strict=True)]
-        for pieces in of_specs
-    ]
+def _added_up(pieces: Sequence[Changed]) -> Changed:
+    """Add sums of disjoint labels."""
+    limbs, n = pieces[0]
+    for more, n_more in pieces[1:]:
+        limbs, n = limbs + more, n + n_more
+        carry(limbs.reshape(-1, LIMBS))
+    return limbs, n
 
 
-def _from_absent(changes: Changes, folds: FoldTable) -> Changes:
-    """Return the changes from tables of labels as if they did not occur in the fold."""
-    before = Counts(*(column[changes.which] for column in changes.before))
-    before = _with_fewer(before, folds.rows[changes.folds, 0])
-    return changes._replace(before=before, which=np.arange(changes.folds.size, dtype=np.int32))
-
-
-def _with_fewer(counts: Counts, n_rows: int | Ints) -> Counts:
-    """Return tables with fewer rows, all of them without the label.
-
-    At least 0 are left: a label of more rows occurs in the fold, and its table is replaced.
-    """
-    return counts._replace(tn=np.maximum(counts.tn - n_rows, 0.0))
+def _of_folds(limbs: Ints, n: Ints) -> list[Sequence[Any]]:
+    """Return what `mean_of_sums` takes of each fold."""
+    none = [0] * (3 - len(limbs))  # of a plain mean
+    return [[*none, *map(as_integer, limbs[:, fold]), int(n[fold])] for fold in range(N_FOLDS)]
 
 
 def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
