@@ -220,7 +220,7 @@ T few.npz
 T narrow.npz
     narrow.npz: 4 labels do not match the 5 of Y_test.npz
 T range_indices.npy
-    range_indices.npy: row 2: label id 9 is not in 0..4 (or -1, an empty slot)
+    range_indices.npy: row 2: label id 9 is not in 0..4 (or -1, an empty slot); Y_test.npz has 5 labels
 T twice
     twice: row 0: label id 0 occurs twice; ids of a row must be distinct
 T nan

@@ -281,7 +281,9 @@ def test_what_all_share_tells_the_labels_of_each(folder: Path, refused: Any) -> 
     said = refused("evaluate Y.npz b_indices.npy c.npz --metrics p@1")
     assert said == "c.npz: 10 labels do not match the 6 of Y.npz"
     said = refused("evaluate Y.npz b_indices.npy --metrics p@1")
-    assert said == "b_indices.npy: row 0: label id 8 is not in 0..5 (or -1, an empty slot)"
+    assert (
+        said == "b_indices.npy: row 0: label id 8 is not in 0..5 (or -1, an empty slot); Y.npz has 6 labels"
+    )
 
 
 def test_numbers_beside_names_are_refused(folder: Path, refused: Any) -> None:

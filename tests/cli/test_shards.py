@@ -80,7 +80,8 @@ def test_a_fault_names_the_file_and_the_row_in_it(folder: Path, run: Any, refuse
         bad[1, 2] = 30
         np.save(folder / "scores" / "part_8_indices.npy", bad)
         assert refused(f"evaluate truth scores {words}") == (
-            "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot)"
+            "scores/part_8_indices.npy: row 1: label id 30 is not in 0..29 (or -1, an empty slot); "
+            "truth has 30 labels"
         )
         np.save(folder / "scores" / "part_8_indices.npy", labels)
         nan = values.copy()

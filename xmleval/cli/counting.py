@@ -18,7 +18,7 @@ from xmleval.cli.files import refuse_many_labels
 from xmleval.cli.messages import naming_files
 from xmleval.cli.patterns import shards_hint
 from xmleval.input.csr import Source
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.exclusion import Pairs
 from xmleval.input.formats.label_lines import lines_hint
 from xmleval.input.pieces import Pieces
@@ -206,8 +206,11 @@ def naming_rows(
             row = first + (error.row or 0)
             if reader is not None:
                 names[error.argument], row = reader.locate(row)
+            reason, truth = error.reason, readers.get("y_true")
+            if isinstance(error, LabelRangeError) and truth not in (None, reader) and truth.n_labels:
+                reason = f"{reason}; {truth.name} has {counted(truth.n_labels, 'labels')}"
             row_of_file = None if error.row is None else row
-            raise InputError(error.argument, error.reason, row=row_of_file, value=error.value) from None
+            raise InputError(error.argument, reason, row=row_of_file, value=error.value) from None
 
 
 def read_sets(

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.input.errors import InputError
+from xmleval.input.errors import InputError, LabelRangeError
 from xmleval.input.tensors import as_plain, is_narrow
 from xmleval.kernels.checking import (
     BAD_LABEL,
@@ -280,7 +280,7 @@ def refuse_code(argument: str, code: int, row: int, value: int, n_labels: int) -
             value=value,
         )
     if code == BAD_LABEL:
-        raise InputError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
+        raise LabelRangeError(argument, f"label id {value} is not in 0..{n_labels - 1}", row=row, value=value)
     assert code == DUPLICATE
     raise InputError(
         argument, f"label id {value} occurs twice; ids of a row must be distinct", row=row, value=value

@@ -37,6 +37,10 @@ class InputError(ValueError):
         return f"{self.argument}: {self.message}"
 
 
+class LabelRangeError(InputError):
+    """A label id that is not among the labels there are: those of the truth, which may be what is wrong."""
+
+
 def positive_integer(argument: str, value: Any, least: int = 1, most: int = MOST) -> int:
     """Return a whole number from 1 (or ``least``) to ``most``, or refuse it."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:

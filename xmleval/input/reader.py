@@ -115,6 +115,7 @@ class RowReader:
     ) -> None:
         self.name = name
         self.n_rows = pieces.n_rows
+        self.n_labels = pieces.n_labels  # None where the input does not tell it
         self.n_taken = first
         self._locate, self._width = pieces.locate, pieces.width
         self._n_labels = n_labels if pieces.n_labels is None else None

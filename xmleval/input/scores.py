@@ -23,7 +23,7 @@ from xmleval.input.csr import (
     stored_csr,
     stored_lists,
 )
-from xmleval.input.errors import InputError, positive_integer
+from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
@@ -349,7 +349,7 @@ def _ranked_list(
         if bad.size:
             row, label = start + int(rows_of(ptr, bad[:1])[0]), int(given[bad[0]])
             expected = f"0..{n_labels - 1} (or -1, an empty slot)"
-            raise InputError(argument, f"label id {label} is not in {expected}", row=row, value=label)
+            raise LabelRangeError(argument, f"label id {label} is not in {expected}", row=row, value=label)
         ptr, ids, values, _ = keep_entries(Entries(ptr, ids, values), ids >= 0)
         code, row, position = check_list(ptr, ids, n_labels, seen_ids)
     if code != FINE:
