@@ -160,7 +160,7 @@ def tally_without(
     n_rows : int64 (folds,), rows in other folds
     n : how many tables are there already
     rare : int64 (N_TALLIES + 1,), added to: labels with small counts in all rows, and others
-    changes : int32 (N_TALLIES + 1, folds), added to: how many labels more have them without the fold
+    changes : int32 (folds, N_TALLIES + 1), added to: how many labels more have them without the fold
     tables : float64 (4, t, folds), written: tp, fp, fn, tn of other labels, until those of a part do not fit
 
     Returns the next part, and how many tables are there.
@@ -200,8 +200,8 @@ def tally_without(
             cells[cell, 0] = cells[cell, 1] = cells[cell, 2] = 0
             # no count is less than what is taken from it, so that the place left is that of the difference
             left = own_place - less if own_place < rare.size - 1 else own_place
-            changes[np.uint64(own_place), of_fold] -= 1
-            changes[np.uint64(left), of_fold] += 1
+            changes[of_fold, np.uint64(own_place)] -= 1
+            changes[of_fold, np.uint64(left)] += 1
         part += 1
     return part, n
 

@@ -194,7 +194,7 @@ class FoldTable(LabelTable):
 
         def apply(number: int) -> tuple[list[T], Ints, Labels]:
             rare = np.zeros(N_TALLIES + 1 if many else 1, np.int64)
-            changes = np.zeros((rare.size, N_FOLDS), np.int32)
+            changes = np.zeros((N_FOLDS, rare.size), np.int32)
             tables = self._tables_without(whole, keys, bounds[number : number + 2], n_rows, rare, changes)
             return [function(own, None) for own in tables], rare, changes
 
@@ -343,10 +343,10 @@ def _pieces(arrays: Sequence[Labels], size: int) -> Iterator[Labels]:
 
 def _tallied(rare: Ints, changes: Labels, n_rows: Ints) -> tuple[Counts, Ints]:
     """Return the distinct tables of rare labels without each fold, and how many labels share them."""
-    rare, changes = rare[:-1], changes[:-1]  # without other labels
-    occurring = np.flatnonzero((rare != 0) | changes.any(axis=1))
+    rare, changes = rare[:-1], changes[:, :-1]  # without other labels
+    occurring = np.flatnonzero((rare != 0) | changes.any(axis=0))
     tp, n_pred, n_true = (own[:, None] for own in np.unravel_index(occurring, (SMALL,) * 3))
-    times = rare[occurring, None] + changes[occurring]
+    times = np.ascontiguousarray((rare[occurring] + changes[:, occurring]).T)
     return _tables(np.stack([tp, n_pred, n_true]), n_rows[None, :, None], False), times
 
 
