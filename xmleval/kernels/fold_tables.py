@@ -85,7 +85,7 @@ def fill_cells(
 ) -> Any:  # fmt: skip
     """Count hits, predicted and relevant labels of a part in each fold; return how many cells are filled.
 
-    held : int64 (3, c), what is counted in place of keys, that of the part from ``place`` on; or (3, 0)
+    held : int64 (3, c), what is counted beside the keys, that of the part from ``place`` on; or (3, 0)
     cells : int64 (1 << PART_BITS, 3), zeros, written; filled : uint16 (1 << PART_BITS,), written
     """
     n: Any = 0
@@ -94,8 +94,6 @@ def fill_cells(
             cells[step, kind] = held[kind, place + step]
         filled[np.uint64(n)] = step  # kept if it counts: this needs no branch
         n += np.int64(cells[step, 1] | cells[step, 2] != 0)
-    if held.shape[1]:
-        return n
     n = count_cells(predicted, part, 1, cells, filled, n)
     n = count_cells(relevant, part, 2, cells, filled, n)
     return count_cells(hits, part, 0, cells, filled, n)  # all in cells that are filled

@@ -32,7 +32,7 @@ from xmleval.view.view import View
 FEW_BYTES = 1 << 18  # of keys that may always wait: small, as each cutoff and group has a table
 CACHED = 1 << 21  # bytes of a table that stays in the cache in any order of keys
 PIECE = 1 << 20  # keys that are parted in the cache
-TABLES_AT_A_TIME = 1 << 15
+TABLES_AT_A_TIME = 1 << 16
 PARTS_AT_A_TIME = 1 << 9
 T = TypeVar("T")
 
@@ -187,9 +187,10 @@ class FoldTable(LabelTable):
         them (t, 1), since they are the same without each fold. Rare labels share few distinct tables.
         """
         keys = self._all_parted(whole, work)
-        n_parts = (self.n_labels - 1 >> PART_BITS) + 1
+        sizes = sum(np.diff(own.starts).sum(axis=0) for own in keys) + (1 << LABEL_BITS)  # work of each part
+        shares = np.linspace(0, sizes.sum(), min(sizes.size, work.threads) + 1)
+        bounds = [0, *np.searchsorted(np.cumsum(sizes), shares[1:-1]).tolist(), sizes.size]
         many = self.own_labels > FEW_LABELS
-        bounds = np.linspace(0, n_parts, min(n_parts, work.threads) + 1).astype(np.int64).tolist()
         n_rows = (whole.rows - self.rows)[:, 0]
 
         def apply(number: int) -> tuple[list[T], Ints, Labels]:
@@ -229,11 +230,9 @@ class FoldTable(LabelTable):
         yield Counts(*tables[:, :n])
 
     def _all_parted(self, whole: LabelTable, work: Work) -> tuple[Parted, Parted, Parted]:
-        """Return the keys of hits, predicted and relevant labels; none if any are in the table."""
+        """Return the keys of hits, predicted and relevant labels that wait."""
         self.join()
         whole.join()
-        if self._filled and any(self._waiting):
-            self._count_waiting()
         hits, predicted, relevant = work.map(self._parted, range(3))
         return hits, predicted, relevant
 
