@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, UNCARRIED, split_term
 from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
 from xmleval.kernels.jit import kernel
-from xmleval.kernels.labels import SMALL_BITS
+from xmleval.kernels.labels import SMALL_BITS, count_in_bytes
 from xmleval.records import Bytes, Floats, Ints, Labels
 
 LABEL_BITS = 9  # labels of a part, whose counts fit in the cache
@@ -57,24 +57,13 @@ def part_keys(keys: Labels, first: int, starts: Ints, parted: Shorts) -> None:
 
 
 @kernel
-def count_parted(parted: Parted, first: int, counts: Bytes, carried: Ints) -> int:
-    """Count keys modulo 256, as `count_in_bytes` does, but part by part.
-
-    first : place of key 0 in ``counts``; counts : uint8 (c,), added to
-    carried : int64 (p,), written: places that overflowed, once for each time
-
-    Returns how many overflowed.
-    """
-    n_carried = 0
+def count_parted(parted: Parted, first: int, counts: Bytes, carried: Ints) -> Any:
+    """Do as `count_in_bytes` with keys, part by part; first : place of key 0 in ``counts``."""
+    n_carried: Any = 0
     for part in range(parted.starts.shape[1] - 1):
         for piece in range(parted.starts.shape[0]):
-            for key in parted.keys[parted.starts[piece, part] : parted.starts[piece, part + 1]]:
-                place = np.uint64(first + (part << PART_BITS) + key)
-                count = (np.int64(counts[place]) + 1) & 255
-                counts[place] = count
-                if count == 0:
-                    carried[n_carried] = place
-                    n_carried += 1
+            some = parted.keys[parted.starts[piece, part] : parted.starts[piece, part + 1]]
+            n_carried += count_in_bytes(some, first + (part << PART_BITS), counts, carried[n_carried:])
     return n_carried
 
 

@@ -66,29 +66,6 @@ def key_labels(labels: Labels, n_within: Ints, folds: Bytes, keys: Labels) -> No
 
 
 @kernel
-def count_keys(labels: Labels, n_within: Ints, folds: Bytes, first: int, counts: Bytes, carried: Ints) -> int:
-    """Count the keys of labels, see `key_labels`, modulo 256, in a table that stays in the cache.
-
-    first : place of key 0 in ``counts``; counts : uint8 (c,), added to
-    carried : int64 (p,), written: places that overflowed, once for each time
-
-    Returns how many overflowed.
-    """
-    place, n_carried = np.uint64(0), 0
-    for i in range(n_within.size):
-        own = first + np.int64(folds[i])
-        for _ in range(n_within[i]):
-            key = np.uint64(own + (np.int64(labels[place]) << FOLD_BITS))
-            count = (np.int64(counts[key]) + 1) & 255
-            counts[key] = count
-            if count == 0:
-                carried[n_carried] = key
-                n_carried += 1
-            place += np.uint64(1)
-    return n_carried
-
-
-@kernel
 def point_to_rows(ptr: Ints, rows: Ints, taken_ptr: Ints) -> None:
     """Find where the entries of some rows start once they follow one another, int64 (n + 1,)."""
     taken_ptr[0] = 0

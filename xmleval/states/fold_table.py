@@ -20,7 +20,7 @@ from xmleval.kernels.fold_tables import (
     part_keys,
     tally_without,
 )
-from xmleval.kernels.folds import FOLD_BITS, N_FOLDS, count_keys, key_labels
+from xmleval.kernels.folds import FOLD_BITS, N_FOLDS, key_labels
 from xmleval.kernels.labels import N_TALLIES, SMALL, count_in_bytes
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels, label_dtype
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
@@ -89,40 +89,21 @@ class FoldTable(LabelTable):
         if self.weighted:
             super().update(view)
             return
-        kinds, _ = super()._entries(view)
-        if self._held.nbytes <= CACHED and self._many(sum(labels.size for labels, _ in kinds)):
-            self._count_kinds(kinds, view)
-            return
-        keys = [[self._keyed(*kind, view)] for kind in kinds]
+        kinds, _ = self._entries(view)
         with self._alone():
             self._count_rows(view)
-            self._wait(keys)
-
-    def _count_kinds(self, kinds: Sequence[tuple[Labels, Ints]], view: View) -> None:
-        """Count hits, predicted and relevant labels, since their keys would not wait."""
-        with self._alone():
-            self._count_rows(view)
-            self._filled = True
-            for kind, (labels, n_within) in enumerate(kinds):
-                carried = np.empty(labels.size, np.int64)
-                first = kind * self.n_labels
-                n = count_keys(labels, n_within, view.folds, first, self._held.reshape(-1), carried)
-                self._carry(carried[:n].copy())
-
-    def _keyed(self, labels: Labels, n_within: Ints, view: View) -> Labels:
-        keys = np.empty(labels.size, self._dtype)
-        key_labels(labels, n_within, view.folds, keys)
-        return keys
+            self._wait([[keys] for keys, _ in kinds])
 
     def _entries(self, view: View) -> tuple[Sequence[tuple[Labels, Ints]], Floats | None]:
         """Return the keys of the hits, the predicted and the relevant labels, their numbers, and weights."""
         kinds, weight = super()._entries(view)
-        return [(self._keyed(*kind, view), kind[1]) for kind in kinds], weight
 
-    def _many(self, n_keys: int) -> bool:
-        """Return whether so many keys, and those that wait, are too many to wait."""
-        n_waiting = sum(keys.size for kind in self._waiting for keys in kind)
-        return (n_waiting + n_keys) * self._dtype.itemsize > self._most_waiting
+        def keyed(labels: Labels, n_within: Ints) -> tuple[Labels, Ints]:
+            keys = np.empty(labels.size, self._dtype)
+            key_labels(labels, n_within, view.folds, keys)
+            return keys, n_within
+
+        return [keyed(*kind) for kind in kinds], weight
 
     def _count_rows(self, view: View) -> None:
         """Add the weights of the rows of a block."""
@@ -138,22 +119,19 @@ class FoldTable(LabelTable):
     def _wait(self, kinds: Sequence[Sequence[Labels]]) -> None:
         """Let keys wait, or count all that do, part by part."""
         self._waiting = [[*some, *more] for some, more in zip(self._waiting, kinds, strict=True)]
-        if self._many(0):
-            self._count_waiting()
-
-    def _count_waiting(self) -> None:
-        """Count the keys that wait."""
+        n_waiting = sum(keys.size for kind in self._waiting for keys in kind)
+        if n_waiting * self._dtype.itemsize <= self._most_waiting:
+            return
         held = self._held.reshape(-1)
-        for kind, waiting in enumerate(self._waiting):
-            first, n_keys = kind * self.n_labels, sum(keys.size for keys in waiting)
-            carried = np.empty(n_keys, np.int64)
-            if held.nbytes <= CACHED:
-                for keys in waiting:
-                    n = count_in_bytes(keys, first, held, carried)
-                    self._carry(carried[:n].copy())
-            else:
+        for kind, own in enumerate(self._waiting):
+            first, carried = kind * self.n_labels, np.empty(sum(keys.size for keys in own), np.int64)
+            if held.nbytes > CACHED:
                 n = count_parted(self._parted(kind), first, held, carried)
-                self._carry(carried[:n].copy())
+            else:
+                n = 0
+                for keys in own:
+                    n += count_in_bytes(keys, first, held, carried[n:])
+            self._carry(carried[:n].copy())
         self._waiting, self._filled = [[], [], []], True
 
     def _parted(self, kind: int) -> Parted:
