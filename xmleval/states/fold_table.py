@@ -25,7 +25,7 @@ from xmleval.kernels.labels import N_TALLIES, SMALL, count_in_bytes
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels, label_dtype
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
 from xmleval.states.label_table import FEW_LABELS, LabelTable
-from xmleval.threads import Work
+from xmleval.threads import Work, map_in_turns
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
@@ -134,15 +134,18 @@ class FoldTable(LabelTable):
             self._carry(carried[:n].copy())
         self._waiting, self._filled = [[], [], []], True
 
-    def _parted(self, kind: int) -> Parted:
+    def _parted(self, kind: int, threads: int = 1) -> Parted:
         """Return the keys that wait, piece by piece and each part by part."""
         n_parts = (self.n_labels - 1 >> PART_BITS) + 1
         pieces = [*_pieces(self._waiting[kind], max(PIECE, 16 * n_parts))]  # longer than their starts
         starts = np.empty((len(pieces), n_parts + 1), np.int64)
-        parted, first = np.empty(sum(keys.size for keys in pieces), np.uint16), 0
-        for keys, own in zip(pieces, starts, strict=True):
-            part_keys(keys, first, own, parted)
-            first += keys.size
+        ends = [0, *itertools.accumulate(keys.size for keys in pieces)]
+        parted = np.empty(ends[-1], np.uint16)
+
+        def part(number: int) -> None:
+            part_keys(pieces[number], ends[number], starts[number], parted)
+
+        map_in_turns(part, range(len(pieces)), threads)
         return Parted(parted, starts)
 
     def merge(self, other: LabelTable) -> None:
@@ -211,7 +214,7 @@ class FoldTable(LabelTable):
         """Return the keys of hits, predicted and relevant labels that wait."""
         self.join()
         whole.join()
-        hits, predicted, relevant = work.map(self._parted, range(3))
+        hits, predicted, relevant = (self._parted(kind, work.threads) for kind in range(3))
         return hits, predicted, relevant
 
     def _between_parts(self, whole: LabelTable, first: int, stop: int) -> tuple[Ints, Ints]:
