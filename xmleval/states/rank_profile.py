@@ -15,12 +15,14 @@ from xmleval.kernels.gains import WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
+    add_at,
     add_split_sums,
     count_hits,
     sum_exact_gains,
     sum_gains,
     sum_hits,
     sum_ideals,
+    unite,
 )
 from xmleval.kernels.sorting import longest_row
 from xmleval.metrics import Setting
@@ -179,17 +181,12 @@ class RankProfile(State):
         if not self.n_relevant.size:
             self.n_relevant, self.tables = n_relevant, {name: found[name] for name in self.tables}
             return
-        both = np.union1d(self.n_relevant, n_relevant)
-        mine, theirs = np.searchsorted(both, self.n_relevant), np.searchsorted(both, n_relevant)
-        tables: dict[str, Ints] = {}
-        for name, old in self.tables.items():
-            new = found[name]
-            width = max(old.shape[1], new.shape[1])
-            table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
-            table[mine, : old.shape[1]] = old
-            table[theirs, : new.shape[1]] += new
-            tables[name] = _carried(table)
-        self.n_relevant, self.tables = both, tables
+        mine, theirs = np.empty_like(self.n_relevant), np.empty_like(n_relevant)
+        both = np.empty(mine.size + theirs.size, np.int64)
+        both = both[: unite(self.n_relevant, n_relevant, both, mine, theirs)]
+        places, n, old = [mine, theirs], both.size, self.tables
+        self.tables = {name: _joined(places, [own, found[name]], n) for name, own in old.items()}
+        self.n_relevant = both
 
     def _own(self, view: View, marks: Bytes) -> KeptHits:
         """Return the hits of the single rows of a block, of which ``marks`` may be known."""
@@ -206,7 +203,7 @@ class RankProfile(State):
         sizes, tables, where = self.n_relevant, self.tables, np.empty(0, np.int64)
         if self.folds:
             sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
-            tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
+            tables = {name: _joined([where], [table], sizes.size) for name, table in self.tables.items()}
         results, profile = Results(), _profile_of(sizes, tables)
         for spec in self.specs:
             name = spec.name
@@ -306,10 +303,13 @@ def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
     return Profile(n_relevant, real["rows"][:, 0], real["hits"], real.get("gains"), real.get("ideals"))
 
 
-def _summed(table: Ints, where: Ints, n: int) -> Ints:
-    """Add up the groups of a table that have the same place."""
-    found = np.zeros((n, *table.shape[1:]), np.int64)
-    np.add.at(found, where, table)
+def _joined(places: Sequence[Ints], tables: Sequence[Ints], n: int) -> Ints:
+    """Add up tables, whose groups go to places of their own among n."""
+    width = max(table.shape[1] for table in tables)
+    found = np.zeros((n, width, *tables[0].shape[2:]), np.int64)
+    flat = found.reshape(n, math.prod(found.shape[1:]))
+    for own, table in zip(places, tables, strict=True):
+        add_at(own, table.reshape(own.size, math.prod(table.shape[1:])), flat)
     return _carried(found)
 
 
