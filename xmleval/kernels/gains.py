@@ -140,9 +140,9 @@ def gather_listed(
 @kernel
 def gather_relevant(
     true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    firsts: Ints, relevant: Labels, held: Floats,
+    valued: bool, firsts: Ints, relevant: Labels, held: Floats,
 ) -> None:  # fmt: skip
-    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
+    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities if ``valued``.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
@@ -156,6 +156,10 @@ def gather_relevant(
         firsts[x] = true_ptr[rows[x]] + start
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
+        if not valued:
+            for x in range(rows.size):
+                relevant[t * LANES + x] = true_labels[np.uint64(firsts[x] + t)]
+            continue
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
             relevant[t * LANES + x] = label
@@ -287,7 +291,9 @@ def sum_leading_gains(
             found[:] = 0
             for t in range(0, n, WIDTH):
                 until = min(t + WIDTH, n)
-                gather_relevant(true_ptr, true_labels, propensity, rows, t, until, firsts, relevant, held)
+                gather_relevant(
+                    true_ptr, true_labels, propensity, rows, t, until, n_ideals > 0, firsts, relevant, held
+                )
                 match_lanes(relevant, listed, depth, found)
                 if not n_ideals:
                     continue

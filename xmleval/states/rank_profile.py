@@ -40,6 +40,7 @@ from xmleval.view.view import View
 
 RATIO = "gains/ideals"
 SLOTS, IDEALS = "slots", "ideals"  # what is known of a truth
+ALL: Ints = np.array([-1])  # the fold that no row is in, so that all are left without it
 MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
 
 
@@ -200,20 +201,16 @@ class RankProfile(State):
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        sizes, tables, where = self.n_relevant, self.tables, np.empty(0, np.int64)
-        if self.folds:
-            sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
-            tables = {name: _joined([where], [table], sizes.size) for name, table in self.tables.items()}
-        results, profile = Results(), _profile_of(sizes, tables)
+        results = Results()
+        for name, (value, *others) in self._all_values().items():
+            results.values[name] = value
+            if self.folds:
+                results.replicates[name] = np.array(others)
         for spec in self.specs:
-            name = spec.name
-            (results.values[name],) = _values(spec, profile, self.plan)
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
-                results.rows_left_out[name] = self.n_empty
+                results.rows_left_out[spec.name] = self.n_empty
         if self.keep:
             results.rows = self._rows()
-        if self.folds:
-            results.replicates = self._replicates(sizes, tables, where)
         return results
 
     def _rows(self) -> dict[str, Floats | RowValues]:
@@ -227,23 +224,30 @@ class RankProfile(State):
             found[spec.name] = RowValues(terms, of) if own is different else terms
         return found
 
-    def _replicates(self, sizes: Ints, tables: dict[str, Ints], where: Ints) -> dict[str, Floats]:
-        """Return the values without each fold; ``where`` each group is in the tables of all folds."""
-        of_group, rows = self.n_relevant // BY_FOLD, self.tables["rows"]
-        folds = np.unique(of_group[rows.any(axis=(*range(1, rows.ndim),))])  # without rows of weight 0 alone
+    def _all_values(self) -> dict[str, list[float]]:
+        """Return the values of all rows and, with folds, those without each fold."""
+        sizes, tables, rows = self.n_relevant, self.tables, self.tables["rows"]
+        of_group, where = sizes // BY_FOLD, np.arange(sizes.size)
+        left_out = ALL
+        if self.folds:
+            sizes, where = np.unique(sizes % BY_FOLD, return_inverse=True)
+            tables = {name: _joined([where], [table], sizes.size) for name, table in tables.items()}
+            # folds with rows, of which some have a weight
+            left_out = np.union1d(ALL, of_group[rows.any(axis=(*range(1, rows.ndim),))])
         size = sum(table.size for table in tables.values())
         step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
         values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
-        for start in range(0, folds.size, step):
-            some = folds[start : start + step]
-            own = np.flatnonzero(np.isin(of_group, some))
+        for start in range(0, left_out.size, step):
+            some = left_out[start : start + step]
+            own = np.flatnonzero(np.isin(of_group, some)) if self.folds else where[:0]
             at = np.searchsorted(some, of_group[own]) * sizes.size + where[own]
-            parts = {name: table[own] for name, table in self.tables.items()}
-            joined = {name: _less(table, some.size, at, parts[name]) for name, table in tables.items()}
+            joined = {
+                name: _less(table, some.size, at, self.tables[name][own]) for name, table in tables.items()
+            }
             profile = _profile_of(np.tile(sizes, some.size), joined)
             for spec in self.specs:
                 values[spec.name] += _values(spec, profile, self.plan, some.size)
-        return {name: np.array(several) for name, several in values.items()}
+        return values
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -334,7 +338,7 @@ def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
 
 
-def _values(spec: Spec, profile: Profile, plan: Plan, n: int = 1) -> list[float]:
+def _values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
     """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts of the groups."""
     setting = plan.setting(spec)
     terms, over = _terms(spec, profile, setting), profile.weight

@@ -52,6 +52,7 @@ from xmleval.records import (
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
+IN_FOLDS = "in folds"  # what is known of a truth: the number of rows in each fold
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -119,8 +120,12 @@ class View:
     def n_weighing(self) -> Ints:
         """Number of rows with a positive weight in each fold."""
         weight = self.block.weight
-        folds = self.folds if weight is None else self.folds[weight > 0]
-        return np.bincount(folds, minlength=N_FOLDS)
+        if weight is not None:
+            return np.bincount(self.folds[weight > 0], minlength=N_FOLDS)
+        if IN_FOLDS not in self.known:
+            self.known[IN_FOLDS] = np.bincount(self.folds, minlength=N_FOLDS)
+        found: Ints = self.known[IN_FOLDS]
+        return found
 
     @cached
     def fold_order(self) -> tuple[Ints, Ints]:
