@@ -112,8 +112,9 @@ def test_split_sums_at_their_limits() -> None:
     depth=st.sampled_from([0, 1, 3, 8]),
     repeats=st.sampled_from([1, 1, 40]),
     n_folds=st.sampled_from([1, 2, 32]),
+    kept=st.booleans(),
 )
-def test_leading_gains(case: Case, depth: int, repeats: int, n_folds: int) -> None:
+def test_leading_gains(case: Case, depth: int, repeats: int, n_folds: int, kept: bool) -> None:
     true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
     sizes, n_listed = np.tile(np.diff(true_ptr), repeats), np.tile(np.diff(list_ptr), repeats)
     true_ptr, list_ptr = (np.concatenate([[0], np.cumsum(each)]) for each in (sizes, n_listed))
@@ -142,7 +143,17 @@ def test_leading_gains(case: Case, depth: int, repeats: int, n_folds: int) -> No
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)
     marks = np.zeros((sizes.size, 1), np.uint8)
-    leading.sum_leading_gains(*lists, order, group_ptr, slots, q, marks, hits, gains, ideals)
+    per_size = np.bincount(sizes, minlength=1)
+    n_lanes = sum(-(-n // leading.LANES) * -(-size // leading.WIDTH) for size, n in enumerate(per_size))
+    relevant = np.empty((n_lanes * kept, leading.SIZE), true_labels.dtype)
+    given = (*lists, order, group_ptr, slots, q, relevant)
+    leading.sum_leading_gains(*given, marks, hits, gains, ideals)
+    before = hits.copy(), gains.copy()
+    for array in (marks, hits, gains):
+        array.fill(0)
+    leading.sum_leading_gains(*given, marks, hits, gains, ideals[:, :0])
+    np.testing.assert_array_equal(hits, before[0])
+    np.testing.assert_array_equal(gains, before[1])
     hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
     np.testing.assert_array_equal(marks, expected_marks)
     np.testing.assert_array_equal(counted_marks, expected_marks)

@@ -253,7 +253,7 @@ def size_of(ptr: Ints, order: Ints, place: int) -> Any:
 @kernel
 def sum_leading_gains(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
-    slots: Ints, propensity: Floats, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
+    slots: Ints, propensity: Floats, lanes: Labels, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
 ) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
@@ -265,35 +265,41 @@ def sum_leading_gains(
     order : int64 (n,), from `group_rows`: the rows by number of relevant labels and then by slot
     group_ptr : int64 (groups + 1,), where the rows of each slot start; slots : int64 (groups,), that slot
     propensity : float64 (n_labels,); marks : uint8 (n, 1), written as by `mark_lanes`, or (n, 0)
+    lanes : (buffers, SIZE) or (0, SIZE), relevant labels as `gather_relevant` writes them, in order of use:
+        written if there are ideals to find, and read otherwise, which spares scattered reads
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
-    relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    own_lanes, listed = np.empty((1, SIZE), true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    kept, buffer = lanes.shape[0] > 0, 0
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     found, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
     own = np.empty(LANES, np.int32)
     group, n_groups, width = 0, slots.size, max(depth, n_ideals) * LANES
     while group < n_groups:
-        begin, n = group_ptr[group], size_of(true_ptr, order, group_ptr[group])
+        first, n = group_ptr[group], size_of(true_ptr, order, group_ptr[group])
         last = group + 1
         while last < n_groups and size_of(true_ptr, order, group_ptr[last]) == n:
             last += 1
         if n == 0:
             group = last
             continue
-        end = group_ptr[last]
-        for start in range(begin, end, LANES):
-            stop = min(start + LANES, end)
+        for start in range(first, group_ptr[last], LANES):
+            stop = min(start + LANES, group_ptr[last])
             rows = order[start:stop]
             gather_listed(list_ptr, list_labels, rows, depth, firsts, sizes, listed)
             found[:] = 0
             for t in range(0, n, WIDTH):
                 until = min(t + WIDTH, n)
-                gather_relevant(
-                    true_ptr, true_labels, propensity, rows, t, until, n_ideals > 0, firsts, relevant, held
-                )
+                relevant = lanes[buffer] if kept else own_lanes[0]
+                buffer += 1
+                if n_ideals or not kept:
+                    gather_relevant(
+                        true_ptr, true_labels, propensity, rows, t, until, n_ideals > 0, firsts, relevant,
+                        held,
+                    )  # fmt: skip
                 match_lanes(relevant, listed, depth, found)
                 if not n_ideals:
                     continue
@@ -314,11 +320,11 @@ def sum_leading_gains(
             place = start
             while place < stop:
                 until = min(stop, group_ptr[group + 1])
-                lanes, slot = (place - start, until - start), slots[group]
-                fold_lanes(counts, *lanes, hits[slot])
+                begin, end, slot = place - start, until - start, slots[group]
+                fold_lanes(counts, begin, end, hits[slot])
                 for part in range(2):
-                    fold_lanes(sums[part], *lanes, gains[slot, :, part])
-                    fold_lanes(sums[2 + part], *lanes, ideals[slot, :, part])
+                    fold_lanes(sums[part], begin, end, gains[slot, :, part])
+                    fold_lanes(sums[2 + part], begin, end, ideals[slot, :, part])
                 place = until
                 if until == group_ptr[group + 1]:
                     group += 1

@@ -11,7 +11,7 @@ import numpy as np
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.folds import N_FOLDS
-from xmleval.kernels.gains import WIDTH, sum_leading_gains
+from xmleval.kernels.gains import SIZE, WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
@@ -39,7 +39,7 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
-SLOTS, IDEALS = "slots", "ideals"  # what is known of a truth
+SLOTS, IDEALS, LANES = "slots", "ideals", "lanes"  # what is known of a truth
 ALL: Ints = np.array([-1])  # the fold that no row is in, so that all are left without it
 MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
 
@@ -131,9 +131,12 @@ class RankProfile(State):
         ideals = np.zeros((n_slots, widest if known is None else 0, 2))
         if leading is not None:
             hits, gains = np.zeros((n_slots, leading), np.int64), np.zeros((n_slots, leading, 2))
+            if known is None:
+                n_lanes = slots.n_lanes if view.block.facts else 0  # for models that follow
+                view.known[LANES] = np.empty((n_lanes, SIZE), labels.dtype)
             sum_leading_gains(
                 ptr, labels, view.ranking.ptr, view.ranking.labels, *slots.grouped, self.propensity.values,
-                marks, hits, gains, ideals,
+                view.known[LANES], marks, hits, gains, ideals,
             )  # fmt: skip
             if known is None:
                 view.known[IDEALS] = known = ideals

@@ -6,7 +6,7 @@ import numpy as np
 
 from xmleval.cached import cached
 from xmleval.kernels.folds import N_FOLDS
-from xmleval.kernels.gains import group_rows, key_rows
+from xmleval.kernels.gains import LANES, WIDTH, group_rows, key_rows
 from xmleval.records import Ints
 from xmleval.view.view import View
 
@@ -33,6 +33,13 @@ class Slots:
         self.n_empty = int(by_fold[:, 0].sum())  # rows without relevant labels
         self._of_keys = np.zeros(self._per_key.size, np.int64)
         self._of_keys[size * n_folds + fold] = np.arange(fold.size)
+
+    @property
+    def n_lanes(self) -> int:
+        """Number of buffers that `sum_leading_gains` fills with relevant labels."""
+        sizes = np.arange(self.most + 1)
+        n_rows = self._per_key.reshape(sizes.size, -1).sum(axis=1)
+        return int((-(-n_rows // LANES) * -(-sizes // WIDTH)).sum())
 
     @cached
     def of_rows(self) -> Ints:
