@@ -132,8 +132,9 @@ class RankProfile(State):
         if leading is not None:
             hits, gains = np.zeros((n_slots, leading), np.int64), np.zeros((n_slots, leading, 2))
             if known is None:
-                n_lanes = slots.n_lanes if view.block.facts else 0  # for models that follow
-                view.known[LANES] = np.empty((n_lanes, SIZE), labels.dtype)
+                facts = view.block.facts
+                shared = facts is not None and facts.known is view.known  # with models that follow
+                view.known[LANES] = np.empty((slots.n_lanes * shared, SIZE), labels.dtype)
             sum_leading_gains(
                 ptr, labels, view.ranking.ptr, view.ranking.labels, *slots.grouped, self.propensity.values,
                 view.known[LANES], marks, hits, gains, ideals,

@@ -52,7 +52,7 @@ from xmleval.records import (
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
-IN_FOLDS = "in folds"  # what is known of a truth: the number of rows in each fold
+IN_FOLDS, FOLD_ORDER = "in folds", "fold order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -127,12 +127,15 @@ class View:
         found: Ints = self.known[IN_FOLDS]
         return found
 
-    @cached
+    @property
     def fold_order(self) -> tuple[Ints, Ints]:
         """Rows ordered by fold, and where those of each fold start."""
-        rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
-        order_by_fold(self.folds, starts, rows)
-        return rows, starts
+        if FOLD_ORDER not in self.known:
+            rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
+            order_by_fold(self.folds, starts, rows)
+            self.known[FOLD_ORDER] = rows, starts
+        found: tuple[Ints, Ints] = self.known[FOLD_ORDER]
+        return found
 
     @cached
     def positions(self) -> Ints:
