@@ -230,24 +230,23 @@ class RankProfile(State):
 
     def _all_values(self) -> dict[str, list[float]]:
         """Return the values of all rows and, with folds, those without each fold."""
-        sizes, tables, rows = self.n_relevant, self.tables, self.tables["rows"]
-        of_group, where = sizes // BY_FOLD, np.arange(sizes.size)
-        left_out = ALL
-        if self.folds:
-            sizes, where = np.unique(sizes % BY_FOLD, return_inverse=True)
-            tables = {name: _joined([where], [table], sizes.size) for name, table in tables.items()}
-            # folds with rows, of which some have a weight
-            left_out = np.union1d(ALL, of_group[rows.any(axis=(*range(1, rows.ndim),))])
+        if not self.folds:
+            whole = _profile_of(self.n_relevant, self.tables)
+            return {spec.name: _values(spec, whole, self.plan, 1) for spec in self.specs}
+        sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
+        tables = {name: _joined([where], [table], sizes.size) for name, table in self.tables.items()}
+        of_group, rows = self.n_relevant // BY_FOLD, self.tables["rows"]
+        # folds with rows, of which some have a weight
+        left_out = np.union1d(ALL, of_group[rows.any(axis=(*range(1, rows.ndim),))])
         size = sum(table.size for table in tables.values())
         step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
         values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
         for start in range(0, left_out.size, step):
             some = left_out[start : start + step]
-            own = np.flatnonzero(np.isin(of_group, some)) if self.folds else where[:0]
+            own = np.flatnonzero(np.isin(of_group, some))
             at = np.searchsorted(some, of_group[own]) * sizes.size + where[own]
-            joined = {
-                name: _less(table, some.size, at, self.tables[name][own]) for name, table in tables.items()
-            }
+            parts = {name: table[own] for name, table in self.tables.items()}
+            joined = {name: _less(table, some.size, at, parts[name]) for name, table in tables.items()}
             profile = _profile_of(np.tile(sizes, some.size), joined)
             for spec in self.specs:
                 values[spec.name] += _values(spec, profile, self.plan, some.size)

@@ -124,8 +124,7 @@ class View:
             return np.bincount(self.folds[weight > 0], minlength=N_FOLDS)
         if IN_FOLDS not in self.known:
             self.known[IN_FOLDS] = np.bincount(self.folds, minlength=N_FOLDS)
-        found: Ints = self.known[IN_FOLDS]
-        return found
+        return np.asarray(self.known[IN_FOLDS])
 
     @property
     def fold_order(self) -> tuple[Ints, Ints]:
@@ -134,8 +133,7 @@ class View:
             rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
             order_by_fold(self.folds, starts, rows)
             self.known[FOLD_ORDER] = rows, starts
-        found: tuple[Ints, Ints] = self.known[FOLD_ORDER]
-        return found
+        return tuple(self.known[FOLD_ORDER])
 
     @cached
     def positions(self) -> Ints:
