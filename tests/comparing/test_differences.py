@@ -70,6 +70,30 @@ def test_a_model_does_not_differ_from_itself(test: str) -> None:
     assert "no difference seen" in str(found)
 
 
+@pytest.mark.parametrize("more", [{}, {"block_rows": 90, "threads": 2}])
+@pytest.mark.parametrize("exclude", [None, sp.csr_matrix(np.eye(N, L))])
+def test_models_that_share_a_truth_have_their_own_values(exclude: Any, more: Any) -> None:
+    order = {name: np.argsort(-scores, axis=1) for name, scores in MODELS.items()}
+    # lists of several lengths, so that blocks of rows and depths are not the same for all
+    models = {
+        name: (own[:, :k], np.tile(np.arange(k, 0, -1.0), (N, 1)))
+        for (name, own), k in zip(order.items(), (3, 3, 8), strict=True)
+    }
+    options = {
+        "metrics": ["p@1", "ndcg@5", "psp@3", "psndcg@5", "f1.micro@3"],
+        **Q,
+        **more,
+        "exclude": exclude,
+    }
+    found = compare(models, sp.csr_matrix(TRUTH), confidence=0.95, **options)
+    for name, scores in models.items():
+        alone = evaluate(TRUTH, scores, confidence=0.95, keep_rows=True, **options)
+        assert dict(found.reports[name]) == dict(alone)
+        assert found.reports[name].standard_errors == alone.standard_errors
+        for measure, rows in alone.results.rows.items():
+            np.testing.assert_array_equal(found.reports[name].results.rows[measure], rows)
+
+
 def test_intervals_are_those_of_values_without_each_fold() -> None:
     found = compared()
     for one in found.differences:

@@ -84,6 +84,20 @@ def test_profiles(case: Case, depth: int, large: bool) -> None:
     assert own.sum() == np.count_nonzero(own_gains) == len(hits)
 
 
+@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
+def test_tables_are_united(one: set[int], other: set[int]) -> None:
+    first, second = (np.array(sorted(own), np.int64) for own in (one, other))
+    both, of_first, of_second = (np.empty(n, np.int64) for n in (20, first.size, second.size))
+    both = both[: hit_tables.unite(first, second, both, of_first, of_second)]
+    assert both.tolist() == sorted(one | other)
+    table = np.zeros((both.size, 3), np.int64)
+    for own, places in ((first, of_first), (second, of_second)):
+        assert both[places].tolist() == own.tolist()
+        hit_tables.add_at(places, np.column_stack([own, 2 * own]), table)
+    expected = [[n * ((n in one) + (n in other)) * times for times in (1, 2, 0)] for n in both.tolist()]
+    assert table.tolist() == expected
+
+
 def test_split_sums_at_their_limits() -> None:
     ptr, ids, ranks, slots = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, int), np.zeros(2, int)
     for q in (1.0, 1.5 - 2.0**-52, 2.0 - 2.0**-21, 2.0**30 - 2.0**-22, 2.0**30):
@@ -97,27 +111,29 @@ def test_split_sums_at_their_limits() -> None:
     case=cases(),
     depth=st.sampled_from([0, 1, 3, 8]),
     repeats=st.sampled_from([1, 1, 40]),
-    folds=st.booleans(),
+    n_folds=st.sampled_from([1, 2, 32]),
+    kept=st.booleans(),
 )
-def test_leading_gains(case: Case, depth: int, repeats: int, folds: bool) -> None:
+def test_leading_gains(case: Case, depth: int, repeats: int, n_folds: int, kept: bool) -> None:
     true_ptr, true_labels, list_ptr, list_labels, _ = case.arrays()
     sizes, n_listed = np.tile(np.diff(true_ptr), repeats), np.tile(np.diff(list_ptr), repeats)
     true_ptr, list_ptr = (np.concatenate([[0], np.cumsum(each)]) for each in (sizes, n_listed))
     true_labels, ranks, list_labels = (
         np.tile(each, repeats) for each in (true_labels, find_positions(case), list_labels)
     )
-    per_size = np.bincount(sizes, minlength=1)
-    slots = np.cumsum(per_size > 0) - 1
-    group_ptr = np.concatenate([[0], np.cumsum(per_size[per_size > 0])])
-    order = np.empty(sizes.size, np.int64)
-    leading.group_rows(sizes, group_ptr[slots], order)
-    assert order.tolist() == np.argsort(sizes, kind="stable").tolist()
+    fold = case.rng.integers(0, n_folds, sizes.size).astype(np.uint8)
+    keys, order = np.empty_like(sizes), np.empty_like(sizes)
+    per_key = np.zeros((sizes.max(initial=0) + 1) * n_folds, np.int64)
+    leading.key_rows(sizes, fold, n_folds, keys, per_key)
+    assert per_key.tolist() == np.bincount(sizes * n_folds + fold, minlength=per_key.size).tolist()
+    leading.group_rows(keys, np.cumsum(per_key) - per_key, order)
+    assert order.tolist() == np.lexsort((fold, sizes)).tolist()
+    group_ptr = np.concatenate([[0], np.cumsum(per_key[per_key > 0])])
+    n_slots = group_ptr.size - 1
+    slots = case.rng.permutation(n_slots)
+    of_rows = slots[(np.cumsum(per_key > 0) - 1)[keys]]
 
     q = case.rng.choice([1.0, 1.0 + 2.0**-52, 9.649, case.rng.random() + 1, 2.0**20 + 0.3], case.n_labels)
-    n_slots = group_ptr.size - 1
-    of_rows, none = slots[sizes], np.empty(0, np.int64)
-    if folds:
-        n_slots, of_rows = 2 * n_slots, 2 * of_rows + case.rng.integers(0, 2, sizes.size)
     expected_hits = np.zeros((n_slots, depth + 1), np.int64)
     expected_gains, expected_ideals = np.zeros((n_slots, depth + 1, 2)), np.zeros((n_slots, depth, 2))
     counted_marks = np.zeros((sizes.size, 1), np.uint8)
@@ -127,9 +143,17 @@ def test_leading_gains(case: Case, depth: int, repeats: int, folds: bool) -> Non
     ideals = np.zeros((n_slots, depth, 2))
     lists = (true_ptr, true_labels, list_ptr, list_labels)
     marks = np.zeros((sizes.size, 1), np.uint8)
-    leading.sum_leading_gains(
-        *lists, order, group_ptr, of_rows if folds else none, q, marks, hits, gains, ideals
-    )
+    per_size = np.bincount(sizes, minlength=1)
+    n_lanes = sum(-(-n // leading.LANES) * -(-size // leading.WIDTH) for size, n in enumerate(per_size))
+    relevant = np.empty((n_lanes * kept, leading.SIZE), true_labels.dtype)
+    given = (*lists, order, group_ptr, slots, q, relevant)
+    leading.sum_leading_gains(*given, marks, hits, gains, ideals)
+    before = hits.copy(), gains.copy()
+    for array in (marks, hits, gains):
+        array.fill(0)
+    leading.sum_leading_gains(*given, marks, hits, gains, ideals[:, :0])
+    np.testing.assert_array_equal(hits, before[0])
+    np.testing.assert_array_equal(gains, before[1])
     hit_tables.mark_hits(true_ptr, ranks, depth, expected_marks := np.zeros_like(marks))
     np.testing.assert_array_equal(marks, expected_marks)
     np.testing.assert_array_equal(counted_marks, expected_marks)

@@ -19,6 +19,7 @@ from xmleval.input.objects.take import has_label_names
 from xmleval.input.objects.vectors import of_rows
 from xmleval.input.sets import held, remembered, set_rows
 from xmleval.input.tensors import as_plain
+from xmleval.input.weights import check_propensity
 from xmleval.message import did_you_mean
 from xmleval.propensity import inverse_propensity
 from xmleval.records import Floats, Ints
@@ -182,7 +183,7 @@ def _of_seeds(name: str, models: Any, y_pred: Any, seeds: bool) -> list[tuple[An
 
 
 def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
-    """Return a matrix as rows that need no further check, and estimate propensities once, from names, too.
+    """Return a matrix as rows that are checked once, and estimate propensities once, from names, too.
 
     What may have names is returned as it is: each model is matched with it.
     """
@@ -194,12 +195,14 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
     if not is_matrix:
         return y_true
     gains = resolve_conventions(options.get("conventions"), gains=options.get("gains")).gains
-    truth = held(set_rows("y_true", y_true, options.get("n_labels"), gains=gains))[1]
+    truth = set_rows("y_true", y_true, options.get("n_labels"), gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):
         q = inverse_propensity(y_train, n_labels=truth.n_labels, dataset=options.pop("dataset", None))
         options |= {"inverse_propensity": q, "y_train": None}
-    return remembered(truth)
+    elif type(options.get("inverse_propensity")) is np.ndarray and options.get("labels") is None:
+        options["inverse_propensity"] = check_propensity(options["inverse_propensity"], truth.n_labels)
+    return remembered(truth) if truth.judged is None else held(truth)[1]
 
 
 def evaluated(name: str, truth: Any, y_score: Any, y_pred: Any, options: dict[str, Any]) -> Report:

@@ -53,10 +53,7 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = 
     >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
     Outcomes(wins=1, ties=1, losses=0)
     """
-    if times is None:
-        n_above, n_level, n_below = count_outcomes(a, b)
-    else:
-        n_above, n_level, n_below = (int(times[found].sum()) for found in (a > b, a == b, a < b))
+    n_above, n_level, n_below = count_outcomes(a, b, np.empty(0, np.int64) if times is None else times)
     return Outcomes(n_above, n_level, n_below) if direction == "up" else Outcomes(n_below, n_level, n_above)
 
 
@@ -72,7 +69,7 @@ def joint_numbers(a: Labels, b: Labels, n_a: int, n_b: int) -> tuple[Ints, Ints,
         return None
     table: Labels = np.zeros(n_a * n_b, np.int32 if a.size < 1 << 31 else np.int64)
     count_joint(a, b, n_b, table)
-    (found,) = table.nonzero()
+    (found,) = (table != 0).nonzero()  # far faster than for numbers
     return found // n_b, found % n_b, table[found].astype(np.int64)
 
 

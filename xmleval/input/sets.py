@@ -103,9 +103,7 @@ def held(truth: Source[Truth]) -> tuple[Truth, Source[Truth]]:
 
 
 def remembered(truth: Source[Truth]) -> Source[Truth]:
-    """Return a source that keeps what is found of each block of a truth, which several models have."""
-    if truth.judged is not None:
-        return truth
+    """Return a source that keeps each block and what is found of it, for several models on a truth."""
     found: dict[tuple[int, int], Facts] = {}
 
     def facts(start: int, stop: int) -> Facts:
@@ -113,7 +111,7 @@ def remembered(truth: Source[Truth]) -> Source[Truth]:
             found[start, stop] = Facts(truth.block(start, stop), {})
         return found[start, stop]
 
-    return truth._replace(facts=facts)
+    return truth._replace(block=lambda start, stop: facts(start, stop).truth, facts=facts)
 
 
 def _stored_rows(argument: str, stored: Stored, gains: str | None) -> Source[Truth]:

@@ -34,7 +34,9 @@ def check_weight(value: Any, n_rows: int) -> Floats:
 
 
 def check_propensity(value: Any, n_labels: int | None) -> Propensity:
-    """Return a copy of inverse propensities, or refuse them."""
+    """Return a copy of inverse propensities, or refuse them; those of several models were checked before."""
+    if isinstance(value, Propensity):
+        return value
     given = as_array("inverse_propensity", value)
     if given.ndim != 1 or (n_labels is not None and given.size != n_labels):
         expected = "a vector" if n_labels is None else f"({n_labels},)"

@@ -14,6 +14,8 @@ the lanes. With arrays of two dimensions it does not.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.hit_tables import SPLIT_HIGH, SPLIT_LOW
@@ -39,6 +41,18 @@ def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
         n = keys[i]
         order[following[n]] = i
         following[n] += 1
+
+
+@kernel
+def key_rows(sizes: Ints, folds: Bytes, n_folds: int, keys: Ints, n_rows: Ints) -> None:
+    """Find the key of each row, its number of relevant labels * n_folds + its fold, and count them.
+
+    sizes, keys : int64 (n,); folds : uint8 (n,); n_rows : int64 (keys,), added to
+    """
+    for i in range(sizes.size):
+        key = sizes[i] * n_folds + folds[i]
+        keys[i] = key
+        n_rows[np.uint64(key)] += 1
 
 
 @kernel
@@ -126,9 +140,9 @@ def gather_listed(
 @kernel
 def gather_relevant(
     true_ptr: Ints, true_labels: Labels, propensity: Floats, rows: Ints, start: int, stop: int,
-    firsts: Ints, relevant: Labels, held: Floats,
+    valued: bool, firsts: Ints, relevant: Labels, held: Floats,
 ) -> None:  # fmt: skip
-    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities.
+    """Gather the relevant labels start..stop-1 of each lane, at most 8, and their propensities if ``valued``.
 
     true_ptr, true_labels : int64 (n + 1,), (t,); propensity : float64 (n_labels,)
     rows : int64 (up to LANES,), the row of each lane
@@ -142,6 +156,10 @@ def gather_relevant(
         firsts[x] = true_ptr[rows[x]] + start
     # lanes innermost, with unsigned indices, which avoid Numba's negative-index check: 1.4 times as fast
     for t in range(stop - start):
+        if not valued:
+            for x in range(rows.size):
+                relevant[t * LANES + x] = true_labels[np.uint64(firsts[x] + t)]
+            continue
         for x in range(rows.size):
             label = true_labels[np.uint64(firsts[x] + t)]
             relevant[t * LANES + x] = label
@@ -196,11 +214,19 @@ def add_lanes(values: Floats, depth: int, high: Floats, low: Floats) -> None:
 
 
 @kernel
-def fold_lanes(lanes: Numbers, totals: Numbers) -> None:
-    """Add the sums of all lanes to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
+def fold_lanes(lanes: Numbers, begin: int, end: int, totals: Numbers) -> None:
+    """Add the numbers of lanes begin..end-1 to totals; lanes : (SIZE,); totals : (up to WIDTH,), added to."""
     for r in range(totals.size):
-        for x in range(LANES):
-            totals[r] += lanes[r * LANES + x]
+        first, size = r * LANES, end - begin
+        if size == LANES:  # four sums side by side: none waits for the last
+            size = LANES // 4
+            for x in range(size):
+                left = lanes[first + x] + lanes[first + size + x]
+                lanes[first + x] = left + lanes[first + 2 * size + x] + lanes[first + 3 * size + x]
+        total = lanes[np.uint64(first + begin)]
+        for x in range(begin + 1, begin + size):
+            total += lanes[np.uint64(first + x)]
+        totals[r] += total
 
 
 @kernel
@@ -219,36 +245,15 @@ def mark_lanes(found: Labels, rows: Ints, depth: int, own: Labels, marks: Bytes)
 
 
 @kernel
-def add_apart(
-    found: Labels, got: Floats, best: Floats, rows: Ints, slots: Ints, n_best: int, hits: Ints,
-    gains: Floats, ideals: Floats,
-) -> None:  # fmt: skip
-    """Add the numbers of each lane to those of the slot of its row, split as in `add_lanes`.
-
-    found : int32 (SIZE,), 1 for a hit, else 0; got, best : float64 (SIZE,), gains and ideals
-    rows : int64 (up to LANES,), the row of each lane; slots : int64 (n,), slot of each row
-    n_best : number of ideals that are not 0; hits, gains, ideals : see `sum_leading_gains`, added to
-    """
-    for x in range(rows.size):
-        slot = np.uint64(slots[np.uint64(rows[x])])
-        own_hits, own_gains, own_ideals = hits[slot], gains[slot], ideals[slot]
-        for r in range(hits.shape[1]):
-            place = np.uint64(r * LANES + x)
-            own_hits[np.uint64(r)] += found[place]
-            whole = (got[place] + SPLIT_HIGH) - SPLIT_HIGH
-            own_gains[np.uint64(r), 0] += whole
-            own_gains[np.uint64(r), 1] += ((got[place] - whole) + SPLIT_LOW) - SPLIT_LOW
-        for r in range(n_best):
-            place = np.uint64(r * LANES + x)
-            whole = (best[place] + SPLIT_HIGH) - SPLIT_HIGH
-            own_ideals[np.uint64(r), 0] += whole
-            own_ideals[np.uint64(r), 1] += ((best[place] - whole) + SPLIT_LOW) - SPLIT_LOW
+def size_of(ptr: Ints, order: Ints, place: int) -> Any:
+    """Return the number of entries of the row at a place of the order; ptr : int64 (n + 1,)."""
+    return ptr[order[place] + 1] - ptr[order[place]]
 
 
 @kernel
 def sum_leading_gains(
     true_ptr: Ints, true_labels: Labels, list_ptr: Ints, list_labels: Labels, order: Ints, group_ptr: Ints,
-    slots: Ints, propensity: Floats, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
+    slots: Ints, propensity: Floats, lanes: Labels, marks: Bytes, hits: Ints, gains: Floats, ideals: Floats,
 ) -> None:  # fmt: skip
     """Count hits, and sum hit propensities and the largest propensities, by slot and rank.
 
@@ -257,33 +262,44 @@ def sum_leading_gains(
 
     true_ptr, true_labels : int64 (n + 1,), (t,) relevant labels of each row
     list_ptr, list_labels : int64 (n + 1,), (s,) distinct labels of each row, best first
-    order : int64 (n,), from `group_rows`: the rows by number of relevant labels
-    group_ptr : int64 (groups + 1,), where the rows of each number of relevant labels start
-    slots : int64 (n,), slot of each row; or (0,) where that is its group
+    order : int64 (n,), from `group_rows`: the rows by number of relevant labels and then by slot
+    group_ptr : int64 (groups + 1,), where the rows of each slot start; slots : int64 (groups,), that slot
     propensity : float64 (n_labels,); marks : uint8 (n, 1), written as by `mark_lanes`, or (n, 0)
+    lanes : (buffers, SIZE) or (0, SIZE), relevant labels as `gather_relevant` writes them, in order of use:
+        written if there are ideals to find, and read otherwise, which spares scattered reads
     hits : int64 (slots, w), gains : float64 (slots, w, 2), ideals : float64 (slots, v, 2), w and v at most 8,
         added to
     """
     depth, n_ideals = hits.shape[1], ideals.shape[1]
-    relevant, listed = np.empty(SIZE, true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    own_lanes, listed = np.empty((1, SIZE), true_labels.dtype), np.empty(SIZE, list_labels.dtype)
+    kept, buffer = lanes.shape[0] > 0, 0
     firsts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     held, best, got = np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
-    found, counts, sums = np.empty(SIZE, np.int32), np.empty(SIZE, np.int64), np.empty((4, SIZE))
+    found, counts, sums = np.empty(SIZE, np.int32), np.zeros(SIZE, np.int64), np.zeros((4, SIZE))
     own = np.empty(LANES, np.int32)
-    for group in range(group_ptr.size - 1):
-        begin, end = group_ptr[group], group_ptr[group + 1]
-        n = true_ptr[order[begin] + 1] - true_ptr[order[begin]]
+    group, n_groups, width = 0, slots.size, max(depth, n_ideals) * LANES
+    while group < n_groups:
+        first, n = group_ptr[group], size_of(true_ptr, order, group_ptr[group])
+        last = group + 1
+        while last < n_groups and size_of(true_ptr, order, group_ptr[last]) == n:
+            last += 1
         if n == 0:
+            group = last
             continue
-        counts[:] = 0
-        sums[:] = 0.0
-        for start in range(begin, end, LANES):
-            rows = order[start : min(start + LANES, end)]
+        for start in range(first, group_ptr[last], LANES):
+            stop = min(start + LANES, group_ptr[last])
+            rows = order[start:stop]
             gather_listed(list_ptr, list_labels, rows, depth, firsts, sizes, listed)
             found[:] = 0
             for t in range(0, n, WIDTH):
-                stop = min(t + WIDTH, n)
-                gather_relevant(true_ptr, true_labels, propensity, rows, t, stop, firsts, relevant, held)
+                until = min(t + WIDTH, n)
+                relevant = lanes[buffer] if kept else own_lanes[0]
+                buffer += 1
+                if n_ideals or not kept:
+                    gather_relevant(
+                        true_ptr, true_labels, propensity, rows, t, until, n_ideals > 0, firsts, relevant,
+                        held,
+                    )  # fmt: skip
                 match_lanes(relevant, listed, depth, found)
                 if not n_ideals:
                     continue
@@ -295,16 +311,22 @@ def sum_leading_gains(
             gather_gains(propensity, listed, found, depth, got)
             if marks.shape[1]:
                 mark_lanes(found, rows, depth, own, marks)
-            if slots.size:
-                add_apart(found, got, best, rows, slots, min(n, n_ideals), hits, gains, ideals)
-                continue
             add_lanes(got, depth, sums[0], sums[1])
             add_lanes(best, n_ideals, sums[2], sums[3])
             for x in range(depth * LANES):
                 counts[x] += found[x]
-        if slots.size:
-            continue
-        fold_lanes(counts, hits[group])
-        for part in range(2):
-            fold_lanes(sums[part], gains[group, :, part])
-            fold_lanes(sums[2 + part], ideals[group, :, part])
+            if stop + LANES <= group_ptr[group + 1]:
+                continue  # all lanes stay with the same slot
+            place = start
+            while place < stop:
+                until = min(stop, group_ptr[group + 1])
+                begin, end, slot = place - start, until - start, slots[group]
+                fold_lanes(counts, begin, end, hits[slot])
+                for part in range(2):
+                    fold_lanes(sums[part], begin, end, gains[slot, :, part])
+                    fold_lanes(sums[2 + part], begin, end, ideals[slot, :, part])
+                place = until
+                if until == group_ptr[group + 1]:
+                    group += 1
+            counts[:width] = 0
+            sums[:, :width] = 0.0

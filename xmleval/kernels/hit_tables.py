@@ -122,6 +122,36 @@ def add_split_sums(sums: Floats, limbs: Ints) -> None:
 
 
 @kernel
+def unite(one: Ints, other: Ints, both: Ints, of_one: Ints, of_other: Ints) -> int:
+    """Unite two rising arrays; return how many different numbers there are.
+
+    one, other : int64 (n,), (m,); both : int64 (n + m,), written as far
+    of_one, of_other : int64 (n,), (m,), written: where the numbers of each are
+    """
+    i, j, size = 0, 0, 0
+    while i < one.size or j < other.size:
+        lowest = one[i] if j == other.size or (i < one.size and one[i] <= other[j]) else other[j]
+        both[size] = lowest
+        if i < one.size and one[i] == lowest:
+            of_one[i] = size
+            i += 1
+        if j < other.size and other[j] == lowest:
+            of_other[j] = size
+            j += 1
+        size += 1
+    return size
+
+
+@kernel
+def add_at(places: Ints, rows: Ints, table: Ints) -> None:
+    """Add rows, int64 (n, w), to those at the places, int64 (n,), of a table, int64 (m, w or more)."""
+    for i in range(places.size):
+        own = table[places[i]]
+        for j in range(rows.shape[1]):
+            own[j] += rows[i, j]
+
+
+@kernel
 def sum_hits(true_ptr: Ints, ranks: Ints, slots: Ints, weight: Floats, rows: Ints, hits: Ints) -> None:
     """Sum instance weights by slot, and by slot and rank of a hit.
 

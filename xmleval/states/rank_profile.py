@@ -11,16 +11,18 @@ import numpy as np
 from xmleval.exact import NO_WEIGHT, as_floats
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.folds import N_FOLDS
-from xmleval.kernels.gains import WIDTH, sum_leading_gains
+from xmleval.kernels.gains import SIZE, WIDTH, sum_leading_gains
 from xmleval.kernels.hit_tables import (
     LARGEST_SUM,
     MOST_TERMS,
+    add_at,
     add_split_sums,
     count_hits,
     sum_exact_gains,
     sum_gains,
     sum_hits,
     sum_ideals,
+    unite,
 )
 from xmleval.kernels.sorting import longest_row
 from xmleval.metrics import Setting
@@ -37,7 +39,8 @@ from xmleval.threads import Work
 from xmleval.view.view import View
 
 RATIO = "gains/ideals"
-SLOTS, IDEALS = "slots", "ideals"  # what is known of a truth
+SLOTS, IDEALS, LANES = "slots", "ideals", "lanes"  # what is known of a truth
+ALL: Ints = np.array([-1])  # the fold that no row is in, so that all are left without it
 MOST_JOINED = 1 << 20  # numbers in the tables of folds that formulas take at a time
 
 
@@ -128,9 +131,13 @@ class RankProfile(State):
         ideals = np.zeros((n_slots, widest if known is None else 0, 2))
         if leading is not None:
             hits, gains = np.zeros((n_slots, leading), np.int64), np.zeros((n_slots, leading, 2))
+            if known is None:
+                facts = view.block.facts
+                shared = facts is not None and facts.known is view.known  # with models that follow
+                view.known[LANES] = np.empty((slots.n_lanes * shared, SIZE), labels.dtype)
             sum_leading_gains(
                 ptr, labels, view.ranking.ptr, view.ranking.labels, *slots.grouped, self.propensity.values,
-                marks, hits, gains, ideals,
+                view.known[LANES], marks, hits, gains, ideals,
             )  # fmt: skip
             if known is None:
                 view.known[IDEALS] = known = ideals
@@ -179,17 +186,12 @@ class RankProfile(State):
         if not self.n_relevant.size:
             self.n_relevant, self.tables = n_relevant, {name: found[name] for name in self.tables}
             return
-        both = np.union1d(self.n_relevant, n_relevant)
-        mine, theirs = np.searchsorted(both, self.n_relevant), np.searchsorted(both, n_relevant)
-        tables: dict[str, Ints] = {}
-        for name, old in self.tables.items():
-            new = found[name]
-            width = max(old.shape[1], new.shape[1])
-            table = np.zeros((both.size, width, *old.shape[2:]), np.int64)
-            table[mine, : old.shape[1]] = old
-            table[theirs, : new.shape[1]] += new
-            tables[name] = _carried(table)
-        self.n_relevant, self.tables = both, tables
+        mine, theirs = np.empty_like(self.n_relevant), np.empty_like(n_relevant)
+        both = np.empty(mine.size + theirs.size, np.int64)
+        both = both[: unite(self.n_relevant, n_relevant, both, mine, theirs)]
+        places, n, old = [mine, theirs], both.size, self.tables
+        self.tables = {name: _joined(places, [own, found[name]], n) for name, own in old.items()}
+        self.n_relevant = both
 
     def _own(self, view: View, marks: Bytes) -> KeptHits:
         """Return the hits of the single rows of a block, of which ``marks`` may be known."""
@@ -203,20 +205,16 @@ class RankProfile(State):
 
     def finish(self) -> Results:
         """Return the means over rows and the ratios of sums over rows."""
-        sizes, tables, where = self.n_relevant, self.tables, np.empty(0, np.int64)
-        if self.folds:
-            sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
-            tables = {name: _summed(table, where, sizes.size) for name, table in self.tables.items()}
-        results, profile = Results(), _profile_of(sizes, tables)
+        results = Results()
+        for name, (value, *others) in self._all_values().items():
+            results.values[name] = value
+            if self.folds:
+                results.replicates[name] = np.array(others)
         for spec in self.specs:
-            name = spec.name
-            (results.values[name],) = _values(spec, profile, self.plan)
             if self.n_empty and spec.metric.empty and self.plan.conventions.empty == "skip":
-                results.rows_left_out[name] = self.n_empty
+                results.rows_left_out[spec.name] = self.n_empty
         if self.keep:
             results.rows = self._rows()
-        if self.folds:
-            results.replicates = self._replicates(sizes, tables, where)
         return results
 
     def _rows(self) -> dict[str, Floats | RowValues]:
@@ -230,15 +228,21 @@ class RankProfile(State):
             found[spec.name] = RowValues(terms, of) if own is different else terms
         return found
 
-    def _replicates(self, sizes: Ints, tables: dict[str, Ints], where: Ints) -> dict[str, Floats]:
-        """Return the values without each fold; ``where`` each group is in the tables of all folds."""
+    def _all_values(self) -> dict[str, list[float]]:
+        """Return the values of all rows and, with folds, those without each fold."""
+        if not self.folds:
+            whole = _profile_of(self.n_relevant, self.tables)
+            return {spec.name: _values(spec, whole, self.plan, 1) for spec in self.specs}
+        sizes, where = np.unique(self.n_relevant % BY_FOLD, return_inverse=True)
+        tables = {name: _joined([where], [table], sizes.size) for name, table in self.tables.items()}
         of_group, rows = self.n_relevant // BY_FOLD, self.tables["rows"]
-        folds = np.unique(of_group[rows.any(axis=(*range(1, rows.ndim),))])  # without rows of weight 0 alone
+        # folds with rows, of which some have a weight
+        left_out = np.union1d(ALL, of_group[rows.any(axis=(*range(1, rows.ndim),))])
         size = sum(table.size for table in tables.values())
         step = max(1, MOST_JOINED // max(1, size))  # folds at a time, which bounds the memory
         values: dict[str, list[float]] = {spec.name: [] for spec in self.specs}
-        for start in range(0, folds.size, step):
-            some = folds[start : start + step]
+        for start in range(0, left_out.size, step):
+            some = left_out[start : start + step]
             own = np.flatnonzero(np.isin(of_group, some))
             at = np.searchsorted(some, of_group[own]) * sizes.size + where[own]
             parts = {name: table[own] for name, table in self.tables.items()}
@@ -246,7 +250,7 @@ class RankProfile(State):
             profile = _profile_of(np.tile(sizes, some.size), joined)
             for spec in self.specs:
                 values[spec.name] += _values(spec, profile, self.plan, some.size)
-        return {name: np.array(several) for name, several in values.items()}
+        return values
 
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
@@ -306,10 +310,13 @@ def _profile_of(n_relevant: Ints, tables: dict[str, Ints]) -> Profile:
     return Profile(n_relevant, real["rows"][:, 0], real["hits"], real.get("gains"), real.get("ideals"))
 
 
-def _summed(table: Ints, where: Ints, n: int) -> Ints:
-    """Add up the groups of a table that have the same place."""
-    found = np.zeros((n, *table.shape[1:]), np.int64)
-    np.add.at(found, where, table)
+def _joined(places: Sequence[Ints], tables: Sequence[Ints], n: int) -> Ints:
+    """Add up tables, whose groups go to places of their own among n."""
+    width = max(table.shape[1] for table in tables)
+    found = np.zeros((n, width, *tables[0].shape[2:]), np.int64)
+    flat = found.reshape(n, math.prod(found.shape[1:]))
+    for own, table in zip(places, tables, strict=True):
+        add_at(own, table.reshape(own.size, math.prod(table.shape[1:])), flat)
     return _carried(found)
 
 
@@ -334,7 +341,7 @@ def _terms(spec: Spec, profile: Profile, setting: Setting) -> Floats:
     return settle_empty(terms, profile.weight, profile.n_relevant, metric.empty, setting.conventions.empty)
 
 
-def _values(spec: Spec, profile: Profile, plan: Plan, n: int = 1) -> list[float]:
+def _values(spec: Spec, profile: Profile, plan: Plan, n: int) -> list[float]:
     """Return the mean over rows, or the ratio of sums over rows, of each of n equal parts of the groups."""
     setting = plan.setting(spec)
     terms, over = _terms(spec, profile, setting), profile.weight

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.cached import cached
-from xmleval.kernels.gains import group_rows
+from xmleval.kernels.folds import N_FOLDS
+from xmleval.kernels.gains import LANES, WIDTH, group_rows, key_rows
 from xmleval.records import Ints
 from xmleval.view.view import View
 
@@ -19,31 +20,37 @@ class Slots:
     """
 
     def __init__(self, view: View, folds: bool) -> None:
-        self._sizes, self._folds = view.n_relevant, folds
-        self.most = int(self._sizes.max(initial=0))  # relevant labels of a row
-        width = self.most + 1
-        self._keys = self._sizes + view.folds.astype(np.int64) * width if folds else self._sizes
-        per_key = np.bincount(self._keys, minlength=1)
-        self._present = present = per_key.nonzero()[0]
-        self.n_rows: Ints = per_key[present]
-        self.n_relevant: Ints = present + present // width * (BY_FOLD - width)
-        self.n_empty = int(per_key[::width].sum())  # rows without relevant labels
+        sizes, n_folds = view.n_relevant, N_FOLDS if folds else 1
+        self.most = int(sizes.max(initial=0))  # relevant labels of a row
+        self._keys, self._per_key = sizes, np.bincount(sizes, minlength=1)
+        if folds:
+            self._keys, self._per_key = np.empty_like(sizes), np.zeros((self.most + 1) * n_folds, np.int64)
+            key_rows(sizes, view.folds, n_folds, self._keys, self._per_key)
+        by_fold = self._per_key.reshape(-1, n_folds).T
+        fold, size = by_fold.nonzero()
+        self.n_rows: Ints = by_fold[fold, size]
+        self.n_relevant: Ints = fold * BY_FOLD + size
+        self.n_empty = int(by_fold[:, 0].sum())  # rows without relevant labels
+        self._of_keys = np.zeros(self._per_key.size, np.int64)
+        self._of_keys[size * n_folds + fold] = np.arange(fold.size)
+
+    @property
+    def n_lanes(self) -> int:
+        """Number of buffers that `sum_leading_gains` fills with relevant labels."""
+        sizes = np.arange(self.most + 1)
+        n_rows = self._per_key.reshape(sizes.size, -1).sum(axis=1)
+        return int((-(-n_rows // LANES) * -(-sizes // WIDTH)).sum())
 
     @cached
     def of_rows(self) -> Ints:
         """Slot of each row."""
-        slots = np.zeros(int(self._keys.max(initial=0)) + 1, np.int64)
-        slots[self._present] = np.arange(self._present.size)
-        return slots[self._keys]
+        return self._of_keys[self._keys]
 
     @cached
     def grouped(self) -> tuple[Ints, Ints, Ints]:
-        """Rows by number of relevant labels, where those of each start, and their slots with folds.
-
-        Numbers that no row has are left out, so that without folds a slot is the place of its number.
-        """
-        per_size = np.bincount(self._sizes, minlength=1)
-        order = np.empty(self._sizes.size, np.int64)
-        group_rows(self._sizes, np.cumsum(per_size) - per_size, order)
-        group_ptr = np.concatenate([[0], np.cumsum(per_size[per_size > 0])])
-        return order, group_ptr, self.of_rows if self._folds else np.empty(0, np.int64)
+        """Rows by number of relevant labels and then by fold, where those of each start, and their slots."""
+        order, starts = np.empty(self._keys.size, np.int64), np.cumsum(self._per_key) - self._per_key
+        filled = self._per_key.nonzero()[0]
+        group_ptr = np.append(starts[filled], order.size)
+        group_rows(self._keys, starts, order)
+        return order, group_ptr, self._of_keys[filled]

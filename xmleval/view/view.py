@@ -52,6 +52,7 @@ from xmleval.records import (
 )
 from xmleval.view.decision import LISTED, Chosen, Decision, choose
 
+IN_FOLDS, FOLD_ORDER = "in folds", "fold order"  # what is known of a truth
 COUNTED = 512  # relevant labels of a row up to which counting higher scores of each is faster than sorting
 
 
@@ -119,15 +120,20 @@ class View:
     def n_weighing(self) -> Ints:
         """Number of rows with a positive weight in each fold."""
         weight = self.block.weight
-        folds = self.folds if weight is None else self.folds[weight > 0]
-        return np.bincount(folds, minlength=N_FOLDS)
+        if weight is not None:
+            return np.bincount(self.folds[weight > 0], minlength=N_FOLDS)
+        if IN_FOLDS not in self.known:
+            self.known[IN_FOLDS] = np.bincount(self.folds, minlength=N_FOLDS)
+        return np.asarray(self.known[IN_FOLDS])
 
-    @cached
+    @property
     def fold_order(self) -> tuple[Ints, Ints]:
         """Rows ordered by fold, and where those of each fold start."""
-        rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
-        order_by_fold(self.folds, starts, rows)
-        return rows, starts
+        if FOLD_ORDER not in self.known:
+            rows, starts = np.empty(self.n_rows, np.int64), np.empty(N_FOLDS + 1, np.int64)
+            order_by_fold(self.folds, starts, rows)
+            self.known[FOLD_ORDER] = rows, starts
+        return tuple(self.known[FOLD_ORDER])
 
     @cached
     def positions(self) -> Ints:
