@@ -34,6 +34,7 @@ CACHED = 1 << 21  # bytes of a table that stays in the cache in any order of key
 PIECE = 1 << 20  # keys that are parted in the cache
 TABLES_AT_A_TIME = 1 << 16
 PARTS_AT_A_TIME = 1 << 9
+KEYS = "keys"  # what is known of a truth
 T = TypeVar("T")
 
 
@@ -103,7 +104,10 @@ class FoldTable(LabelTable):
             key_labels(labels, n_within, view.folds, keys)
             return keys, n_within
 
-        return [keyed(*kind) for kind in kinds], weight
+        hits, predicted, relevant = kinds
+        if KEYS not in view.known:  # else found for another decision or model
+            view.known[KEYS] = keyed(*relevant)
+        return [keyed(*hits), keyed(*predicted), view.known[KEYS]], weight
 
     def _count_rows(self, view: View) -> None:
         """Add the weights of the rows of a block."""
