@@ -13,10 +13,9 @@ import scipy.sparse as sp
 from xmleval import Evaluator, evaluate, inverse_propensity
 from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
-from xmleval.kernels.fold_sweeps import FEW
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
-from xmleval.pooled import fold_curves
+from xmleval.pooled import columns, fold_curves
 from xmleval.states import fold_table, label_table, label_totals
 
 N_ROWS, N_LABELS = 150, 23
@@ -255,8 +254,8 @@ def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | Non
         assert all(same(found.results.replicates[name][number], others[name]) for name in metrics)
 
 
-def test_labels_with_more_relevant_scores_than_are_counted_in_one_table() -> None:
-    rng, n_rows = np.random.default_rng(5), 2 * FEW + 999
+def test_labels_with_many_relevant_scores() -> None:
+    rng, n_rows = np.random.default_rng(5), 33_767
     truth = (rng.random((n_rows, 2)) < [0.7, 0.01]).astype(int)
     scores = rng.random((n_rows, 2)).astype(np.float32) + truth / 9
     groups, metrics = rng.integers(0, 3, n_rows), ["auc.macro"]
@@ -385,7 +384,9 @@ def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) ->
     truth, scores = made(15)
     options: dict[str, Any] = {"metrics": ["auc.macro", "ap.macro", "ap.weighted"], "confidence": 0.95}
     found = evaluate(truth, scores, **options)
-    monkeypatch.setattr(fold_curves, "CELLS_AT_A_TIME", 3 * N_FOLDS)
+    monkeypatch.setattr(fold_curves, "LABELS_AT_A_TIME", 3)
+    assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
+    monkeypatch.setattr(columns, "MOST_LABELS", 5)
     assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
 
 
