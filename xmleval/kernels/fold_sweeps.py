@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import add_term
+from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_limbs, split_term
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import HALF
 from xmleval.kernels.products import add_product, product_sum
@@ -29,13 +29,14 @@ LABEL_BITS = HALF + MARK_BITS  # below the label
 @kernel
 def leave_out_group(
     good: Ints, bad: Ints, above: Ints, totals: Ints, simple: bool, pairs_alone: bool, sums: Ints,
-    pairs: Ints, precision: Ints,
+    pairs: Ints, terms: Floats, precision: Ints,
 ) -> None:  # fmt: skip
     """Count pairs and precision of a tie group outside each fold.
 
     good, bad : int64 (folds,), its relevant and irrelevant entries; added to those ``above``
     simple : whether pairs are added to ``sums``, int64 (2, folds), as no number of them exceeds 64 bits
-    above, totals, pairs_alone, pairs, precision : as in `walk_folds`
+    terms : float64 (folds,), overwritten; precision : int64 (4, folds), fixed point, added to
+    above, totals, pairs_alone, pairs : as in `walk_folds`
     """
     n_folds = good.size
     group, tied, seen, wrong, n_bad = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -52,19 +53,35 @@ def leave_out_group(
             others = group - good[fold]
             sums[0, fold] += others * (n_bad - totals[1, fold] - wrong + above[1, fold])
             sums[1, fold] += others * (tied - bad[fold])
-        if pairs_alone:
-            return
-    for fold in range(n_folds):
-        others = group - good[fold]
-        if others == 0:
-            continue
-        further = wrong - above[1, fold]
-        if not simple:
+    else:
+        for fold in range(n_folds):
+            others = group - good[fold]
+            further = wrong - above[1, fold]
             add_product(pairs[fold, 0], others, n_bad - totals[1, fold] - further)
             add_product(pairs[fold, 1], others, tied - bad[fold])
-        if not pairs_alone:
+    if not pairs_alone:
+        for fold in range(n_folds):
             hits = seen - above[0, fold]
-            add_term(precision[fold], others * (hits / (hits + further)))
+            every = hits + wrong - above[1, fold]
+            terms[fold] = (group - good[fold]) * (hits / max(every, 1))  # of no entry, 0
+        add_terms(terms, precision)
+
+
+@kernel
+def add_terms(terms: Floats, sums: Ints) -> None:
+    """Add a term to each of several sums, as `add_term` does; float64 (n,), int64 (4, n).
+
+    Without branches, which lets a processor add several at once.
+    """
+    for i in range(terms.size):
+        whole, first, second, third = split_term(terms[i])
+        third += sums[3, i]
+        second += sums[2, i] + (third >> BITS)
+        first += sums[1, i] + (second >> BITS)
+        sums[0, i] += whole + (first >> BITS)
+        sums[1, i] = first & MASK
+        sums[2, i] = second & MASK
+        sums[3, i] = third & MASK
 
 
 @kernel
@@ -81,14 +98,19 @@ def walk_folds(
     """
     n_folds = good.shape[1]
     simple = float(good.sum()) * float(totals[1].sum()) < SIMPLE
-    sums = np.zeros((2, n_folds), np.int64)
+    sums, terms, total = (
+        np.zeros((2, n_folds), np.int64),
+        np.empty(n_folds),
+        np.zeros((LIMBS, n_folds), np.int64),
+    )
     above[1] += bad[bad.shape[0] - 1]
     for i in range(good.shape[0] - 2, 0, -2):
-        leave_out_group(good[i], bad[i], above, totals, simple, pairs_alone, sums, pairs, precision)
+        leave_out_group(good[i], bad[i], above, totals, simple, pairs_alone, sums, pairs, terms, total)
         above[1] += bad[i - 1]
     for fold in range(n_folds):
         add_product(pairs[fold, 0], 1, sums[0, fold])
         add_product(pairs[fold, 1], 1, sums[1, fold])
+        add_limbs(precision[fold], total[0, fold], total[1, fold], total[2, fold], total[3, fold])
 
 
 @kernel
@@ -160,12 +182,12 @@ def sweep_around_pieces(
 @kernel
 def walk_keys(
     keys: Ints, above: Ints, totals: Ints, simple: bool, pairs_alone: bool, own: Ints, sums: Ints,
-    pairs: Ints, precision: Ints,
+    pairs: Ints, terms: Floats, precision: Ints,
 ) -> None:  # fmt: skip
     """Count pairs and precision outside each fold of the tie groups of keys of one label.
 
     keys : int64 (s,), increasing; own : int64 (2, folds), overwritten
-    above, totals, simple, pairs_alone, sums, pairs, precision : as in `leave_out_group`
+    above, totals, simple, pairs_alone, sums, pairs, terms, precision : as in `leave_out_group`
     """
     p = keys.size
     while p > 0:
@@ -180,7 +202,7 @@ def walk_keys(
         while p > 0 and keys[p - 1] >> MARK_BITS == score:
             p -= 1
             count_mark(keys[p], 1, own)
-        leave_out_group(own[0], own[1], above, totals, simple, pairs_alone, sums, pairs, precision)
+        leave_out_group(own[0], own[1], above, totals, simple, pairs_alone, sums, pairs, terms, precision)
 
 
 @kernel
@@ -208,7 +230,8 @@ def sweep_fold_labels(
     n_folds = n_rows.size
     totals, missing = np.empty((2, n_folds), np.int64), np.empty((2, n_folds), np.int64)
     above, own, sums = np.empty_like(totals), np.empty_like(totals), np.empty_like(totals)
-    limbs, total = np.empty((n_folds, 2, 2), np.int64), np.empty((n_folds, 4), np.int64)
+    limbs, terms = np.empty((n_folds, 2, 2), np.int64), np.empty(n_folds)
+    total = np.empty((LIMBS, n_folds), np.int64)
     n_every, stop = float(n_rows.sum()), keys.size
     for at in range(labels.size - 1, -1, -1):
         n_relevant = np.int64(0)
@@ -227,16 +250,16 @@ def sweep_fold_labels(
         if level >= 0:
             after = (labels[at] << LABEL_BITS) + ((level + 1) << MARK_BITS)
             first += np.searchsorted(keys[start:stop], after)
-        walk_keys(keys[first:stop], above, totals, simple, pairs_alone, own, sums, limbs, total)
+        walk_keys(keys[first:stop], above, totals, simple, pairs_alone, own, sums, limbs, terms, total)
         while first > start and level == (keys[first - 1] >> MARK_BITS) & ((1 << HALF) - 1):
             first -= 1
             count_mark(keys[first], 1, missing)
-        leave_out_group(missing[0], missing[1], above, totals, simple, pairs_alone, sums, limbs, total)
-        walk_keys(keys[start:first], above, totals, simple, pairs_alone, own, sums, limbs, total)
+        leave_out_group(missing[0], missing[1], above, totals, simple, pairs_alone, sums, limbs, terms, total)
+        walk_keys(keys[start:first], above, totals, simple, pairs_alone, own, sums, limbs, terms, total)
         stop = start
         for fold in range(n_folds):
             pairs[fold, at, 0], pairs[fold, at, 1] = sums[0, fold], sums[1, fold]
-            precision[fold, at, 0] = leading_float(total[fold, 0], total[fold, 1], total[fold, 2])
+            precision[fold, at, 0] = leading_float(total[0, fold], total[1, fold], total[2, fold])
         if not simple:
             for fold in range(n_folds):
                 pairs[fold, at, 0], pairs[fold, at, 1] = (

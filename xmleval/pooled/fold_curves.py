@@ -26,7 +26,7 @@ from xmleval.pooled.columns import label_ranges
 from xmleval.pooled.curves import as_integers, splitters_of
 from xmleval.pooled.piles import Pile, Ranges, label_of, score_of
 from xmleval.pooled.values import TASKS, Values, as_buckets, cut
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, as_score
 from xmleval.threads import Work
 
 LABELS_AT_A_TIME = 1 << 12
@@ -217,8 +217,9 @@ def _marked_keys(ranges: Ranges, number: int, first: int, level: float | None) -
     first : the label that has number 0
     """
     n_folds = len(ranges.cuts) // 2
-    distinct = None
-    if ranges.dtype != np.int64:  # scores have no ranks of 32 bits, but those that occur have
+    distinct, narrow = None, np.empty(0, np.float32)
+    if ranges.dtype != np.int64 or (level is not None and level != as_score(level, narrow)):
+        # float64 numbers have no ranks of 32 bits, but those that occur have
         scores = [score_of(part) for pile in range(2 * n_folds) for part in ranges.parts(pile, number)]
         distinct = np.unique(np.concatenate([*scores, [] if level is None else [level]]))
     keys, place = np.empty(ranges.sizes[:, number].sum(), np.int64), 0
