@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from tests.states.test_folds import same
 from xmleval import evaluate
 from xmleval.input.groups import folds_of_groups
+from xmleval.kernels.fold_sweeps import LABEL_BITS, MARK_BITS, RELEVANT, sweep_fold_labels
 
 
 def test_labels_whose_relevant_entries_are_not_listed() -> None:
@@ -73,3 +74,20 @@ def test_labels_of_no_listed_entry(unlisted: float) -> None:
     for number, fold in enumerate(np.unique(folds)):
         others = evaluate(truth[folds != fold], scores[folds != fold], **options)
         assert all(found.results.replicates[name][number] == others[name] for name in metrics)
+
+
+@pytest.mark.parametrize("shift", [0, 36])
+def test_numbers_of_pairs_beyond_64_bits(shift: int) -> None:
+    """A relevant entry is listed above the unlisted ones, and an irrelevant one below."""
+    n_true, n_rows = [5 << shift, 3 << shift, 0], [9 << shift, 4 << shift, 0]
+    label, relevant, irrelevant = 7 << LABEL_BITS, (9 << MARK_BITS) + RELEVANT, (2 << MARK_BITS) + 1
+    keys = np.array([label + irrelevant, label + relevant])
+    pairs, precision = np.empty((3, 1, 2)), np.empty((3, 1, 1))
+    rows = np.array(n_true)[:, None], np.array(n_rows)
+    sweep_fold_labels(np.array([7]), keys, *rows, 5, False, pairs, precision)
+    for fold in range(3):
+        good, high, low = sum(n_true) - n_true[fold], int(fold != 0), int(fold != 1)
+        bad = sum(n_rows) - n_rows[fold] - good
+        right, tied = high * bad + (good - high) * low, (good - high) * (bad - low)
+        assert pairs[fold, 0].tolist() == [float(right), float(tied)]
+        assert precision[fold, 0, 0] == pytest.approx(high + (good - high) * (good / (good + bad - low)))
