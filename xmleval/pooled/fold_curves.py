@@ -217,27 +217,25 @@ def _marked_keys(ranges: Ranges, number: int, first: int, level: float | None) -
     first : the label that has number 0
     """
     n_folds = len(ranges.cuts) // 2
-    distinct, narrow = None, np.empty(0, np.float32)
+    ranks, narrow = None, np.empty(0, np.float32)
     if ranges.dtype != np.int64 or (level is not None and level != as_score(level, narrow)):
         # float64 numbers have no ranks of 32 bits, but those that occur have
         scores = [score_of(part) for pile in range(2 * n_folds) for part in ranges.parts(pile, number)]
-        distinct = np.unique(np.concatenate([*scores, [] if level is None else [level]]))
+        every = np.concatenate([*scores, [np.inf if level is None else level]])
+        ranks = np.unique(every, return_inverse=True)[1]
     keys, place = np.empty(ranges.sizes[:, number].sum(), np.int64), 0
     for pile in range(2 * n_folds):
         mark = RELEVANT + pile if pile < n_folds else pile - n_folds
         for part in ranges.parts(pile, number):
             own = keys[place : place + part.size]
-            if distinct is None:
+            if ranks is None:
                 np.subtract(part, first << KEY_HALF, out=own)
             else:
-                own[:] = (label_of(part) - first << KEY_HALF) + np.searchsorted(distinct, score_of(part))
+                own[:] = (label_of(part) - first << KEY_HALF) + ranks[place : place + part.size]
             own <<= MARK_BITS
             own |= mark
             place += part.size
     keys.sort()
-    rank = -1
-    if level is not None and distinct is not None:
-        rank = int(np.searchsorted(distinct, level))
-    elif level is not None:
-        rank = int(rank_of_bits(np.float32(level).view(np.uint32)))
-    return keys, rank
+    if level is None:
+        return keys, -1
+    return keys, int(rank_of_bits(np.float32(level).view(np.uint32)) if ranks is None else ranks[-1])
