@@ -11,12 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from xmleval import Evaluator, evaluate, inverse_propensity
-from xmleval.input.groups import folds_of_groups
 from xmleval.jackknife import estimate, standard_error
-from xmleval.kernels.fold_sweeps import FEW
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.metrics import TABLE
-from xmleval.pooled import fold_curves
+from xmleval.pooled import columns, fold_curves
 from xmleval.states import fold_table
 
 N_ROWS, N_LABELS = 150, 23
@@ -220,51 +218,17 @@ def test_a_value_that_no_fold_changes_has_no_interval() -> None:
     assert "standard error not known: p@1, p@3" in str(found)
 
 
-def test_labels_whose_relevant_entries_are_not_listed() -> None:
-    truth = np.array([[1, 0], [0, 0], [0, 1], [0, 0], [1, 0]])
-    scores = sp.csr_array(([0.9, 0.8, 0.7], ([1, 2, 2], [0, 0, 1])), shape=(5, 2))
-    groups, metrics = np.arange(5), ["auc.macro", "ap.macro", "ap.weighted", "auc.micro"]
-    folds = folds_of_groups(groups, 5)
-    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
-    for number, fold in enumerate(np.unique(folds)):
-        others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
-        assert all(same(found.results.replicates[name][number], others[name]) for name in others)
-
-
-@pytest.mark.parametrize("unlisted", [None, -1.0, 0.5, 0.75, 2.0])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_labels_with_few_and_with_many_scores(dtype: type, unlisted: float | None) -> None:
-    """Pairs of few scores are compared one by one; labels have from none to 150 scores of each kind."""
-    rng, n_rows = np.random.default_rng(4), 300
-    groups, metrics = rng.integers(0, 9, n_rows), ["auc.macro", "auc.weighted"]
-    listed, relevant = (rng.random((n_rows, 8)) < np.array(shares) for shares in (
-        [1, 1, 1, 0.4, 0.4, 0.1, 0, 1], [0.5, 0.05, 1, 0.5, 0.02, 0.3, 0.2, 0]))  # fmt: skip
-    rows, labels = np.nonzero(listed)
-    values: Any = (rng.integers(1, 9, rows.size) / 8).astype(
-        dtype
-    )  # many are equal, and some to that of unlisted
-    for value in (np.inf, -np.inf, -0.0):
-        values[rng.random(rows.size) < 0.02] = value
-    scores = sp.csr_array((values, (rows, labels)), shape=listed.shape)
-    options: dict[str, Any] = {"metrics": metrics, "conventions": {"unlisted": unlisted or "below"}}
-    folds = folds_of_groups(groups, n_rows)
-    found = evaluate(relevant.astype(int), scores, confidence=0.9, groups=groups, **options)
-    for number, fold in enumerate(np.unique(folds)):
-        left = folds != fold
-        others = evaluate(relevant[left].astype(int), scores[left], **options)
-        assert all(same(found.results.replicates[name][number], others[name]) for name in metrics)
-
-
-def test_labels_with_more_relevant_scores_than_are_counted_in_one_table() -> None:
-    rng, n_rows = np.random.default_rng(5), 2 * FEW + 999
-    truth = (rng.random((n_rows, 2)) < [0.7, 0.01]).astype(int)
-    scores = rng.random((n_rows, 2)).astype(np.float32) + truth / 9
-    groups, metrics = rng.integers(0, 3, n_rows), ["auc.macro"]
-    folds = folds_of_groups(groups, n_rows)
-    found = evaluate(truth, scores, confidence=0.9, groups=groups, metrics=metrics)
-    for number, fold in enumerate(np.unique(folds)):
-        others = evaluate(truth[folds != fold], scores[folds != fold], metrics=metrics)
-        assert found.results.replicates["auc.macro"][number] == others["auc.macro"]
+@pytest.mark.parametrize("others", [["peak_f1.macro"], ["auc.macro(max_fpr=0.3)"], ["auc.micro"], []])
+@pytest.mark.parametrize("keep_labels", [False, True])
+def test_values_from_the_sweep_of_folds(others: list[str], keep_labels: bool) -> None:
+    """What all rows give comes from the sweep for their intervals, unless measures need more of a curve."""
+    truth, scores = made(18)
+    options: dict[str, Any] = {"metrics": ["auc.macro", "ap.weighted", *others], "keep_labels": keep_labels}
+    found, plain = evaluate(truth, scores, confidence=0.9, **options), evaluate(truth, scores, **options)
+    assert dict(found) == dict(plain)
+    if keep_labels:
+        for name, values in plain.per_label().items():
+            np.testing.assert_array_equal(found.per_label()[name], values)
 
 
 @pytest.mark.parametrize("name", ["f1.of_means", "f1.of_macros", "fbeta.of_means(beta=2)"])
@@ -385,7 +349,9 @@ def test_ranges_of_labels_change_no_interval(monkeypatch: pytest.MonkeyPatch) ->
     truth, scores = made(15)
     options: dict[str, Any] = {"metrics": ["auc.macro", "ap.macro", "ap.weighted"], "confidence": 0.95}
     found = evaluate(truth, scores, **options)
-    monkeypatch.setattr(fold_curves, "CELLS_AT_A_TIME", 3 * N_FOLDS)
+    monkeypatch.setattr(fold_curves, "LABELS_AT_A_TIME", 3)
+    assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
+    monkeypatch.setattr(columns, "MOST_LABELS", 5)
     assert evaluate(truth, scores, **options).standard_errors == found.standard_errors
 
 

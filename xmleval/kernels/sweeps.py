@@ -204,6 +204,13 @@ def trace(
 
 
 @kernel
+def leading_float(whole: int, first: int, second: int) -> float:
+    """Return a sum in fixed point as a float, from its leading limbs."""
+    fraction = first / ONE + second / (float(ONE) * ONE)
+    return whole + fraction
+
+
+@kernel
 def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Floats) -> None:
     """Write the sums of one label as floats.
 
@@ -212,8 +219,7 @@ def finish(label: int, limbs: Ints, total: Ints, pairs: Floats, precision: Float
     """
     pairs[label, 0], pairs[label, 1] = product_sum(limbs[0]), product_sum(limbs[1])
     for i in range(total.shape[0]):
-        fraction = total[i, 1] / ONE + total[i, 2] / (float(ONE) * ONE)
-        precision[label, i] = total[i, 0] + fraction
+        precision[label, i] = leading_float(total[i, 0], total[i, 1], total[i, 2])
 
 
 @kernel

@@ -29,6 +29,7 @@ from xmleval.threads import Work
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 4  # keys per label from which grouping by label in each task saves time and memory
 GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
+MOST_LABELS = 1 << 25  # of a range, so that keys have room for marks beside the number of a label
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 
@@ -136,18 +137,13 @@ def over_labels(
     work.map(task, range(len(bounds) - 1))
 
 
-def label_ranges(
-    piles: Sequence[Pile], n_labels: int, work: Work, least: int = 1
-) -> tuple[list[int], Ranges]:
-    """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys.
-
-    least : number of ranges that there are at least, if there are keys and labels for them
-    """
+def label_ranges(piles: Sequence[Pile], n_labels: int, work: Work) -> tuple[list[int], Ranges]:
+    """Return the bounds of ranges of labels, and the piles split at them; the even ranges hold the keys."""
     for pile in piles:
         pile.ungroup()
     dtype = common_dtype(piles, np.int64)
-    cuts = np.unique(sampled_quantiles(piles, max(least, n_ranges(piles, work))).astype(np.int64))
-    cuts = cuts[cuts > 0]
+    cuts = sampled_quantiles(piles, n_ranges(piles, work)).astype(np.int64)
+    cuts = np.union1d(cuts[cuts > 0], np.arange(MOST_LABELS, n_labels, MOST_LABELS))
     return [0, *cuts.tolist(), n_labels], Ranges(piles, before_label(cuts, dtype), work.map)
 
 

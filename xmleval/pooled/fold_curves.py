@@ -10,24 +10,27 @@ import numpy as np
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.fold_buckets import sweep_fold_buckets
 from xmleval.kernels.fold_sweeps import (
+    LABEL_BITS,
+    MARK_BITS,
     PIECE,
+    RELEVANT,
     distinct_scores,
     sweep_around_pieces,
     sweep_fold_labels,
     walk_folds,
 )
+from xmleval.kernels.keys import HALF as KEY_HALF
 from xmleval.kernels.packing import HALF
 from xmleval.kernels.values import N_BUCKETS, rank_of_bits
-from xmleval.pooled.columns import grouped_keys, label_ranges
+from xmleval.pooled.columns import label_ranges
 from xmleval.pooled.curves import as_integers, splitters_of
-from xmleval.pooled.piles import Pile, Ranges
+from xmleval.pooled.piles import Pile, Ranges, label_of, score_of
 from xmleval.pooled.values import TASKS, Values, as_buckets, cut
-from xmleval.records import Floats, Ints
+from xmleval.records import Floats, Ints, as_score
 from xmleval.threads import Work
 
 LABELS_AT_A_TIME = 1 << 12
-CELLS_AT_A_TIME = 1 << 21  # labels times folds of a range
-OfLabels = Callable[[Ints, Floats, Floats], None]
+OfLabels = Callable[[Ints, Ints, Floats, Floats], None]
 
 
 class FoldPairs(NamedTuple):
@@ -114,9 +117,8 @@ def sweep_pile_folds(
         pairs, precision = np.zeros((n_folds, 2, 2), np.int64), np.zeros((n_folds, LIMBS), np.int64)
         loaded = [ranges.load(pile, number) for pile in range(2 * n_folds)]
         good, bad = (np.concatenate(loaded[side * n_folds : (side + 1) * n_folds]) for side in range(2))
-        ptrs = np.zeros((2, n_folds, 2), np.int64)
-        ends = np.cumsum(sizes[:, :, number], axis=1)
-        ptrs[:, :, 1], ptrs[:, 1:, 0] = ends, ends[:, :-1]
+        ptrs = np.zeros((2, n_folds + 1), np.int64)
+        ptrs[:, 1:] = np.cumsum(sizes[:, :, number], axis=1)
         here = number == level_at
         some = np.append(good, good.dtype.type(level)) if here else good.copy()
         some = some[: distinct_scores(some)]
@@ -125,7 +127,7 @@ def sweep_pile_folds(
         tables = np.empty((2, 2 * PIECE + 1, n_folds), np.int64)
         at = float(good.dtype.type(level)) if here else np.inf
         sweep_around_pieces(
-            some, ptrs[0], good, ptrs[1], bad, True, 0, unlisted if here else none, at, tables, above, totals,
+            some, ptrs[0], good, ptrs[1], bad, unlisted if here else none, at, tables, above, totals,
             pairs_alone, pairs, precision,
         )  # fmt: skip
         return pairs, precision
@@ -159,6 +161,7 @@ def _joined(
 def sweep_label_folds(
     relevant: Sequence[Pile],
     irrelevant: Sequence[Pile],
+    labels: Ints,
     n_true: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
@@ -166,12 +169,14 @@ def sweep_label_folds(
     pairs_alone: bool,
     use: OfLabels,
 ) -> None:
-    """Sweep the scores of every label, and use what some labels give, in threads.
+    """Sweep the scores of labels, and use what some of them give, in threads.
 
     Parameters
     ----------
     relevant, irrelevant : sequence of Pile
         Keys of relevant and of irrelevant entries, for each fold.
+    labels : int64 (n,)
+        Those with relevant rows, increasing; others have no value.
     n_true : sequence of int64 (n_labels,)
         Rows of each fold in which every label is relevant.
     n_rows : int64 (folds,)
@@ -179,35 +184,58 @@ def sweep_label_folds(
     level, work, pairs_alone
         See `sweep_value_folds`.
     use : callable
-        Takes the relevant and irrelevant rows of some labels in each fold, int64 (2, folds, n), and what is
-        left without each: pairs, float64 (folds, n, 2), and precision, float64 (folds, n). Labels without
-        relevant rows, which have no value, are left out.
+        Takes some labels, int64 (m,), their relevant and irrelevant rows in each fold, int64
+        (2, folds + 1, m), and what is left without each: pairs, float64 (folds + 1, m, 2), and precision,
+        float64 (folds + 1, m). The last fold has no rows: without it, all are left.
     """
-    piles, n_labels, n_folds = [*relevant, *irrelevant], n_true[0].size, n_rows.size
-    bounds, ranges = label_ranges(piles, n_labels, work, -(-n_labels * n_folds // CELLS_AT_A_TIME))
-    place = np.nan if level is None else level
+    piles = [*relevant, *irrelevant]
+    bounds, ranges = label_ranges(piles, n_true[0].size, work)
+    n_rows = np.append(n_rows, 0)
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        sides = []
-        for first in (0, n_folds):
-            own = [
-                grouped_keys(ranges.parts(first + fold, 2 * number), ranges.dtype, start, stop)
-                for fold in range(n_folds)
-            ]
-            before = np.cumsum([0, *(columns.scores.size for columns in own)])[:-1]
-            ptr = np.stack([columns.ptr for columns in own]) + before[:, None]
-            sides.append((ptr, np.concatenate([columns.scores for columns in own])))
-        (good_ptr, good), (bad_ptr, bad) = sides
-        own_true = np.stack([own[start:stop] for own in n_true])
-        labels = np.flatnonzero(own_true.any(axis=0))
-        for at in range(0, max(1, labels.size), LABELS_AT_A_TIME):
-            some = labels[at : at + LABELS_AT_A_TIME]
-            pairs, precision = np.empty((n_folds, some.size, 2)), np.empty((n_folds, some.size, 1))
+        keys, rank = _marked_keys(ranges, 2 * number, start, level)
+        within = labels[slice(*np.searchsorted(labels, [start, stop]))]
+        for at in range(0, within.size, LABELS_AT_A_TIME):
+            some = within[at : at + LABELS_AT_A_TIME]
+            numbers = some - start
+            ends = np.searchsorted(keys, np.array([numbers[0], numbers[-1] + 1]) << LABEL_BITS)
+            own_true = np.stack([*(own.take(some) for own in n_true), np.zeros_like(some)])
+            pairs, precision = np.empty((n_rows.size, some.size, 2)), np.empty((n_rows.size, some.size, 1))
             sweep_fold_labels(
-                some, good_ptr, good, bad_ptr, bad, own_true, n_rows, place, pairs_alone, pairs, precision
+                numbers, keys[slice(*ends)], own_true, n_rows, rank, pairs_alone, pairs, precision
             )
-            relevant = own_true[:, some]
-            use(np.stack([relevant, n_rows[:, None] - relevant]), pairs, precision[..., 0])
+            use(some, np.stack([own_true, n_rows[:, None] - own_true]), pairs, precision[..., 0])
 
     work.map(task, range(len(bounds) - 1))
+
+
+def _marked_keys(ranges: Ranges, number: int, first: int, level: float | None) -> tuple[Ints, int]:
+    """Return the keys of all folds as `sweep_fold_labels` takes them, and the rank of unlisted entries.
+
+    ranges : of piles of relevant entries, a fold each, and as many of irrelevant ones
+    first : the label that has number 0
+    """
+    n_folds = len(ranges.cuts) // 2
+    ranks, narrow = None, np.empty(0, np.float32)
+    if ranges.dtype != np.int64 or (level is not None and level != as_score(level, narrow)):
+        # float64 numbers have no ranks of 32 bits, but those that occur have
+        scores = [score_of(part) for pile in range(2 * n_folds) for part in ranges.parts(pile, number)]
+        every = np.concatenate([*scores, [np.inf if level is None else level]])
+        ranks = np.unique(every, return_inverse=True)[1]
+    keys, place = np.empty(ranges.sizes[:, number].sum(), np.int64), 0
+    for pile in range(2 * n_folds):
+        mark = RELEVANT + pile if pile < n_folds else pile - n_folds
+        for part in ranges.parts(pile, number):
+            own = keys[place : place + part.size]
+            if ranks is None:
+                np.subtract(part, first << KEY_HALF, out=own)
+            else:
+                own[:] = (label_of(part) - first << KEY_HALF) + ranks[place : place + part.size]
+            own <<= MARK_BITS
+            own |= mark
+            place += part.size
+    keys.sort()
+    if level is None:
+        return keys, -1
+    return keys, int(rank_of_bits(np.float32(level).view(np.uint32)) if ranks is None else ranks[-1])

@@ -9,6 +9,7 @@ import numpy as np
 
 from xmleval.exact import as_floats
 from xmleval.plan import Plan
+from xmleval.pooled.columns import LabelCurves
 from xmleval.pooled.curves import LARGE
 from xmleval.pooled.fold_curves import sweep_label_folds, sweep_pile_folds, sweep_value_folds
 from xmleval.pooled.piles import Pile
@@ -67,39 +68,48 @@ def labels_without(
     plan: Plan,
     specs: Sequence[Spec],
     piles: Sequence[Sequence[Pile]],
-    n_true: Sequence[Ints],
+    n_true: Ints,
+    n_true_of: Sequence[Ints],
     n_rows: Ints,
     level: float | None,
     work: Work,
-) -> dict[str, Floats]:
-    """Return averages over labels without each fold.
+) -> tuple[dict[str, Floats], LabelCurves]:
+    """Return averages over labels without each fold, and the curves of all rows as far as they need them.
 
     Parameters
     ----------
     piles : sequence of sequence of Pile
         Keys of relevant and of irrelevant entries of each fold.
-    n_true, n_rows : sequence of int64 (n_labels,), int64 (folds,)
-        Rows of each fold in which every label is relevant, and all.
+    n_true, n_true_of : int64 (n_labels,), sequence of int64 (n_labels,)
+        Rows in which every label is relevant, and those of each fold.
+    n_rows : int64 (folds,)
+        Rows of each fold.
     plan, specs, level, work
         See `entries_without`.
     """
-    sums: dict[str, list[list[tuple[Any, ...]]]] = {spec.name: [] for spec in specs}
+    n_labels, n_folds = n_true.size, n_rows.size
+    none: tuple[Any, ...] = (0, 0, 0, 0)
+    sums = {spec.name: [[none] * n_folds] for spec in specs}
+    peak = np.broadcast_to(np.nan, (n_labels, 1, 2))
+    whole = LabelCurves(np.zeros((n_labels, 2)), np.zeros((n_labels, 1)), peak)
 
-    def use(n_cells: Ints, pairs: Floats, precision: Floats) -> None:
+    def use(some: Ints, n_cells: Ints, pairs: Floats, precision: Floats) -> None:
         counts = (n_cells.sum(axis=1)[:, None] - n_cells).astype(np.float64)
         unknown = np.full_like(precision, np.nan)
         right, level_pairs = pairs[..., 0], pairs[..., 1]
         curve = Curve(counts[0], counts[1], right, level_pairs, precision, unknown, unknown)
         for spec in specs:
             values = spec.metric.value(curve, plan.setting(spec))
-            terms = zip(values, counts[0], strict=True)
+            terms = zip(values[:n_folds], counts[0], strict=False)
             sums[spec.name].append([mean_sums(*terms_of(spec, *term, plan)) for term in terms])
+        whole.pairs[some], whole.precision[some, 0] = pairs[-1], precision[-1]
 
     alone = all(spec.metric.pairs_alone for spec in specs)
-    sweep_label_folds(piles[0], piles[1], n_true, n_rows, level, work, alone, use)
+    labels = np.flatnonzero(n_true)
+    sweep_label_folds(piles[0], piles[1], labels, n_true_of, n_rows, level, work, alone, use)
     found: dict[str, Floats] = {}
     for spec in specs:  # exact sums, in any order
         folds = (zip(*own, strict=True) for own in zip(*sums[spec.name], strict=True))
         means = [mean_of_sums([*map(sum, columns)]) for columns in folds]
         found[spec.name] = np.array([finished(spec, mean) for mean in means])
-    return found
+    return found, whole

@@ -13,7 +13,7 @@ from xmleval.input.errors import InputError
 from xmleval.kernels.folds import N_FOLDS, find_folds
 from xmleval.message import Keyword, Message
 from xmleval.plan import Plan
-from xmleval.records import Block, Ints, known_of
+from xmleval.records import Block, Floats, Ints, known_of
 from xmleval.results import Results
 from xmleval.states.contents import Contents, expect
 from xmleval.states.state import Arrays, State, States, state_class
@@ -137,16 +137,18 @@ class Folds(States):
             for own in self.folds:
                 state.merge(own._states[name])
         states = {name: self._states.get(name) or together[name] for name in self.plan.states}
-        results = States(self.plan, self.work, states).finish()
         filled = [own for own, n_rows in zip(self.folds, self.n_weighing, strict=True) if n_rows]
+        of_folds: dict[str, Floats] = {}
+        if len(filled) > 1:  # before the values of all rows, which may come from the same sweep
+            for name, state in together.items():
+                of_folds |= state.replicates([own._states[name] for own in filled])
+        results = States(self.plan, self.work, states).finish()
         if len(filled) < 2:
             results.replicates = {}
         else:
-            replicates = dict(results.replicates)
-            for name, state in together.items():
-                replicates |= state.replicates([own._states[name] for own in filled])
+            of_folds |= results.replicates
             known = [s.name for s in self.plan.specs if s.smooth and s.name in results.values]
-            results.replicates = {name: replicates[name] for name in known}
+            results.replicates = {name: of_folds[name] for name in known}
         return results
 
     def arrays(self, loose: bool = False) -> Arrays:

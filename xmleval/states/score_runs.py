@@ -65,7 +65,7 @@ class ScoreRuns(State):
         self.store = self._new_store(SpillFile())
         self.last: list[Scores] = []  # for bounds: lowest score of each row
         self.n_left: list[Ints] = []  # for bounds: unlisted irrelevant labels of each row
-        self.swept: LabelCurves | None = None  # where other processes swept the scores of every label
+        self.swept: LabelCurves | None = None  # where the scores of every label were swept before
 
     def _new_store(self, file: SpillFile) -> Store:
         kinds = (GOOD, BAD, MISSING, TAKEN) if self.needs.bounds else (GOOD, BAD)
@@ -264,15 +264,17 @@ class ScoreRuns(State):
         if any(spec.smooth and spec.metric.asks for spec in self.specs):
             found |= super().replicates(folds)
         if micro:
-            n_true = np.array([int(own.n_true.sum()) for own in folds])
-            n_cells = np.stack([n_true, n_rows * self.n_labels - n_true])
+            n_relevant = np.array([int(own.n_true.sum()) for own in folds])
+            n_cells = np.stack([n_relevant, n_rows * self.n_labels - n_relevant])
             stores, names = [own.store for own in folds], [f"{CELLS}.{kind}" for kind in (GOOD, BAD)]
             found |= entries_without(self.plan, micro, stores, names, n_cells, self.level(), self.work)
         if others:
             piles = [[own.store.piles[f"{COLUMNS}.{kind}"] for own in folds] for kind in (GOOD, BAD)]
-            found |= labels_without(
-                self.plan, others, piles, [own.n_true for own in folds], n_rows, self.level(), self.work
-            )
+            n_true = self.n_true, [own.n_true for own in folds]
+            own, curves = labels_without(self.plan, others, piles, *n_true, n_rows, self.level(), self.work)
+            found |= own
+            if not self.plan.keep_curves and len(swept) == len(self.specs):
+                self.swept = curves  # no measure needs more of them
         return found
 
     def level(self) -> float | None:
