@@ -19,8 +19,7 @@ LAST = (1 << PART_BITS) - 1
 LAST_FOLD = np.uint64(N_FOLDS - 1)
 FEW_CHANGES, FEW_TIMES = UNCARRIED // 2, UNCARRIED // 4  # of two terms, and of four, between carries
 FACTOR_BITS = 26  # of a number whose product with half of a float64 is exact
-FACTOR = 1 << FACTOR_BITS
-LAST_FACTOR = FACTOR - 1
+FACTOR, LAST_FACTOR = 2.0**FACTOR_BITS, (1 << FACTOR_BITS) - 1
 SPLITTER = 2.0 ** (FACTOR_BITS + 1) + 1.0
 Shorts = NDArray[np.uint16]
 
@@ -238,22 +237,23 @@ def sum_times(values: Floats, times: Ints, sums: Ints, n: Ints) -> None:
     values : float64 (t, folds), or (t, 1) where they are the same without each fold
     times : int64 (t, folds), how many labels share each table
     """
-    limbs, same = sums.T.copy(), values.shape[1] == 1
+    limbs, terms, last = sums.T.copy(), np.empty((4, N_FOLDS)), values.shape[1] - 1
     for i in range(values.shape[0]):
         if i % FEW_TIMES == FEW_TIMES - 1:
             carry_columns(limbs)
+        most = np.int64(0)
         for fold in range(N_FOLDS):
-            value, several = values[i, 0 if same else fold], times[i, fold]
-            if value != value:
-                continue
-            n[fold] += several
+            value, several = values[i, min(fold, last)], times[i, fold]
+            most |= several
+            n[fold] += several if value == value else 0
+            value = value if value == value else 0.0
             high = value * SPLITTER - (value * SPLITTER - value)  # of 27 bits, and so is the rest
-            few, rest = several & LAST_FACTOR, several >> FACTOR_BITS
-            add_value(high * few, limbs, fold)
-            add_value((value - high) * few, limbs, fold)
-            if rest:
-                add_value(high * rest * FACTOR, limbs, fold)
-                add_value((value - high) * rest * FACTOR, limbs, fold)
+            few, rest = several & LAST_FACTOR, (several >> FACTOR_BITS) * FACTOR
+            terms[0, fold], terms[1, fold] = high * few, (value - high) * few
+            terms[2, fold], terms[3, fold] = high * rest, (value - high) * rest
+        for part in range(4 if most > LAST_FACTOR else 2):
+            for fold in range(N_FOLDS):
+                add_value(terms[part, fold], limbs, fold)
     carry_columns(limbs)
     sums[:] = limbs.T
 

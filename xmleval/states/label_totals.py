@@ -28,6 +28,7 @@ from xmleval.threads import Work
 from xmleval.view.decision import Decision
 from xmleval.view.view import View
 
+Known = dict[Any, Floats]  # values of the same tables by formula and parameters
 Changed = tuple[Ints, Ints]  # limbs (columns, folds, 4), number of values (folds,)
 
 
@@ -143,7 +144,8 @@ def label_values(
     settings = [(spec, plan.setting(spec)) for spec in specs]
 
     def sums_of(counts: Counts, times: Ints | None) -> list[tuple[Any, ...]]:
-        return [_label_sums(spec, counts, times, setting) for spec, setting in settings]
+        known: Known = {}
+        return [_label_sums(spec, counts, times, setting, known) for spec, setting in settings]
 
     columns = zip(*table.map_tables(sums_of, work), strict=True)
     whole = [[sum(column) for column in zip(*sums, strict=True)] for sums in columns]
@@ -168,9 +170,9 @@ def _sums_without(
     """Return the sums over labels for the value of each spec without each fold."""
 
     def sums_of(counts: Counts, times: Ints | None) -> list[Changed]:
-        found = []
+        found, known = [], Known()
         for spec, setting in settings:
-            columns = _columns(spec, counts, setting)
+            columns = _columns(spec, counts, setting, known)
             sums, n = np.zeros((len(columns), N_FOLDS, LIMBS), np.int64), np.zeros(N_FOLDS, np.int64)
             for column, own in zip(columns, sums, strict=True):
                 n[:] = 0  # the last one tells how many values there are
@@ -226,22 +228,27 @@ def _of_folds(limbs: Ints, n: Ints) -> list[Sequence[Any]]:
 
 def _changed_sums(changes: Changes, spec: Spec, setting: Setting) -> Changed:
     """Return how the sums of each column change without each fold, and how many values more there are."""
-    before, after = (_columns(spec, counts, setting) for counts in (changes.before, changes.after))
+    before, after = (_columns(spec, counts, setting, {}) for counts in (changes.before, changes.after))
     sums, n = np.zeros((len(after), N_FOLDS, LIMBS), np.int64), np.zeros((len(after), N_FOLDS), np.int64)
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
         sum_changes(old, new, changes.which, changes.folds, sums[number], n[number])
     return sums, n[-1]
 
 
-def _label_sums(spec: Spec, counts: Counts, times: Ints | None, setting: Setting) -> tuple[Any, ...]:
+def _label_sums(
+    spec: Spec, counts: Counts, times: Ints | None, setting: Setting, known: Known
+) -> tuple[Any, ...]:
     """Return the sums over labels for the value of a spec; ``times`` labels share each table."""
-    columns = _columns(spec, counts, setting)
+    columns = _columns(spec, counts, setting, known)
     return _with_number([scaled_sum(column, times) for column in columns], columns[-1], times)
 
 
-def _columns(spec: Spec, counts: Counts, setting: Setting) -> Sequence[Floats]:
-    """Return what is summed over labels for the value of a spec."""
-    values, support = spec.metric.value(counts, setting), counts.tp + counts.fn
+def _columns(spec: Spec, counts: Counts, setting: Setting, known: Known) -> Sequence[Floats]:
+    """Return what is summed over labels for the value of a spec; values are ``known`` to other averages."""
+    formula, support = (spec.metric.value, *spec.params), counts.tp + counts.fn
+    if formula not in known:
+        known[formula] = spec.metric.value(counts, setting)
+    values = known[formula]
     if spec.average == "weighted":
         return _mean_columns(values, support)
     rule = setting.conventions.labels if "labels" in spec.metric.conventions else "all"
