@@ -73,6 +73,7 @@ FAMILIES = {
     "P": Family(("p@5",)),
     "P, nDCG, R, PSP, PSnDCG": Family(("p", "ndcg", "r", "psp", "psndcg")),
     "F1 of sets": Family(("f1.micro", "f1.macro", "f1.samples"), sets),
+    "all of sets": Family(("sets",), sets),
     "macro F1 at 5": Family(("f1.macro@5",)),
     "other macro measures at 5": Family(
         ("mcc.macro@5", "balanced_accuracy.macro@5", "gmean.macro@5", "specificity.macro@5")
@@ -95,6 +96,7 @@ FAMILIES = {
     "partial AUC": Family(("auc.micro(max_fpr=0.1)",), deep, 100),
     "operating points": Family(("recall_at_precision.micro(p=0.9)", "fpr_at_tpr.micro(tpr=0.95)"), deep, 100),
     "macro-AUC": Family(("auc.macro",), deep, 100),
+    "macro-AP": Family(("ap.macro",), deep, 100),
 }
 BASES = {5: "P", 100: "P from 100"}
 

@@ -47,7 +47,7 @@ class Changes(NamedTuple):
 
     before: Counts
     after: Counts
-    which: Ints
+    which: Labels
     folds: Bytes
     start: int
 
@@ -237,22 +237,25 @@ class FoldTable(LabelTable):
         """
         keys = self._all_parted(whole, work)
         n_rows = (whole.rows - self.rows)[:, 0]
-        at_a_time = TABLES_AT_A_TIME >> PART_BITS
+        n_most = sum(np.diff(own.starts).sum(axis=0) for own in keys[1:])  # changes of each part
+        n_most = np.full(n_most.size, 1 << PART_BITS) if self._filled else np.minimum(n_most, 1 << PART_BITS)
+        reached = np.cumsum(n_most) // TABLES_AT_A_TIME
+        bounds = [0, *(np.flatnonzero(np.diff(reached)) + 1).tolist(), n_most.size]
 
-        def apply(first: int) -> T:
-            stop = min(first + at_a_time, (self.n_labels - 1 >> PART_BITS) + 1)
+        def apply(number: int) -> T:
+            first, stop = bounds[number], bounds[number + 1]
             totals, held = self._between_parts(whole, first, stop)
             start, end = first << LABEL_BITS, (first << LABEL_BITS) + totals.shape[1]
             before = _tables(totals, whole.rows[0], self.weighted)
             if self.weighted:
                 return function(self._weighted_changes(totals, before, whole.rows[0], start, end, every))
-            n = end - start << FOLD_BITS
+            n = int(n_most[first:stop].sum())
             which, folds, after = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty((3, n), np.int64)
             n = leave_out(*keys, held, (first, stop), totals, which, folds, after)
             tables = _tables(after[:, :n], n_rows[folds[:n], None], False)
             return function(Changes(before, tables, which[:n], folds[:n], start))
 
-        return work.map(apply, range(0, (self.n_labels - 1 >> PART_BITS) + 1, at_a_time))
+        return work.map(apply, range(len(bounds) - 1))
 
     def _weighted_changes(
         self, totals: Ints, before: Counts, rows: Ints, start: int, stop: int, every: bool
