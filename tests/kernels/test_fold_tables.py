@@ -7,9 +7,11 @@ import pytest
 
 from xmleval.exact import as_integer, scaled_sum
 from xmleval.kernels.fixed import LIMBS
-from xmleval.kernels.fold_tables import sum_tables, sum_times
+from xmleval.kernels.fold_tables import PART_BITS, Parted, fill_cells, sum_tables, sum_times
 from xmleval.kernels.folds import N_FOLDS
+from xmleval.records import Ints
 
+NO_KEYS = Parted(np.empty(0, np.uint16), np.zeros((0, 2), np.int64))
 N_TABLES = 1500  # more than are added between carries
 
 
@@ -37,3 +39,14 @@ def test_sums_of_tables_are_exact() -> None:
     for fold in range(N_FOLDS):
         assert as_integer(sums[fold]) == scaled_sum(values[:, fold])
     assert (n == np.count_nonzero(~np.isnan(values[:, 0]))).all()
+
+
+def test_nothing_is_written_behind_a_part_whose_cells_are_all_filled() -> None:
+    n_cells = 1 << PART_BITS
+    keys = Parted(np.tile(np.arange(n_cells), 2).astype(np.uint16), np.array([[0, 2 * n_cells]]))
+    cells, filled = np.zeros((n_cells, 3), np.int64), np.full(n_cells + 2, 7, np.uint16)
+    held: Ints = np.empty((3, 0), np.int64)
+    assert fill_cells(NO_KEYS, keys, NO_KEYS, held, 0, 0, cells, filled[: n_cells + 1]) == n_cells
+    assert (filled[:n_cells] == np.arange(n_cells)).all()
+    assert filled[-1] == 7
+    assert (cells == [0, 2, 0]).all()

@@ -11,7 +11,11 @@ import scipy.sparse as sp
 from tests.states.test_folds import same
 from xmleval import evaluate
 from xmleval.input.groups import folds_of_groups
-from xmleval.kernels.fold_sweeps import LABEL_BITS, MARK_BITS, RELEVANT, sweep_fold_labels
+from xmleval.kernels.fold_sweeps import BELOW_LABEL, MARK_BITS, MOST_LABELS, RELEVANT, sweep_fold_labels
+
+
+def test_the_number_behind_the_last_label_of_a_range_fits() -> None:
+    assert np.int64(MOST_LABELS) << BELOW_LABEL > 0 > np.int64(MOST_LABELS + 1) << BELOW_LABEL
 
 
 def test_labels_whose_relevant_entries_are_not_listed() -> None:
@@ -80,7 +84,7 @@ def test_labels_of_no_listed_entry(unlisted: float) -> None:
 def test_numbers_of_pairs_beyond_64_bits(shift: int) -> None:
     """A relevant entry is listed above the unlisted ones, and an irrelevant one below."""
     n_true, n_rows = [5 << shift, 3 << shift, 0], [9 << shift, 4 << shift, 0]
-    label, relevant, irrelevant = 7 << LABEL_BITS, (9 << MARK_BITS) + RELEVANT, (2 << MARK_BITS) + 1
+    label, relevant, irrelevant = 7 << BELOW_LABEL, (9 << MARK_BITS) + RELEVANT, (2 << MARK_BITS) + 1
     keys = np.array([label + irrelevant, label + relevant])
     pairs, precision = np.empty((3, 1, 2)), np.empty((3, 1, 1))
     rows = np.array(n_true)[:, None], np.array(n_rows)

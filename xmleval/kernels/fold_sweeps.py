@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_limbs, split_term
+from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import HALF
 from xmleval.kernels.products import add_product, product_sum
@@ -21,9 +22,10 @@ from xmleval.records import Floats, Ints, Scores
 
 SIMPLE = 2.0**62  # number of pairs up to which sums fit in 64 bits
 PIECE = 1 << 11  # relevant scores at a time, which bounds the tables
-RELEVANT = 1 << 5  # above the fold, so that of equal scores those of relevant entries are the last
-MARK_BITS = 6  # of a key of a label
-LABEL_BITS = HALF + MARK_BITS  # below the label
+RELEVANT = N_FOLDS  # above the fold, so that of equal scores those of relevant entries are the last
+MARK_BITS = FOLD_BITS + 1  # of a key of a label
+BELOW_LABEL = HALF + MARK_BITS  # bits
+MOST_LABELS = (1 << 63 - BELOW_LABEL) - 1  # so that the number behind the last fits, too
 
 
 @kernel
@@ -240,15 +242,15 @@ def sweep_fold_labels(
             n_relevant += n_true[fold, at]
         simple = float(n_relevant) * n_every < SIMPLE
         missing[:], above[:], sums[:], limbs[:], total[:] = totals, 0, 0, 0, 0
-        while stop > 0 and keys[stop - 1] >> LABEL_BITS > labels[at]:
+        while stop > 0 and keys[stop - 1] >> BELOW_LABEL > labels[at]:
             stop -= 1
         start = stop
-        while start > 0 and keys[start - 1] >> LABEL_BITS == labels[at]:
+        while start > 0 and keys[start - 1] >> BELOW_LABEL == labels[at]:
             start -= 1
             count_mark(keys[start], -1, missing)
         first = start  # of the scores above unlisted entries
         if level >= 0:
-            after = (labels[at] << LABEL_BITS) + ((level + 1) << MARK_BITS)
+            after = (labels[at] << BELOW_LABEL) + ((level + 1) << MARK_BITS)
             first += np.searchsorted(keys[start:stop], after)
         walk_keys(keys[first:stop], above, totals, simple, pairs_alone, own, sums, limbs, terms, total)
         while first > start and level == (keys[first - 1] >> MARK_BITS) & ((1 << HALF) - 1):

@@ -36,7 +36,7 @@ class Parted(NamedTuple):
 
 
 @kernel
-def part_keys(keys: Labels, first: int, starts: Ints, parted: Shorts) -> None:
+def part_piece(keys: Labels, first: int, starts: Ints, parted: Shorts) -> None:
     """Part a piece of keys.
 
     keys : (p,); first : where the piece starts in ``parted``; starts : int64 (parts + 1,), written
@@ -74,7 +74,7 @@ def fill_cells(
     """Count hits, predicted and relevant labels of a part in each fold; return how many cells are filled.
 
     held : int64 (3, c), what is counted beside the keys, that of the part from ``place`` on; or (3, 0)
-    cells : int64 (1 << PART_BITS, 3), zeros, written; filled : uint16 (1 << PART_BITS,), written
+    cells : int64 (1 << PART_BITS, 3), zeros, written; filled : uint16 ((1 << PART_BITS) + 1,), written
     """
     n: Any = 0
     for step in range(min(cells.shape[0], held.shape[1] - place)):
@@ -113,7 +113,7 @@ def leave_out(
 
     Returns how many there are.
     """
-    n, cells, filled = 0, np.zeros((1 << PART_BITS, 3), np.int64), np.empty(1 << PART_BITS, np.uint16)
+    n, cells, filled = 0, np.zeros((1 << PART_BITS, 3), np.int64), np.empty((1 << PART_BITS) + 1, np.uint16)
     for part in range(ends[0], ends[1]):
         place = part - ends[0] << PART_BITS
         for step in range(fill_cells(hits, predicted, relevant, held, part, place, cells, filled)):
@@ -151,7 +151,7 @@ def tally_without(
 
     Returns the next part, and how many tables are there.
     """
-    cells, filled = np.zeros((1 << PART_BITS, 3), np.int64), np.empty(1 << PART_BITS, np.uint16)
+    cells, filled = np.zeros((1 << PART_BITS, 3), np.int64), np.empty((1 << PART_BITS) + 1, np.uint16)
     places, part = np.empty(1 << LABEL_BITS, np.int64), parts[1]
     while part < parts[2]:
         first = part - parts[0] << LABEL_BITS

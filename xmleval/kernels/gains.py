@@ -45,7 +45,7 @@ def group_rows(keys: Ints, following: Ints, order: Ints) -> None:
 
 @kernel
 def key_rows(sizes: Ints, folds: Bytes, n_folds: int, keys: Ints, n_rows: Ints) -> None:
-    """Find the key of each row, its number of relevant labels * n_folds + its fold, and count them.
+    """Find the key of each row, the number of its size * n_folds + its fold, and count them.
 
     sizes, keys : int64 (n,); folds : uint8 (n,); n_rows : int64 (keys,), added to
     """

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xmleval.kernels.columns import append_columns, sort_columns
+from xmleval.kernels.fold_sweeps import MOST_LABELS
 from xmleval.kernels.keys import count_keys, place_keys, place_pairs
 from xmleval.kernels.sweeps import sum_labels_below, sweep_labels
 from xmleval.pooled.curves import NOTHING, n_ranges
@@ -29,7 +30,6 @@ from xmleval.threads import Work
 SORTED_FROM, SORTED_PER_SCORE = 15_000, 50  # cost of sorting in comparisons: fixed, and per score
 GROUPED_FROM = 4  # keys per label from which grouping by label in each task saves time and memory
 GROUPED_RANGE = 1 << 21  # scores of labels to gather at a time: more only take memory
-MOST_LABELS = 1 << 25  # of a range, so that keys have room for marks beside the number of a label
 LONG = 1 << 12  # scores of a label from which NumPy's sort is faster
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from xmleval.kernels.fixed import LIMBS, carry
 from xmleval.kernels.fold_buckets import sweep_fold_buckets
 from xmleval.kernels.fold_sweeps import (
-    LABEL_BITS,
+    BELOW_LABEL,
     MARK_BITS,
     PIECE,
     RELEVANT,
@@ -24,7 +24,7 @@ from xmleval.kernels.packing import HALF
 from xmleval.kernels.values import N_BUCKETS, rank_of_bits
 from xmleval.pooled.columns import label_ranges
 from xmleval.pooled.curves import as_integers, splitters_of
-from xmleval.pooled.piles import Pile, Ranges, label_of, score_of
+from xmleval.pooled.piles import Pile, Ranges, common_dtype, label_of, score_of
 from xmleval.pooled.values import TASKS, Values, as_buckets, cut
 from xmleval.records import Floats, Ints, as_score
 from xmleval.threads import Work
@@ -189,17 +189,23 @@ def sweep_label_folds(
         float64 (folds + 1, m). The last fold has no rows: without it, all are left.
     """
     piles = [*relevant, *irrelevant]
-    bounds, ranges = label_ranges(piles, n_true[0].size, work)
+    for pile in piles:
+        pile.ungroup()  # so that they have the type of keys
+    # float64 numbers have no ranks of 32 bits, but those that occur have
+    ranked = common_dtype(piles, np.int64) != np.int64
+    ranked |= level is not None and level != as_score(level, np.empty(0, np.float32))
+    memory = work.memory // 3 if ranked else work.memory  # ranks take twice what keys do
+    bounds, ranges = label_ranges(piles, n_true[0].size, Work(memory, work.threads))
     n_rows = np.append(n_rows, 0)
 
     def task(number: int) -> None:
         start, stop = bounds[number], bounds[number + 1]
-        keys, rank = _marked_keys(ranges, 2 * number, start, level)
+        keys, rank = _marked_keys(ranges, 2 * number, start, level, ranked)
         within = labels[slice(*np.searchsorted(labels, [start, stop]))]
         for at in range(0, within.size, LABELS_AT_A_TIME):
             some = within[at : at + LABELS_AT_A_TIME]
             numbers = some - start
-            ends = np.searchsorted(keys, np.array([numbers[0], numbers[-1] + 1]) << LABEL_BITS)
+            ends = np.searchsorted(keys, np.array([numbers[0], numbers[-1] + 1]) << BELOW_LABEL)
             own_true = np.stack([*(own.take(some) for own in n_true), np.zeros_like(some)])
             pairs, precision = np.empty((n_rows.size, some.size, 2)), np.empty((n_rows.size, some.size, 1))
             sweep_fold_labels(
@@ -210,16 +216,17 @@ def sweep_label_folds(
     work.map(task, range(len(bounds) - 1))
 
 
-def _marked_keys(ranges: Ranges, number: int, first: int, level: float | None) -> tuple[Ints, int]:
+def _marked_keys(
+    ranges: Ranges, number: int, first: int, level: float | None, ranked: bool
+) -> tuple[Ints, int]:
     """Return the keys of all folds as `sweep_fold_labels` takes them, and the rank of unlisted entries.
 
     ranges : of piles of relevant entries, a fold each, and as many of irrelevant ones
-    first : the label that has number 0
+    first : the label that has number 0; ranked : whether scores are numbered by their order
     """
     n_folds = len(ranges.cuts) // 2
-    ranks, narrow = None, np.empty(0, np.float32)
-    if ranges.dtype != np.int64 or (level is not None and level != as_score(level, narrow)):
-        # float64 numbers have no ranks of 32 bits, but those that occur have
+    ranks = None
+    if ranked:
         scores = [score_of(part) for pile in range(2 * n_folds) for part in ranges.parts(pile, number)]
         every = np.concatenate([*scores, [np.inf if level is None else level]])
         ranks = np.unique(every, return_inverse=True)[1]

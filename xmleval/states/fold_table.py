@@ -17,11 +17,12 @@ from xmleval.kernels.fold_tables import (
     Parted,
     count_parted,
     leave_out,
-    part_keys,
+    part_piece,
     tally_without,
 )
 from xmleval.kernels.folds import FOLD_BITS, N_FOLDS, key_labels
 from xmleval.kernels.labels import N_TALLIES, SMALL, count_in_bytes
+from xmleval.pooled.piles import append_joined
 from xmleval.records import Bytes, Counts, Floats, Ints, Labels, label_dtype
 from xmleval.states.contents import Contents, at_least_zero, ceilings, expect
 from xmleval.states.label_table import FEW_LABELS, LabelTable
@@ -32,7 +33,7 @@ from xmleval.view.view import View
 FEW_BYTES = 1 << 18  # of keys that may always wait: small, as each cutoff and group has a table
 CACHED = 1 << 21  # bytes of a table that stays in the cache in any order of keys
 PIECE = 1 << 20  # keys that are parted in the cache
-TABLES_AT_A_TIME = 1 << 16
+TABLES_AT_A_TIME = 1 << 16  # of labels and folds: at least those of a part
 PARTS_AT_A_TIME = 1 << 9
 KEYS = "keys"  # what is known of a truth
 T = TypeVar("T")
@@ -122,7 +123,11 @@ class FoldTable(LabelTable):
 
     def _wait(self, kinds: Sequence[Sequence[Labels]]) -> None:
         """Let keys wait, or count all that do, part by part."""
-        self._waiting = [[*some, *more] for some, more in zip(self._waiting, kinds, strict=True)]
+        waiting = [[*some] for some in self._waiting]
+        for some, more in zip(waiting, kinds, strict=True):
+            for keys in more:
+                append_joined(some, keys)
+        self._waiting = waiting
         n_waiting = sum(keys.size for kind in self._waiting for keys in kind)
         if n_waiting * self._dtype.itemsize <= self._most_waiting:
             return
@@ -141,13 +146,13 @@ class FoldTable(LabelTable):
     def _parted(self, kind: int, threads: int = 1) -> Parted:
         """Return the keys that wait, piece by piece and each part by part."""
         n_parts = (self.n_labels - 1 >> PART_BITS) + 1
-        pieces = [*_pieces(self._waiting[kind], max(PIECE, 16 * n_parts))]  # longer than their starts
+        pieces = [*_pieces(self._waiting[kind], max(PIECE, 16 * n_parts))]  # so that starts take less
         starts = np.empty((len(pieces), n_parts + 1), np.int64)
         ends = [0, *itertools.accumulate(keys.size for keys in pieces)]
         parted = np.empty(ends[-1], np.uint16)
 
         def part(number: int) -> None:
-            part_keys(pieces[number], ends[number], starts[number], parted)
+            part_piece(pieces[number], ends[number], starts[number], parted)
 
         map_in_turns(part, range(len(pieces)), threads)
         return Parted(parted, starts)
@@ -168,8 +173,9 @@ class FoldTable(LabelTable):
     ) -> list[T]:
         """Apply a function to the contingency tables, not of weights, of all labels without each fold.
 
-        They are float64 (t, folds), and with numbers of labels that share them, int64 (t, folds), some of
-        them (t, 1), since they are the same without each fold. Rare labels share few distinct tables.
+        The tables are float64 (t, folds). The last ones are those of rare labels, which share them: with them
+        comes how many labels share each, int64 (t, folds), and their tp, fp and fn are (t, 1), the same
+        without each fold.
         """
         keys = self._all_parted(whole, work)
         sizes = sum(np.diff(own.starts).sum(axis=0) for own in keys) + (1 << LABEL_BITS)  # work of each part
@@ -318,11 +324,14 @@ class FoldTable(LabelTable):
 def _pieces(arrays: Sequence[Labels], size: int) -> Iterator[Labels]:
     """Yield the same keys in pieces of half to the whole of a size, but the last."""
     waiting: list[Labels] = []
+    n_waiting = 0
     for array in arrays:
         waiting.append(array)
-        if sum(keys.size for keys in waiting) < size // 2:
+        n_waiting += array.size
+        if n_waiting < size // 2:
             continue
-        joined, waiting = np.concatenate(waiting) if len(waiting) > 1 else array, []
+        joined = np.concatenate(waiting) if len(waiting) > 1 else array
+        waiting, n_waiting = [], 0
         yield from (joined[start : start + size] for start in range(0, joined.size, size))
     if waiting:
         yield np.concatenate(waiting)

@@ -21,25 +21,29 @@ class Slots:
 
     def __init__(self, view: View, folds: bool) -> None:
         sizes, n_folds = view.n_relevant, N_FOLDS if folds else 1
+        self._n_folds = n_folds
         self.most = int(sizes.max(initial=0))  # relevant labels of a row
         self._keys, self._per_key = sizes, np.bincount(sizes, minlength=1)
+        self._sizes = np.arange(self._per_key.size)  # number of relevant labels of every `n_folds` keys
         if folds:
-            self._keys, self._per_key = np.empty_like(sizes), np.zeros((self.most + 1) * n_folds, np.int64)
-            key_rows(sizes, view.folds, n_folds, self._keys, self._per_key)
-        by_fold = self._per_key.reshape(-1, n_folds).T
-        fold, size = by_fold.nonzero()
-        self.n_rows: Ints = by_fold[fold, size]
-        self.n_relevant: Ints = fold * BY_FOLD + size
-        self.n_empty = int(by_fold[:, 0].sum())  # rows without relevant labels
+            self._sizes = self._per_key.nonzero()[0]  # a few rows may have very many labels
+            numbers = np.zeros(self.most + 1, np.int64)
+            numbers[self._sizes] = np.arange(self._sizes.size)
+            self._keys, self._per_key = np.empty_like(sizes), np.zeros(self._sizes.size * n_folds, np.int64)
+            key_rows(numbers.take(sizes), view.folds, n_folds, self._keys, self._per_key)
+        by_fold = self._per_key.reshape(self._sizes.size, n_folds).T
+        fold, number = by_fold.nonzero()
+        self.n_rows: Ints = by_fold[fold, number]
+        self.n_relevant: Ints = fold * BY_FOLD + self._sizes[number]
+        self.n_empty = int(by_fold[:, self._sizes == 0].sum())  # rows without relevant labels
         self._of_keys = np.zeros(self._per_key.size, np.int64)
-        self._of_keys[size * n_folds + fold] = np.arange(fold.size)
+        self._of_keys[number * n_folds + fold] = np.arange(fold.size)
 
     @property
     def n_lanes(self) -> int:
         """Number of buffers that `sum_leading_gains` fills with relevant labels."""
-        sizes = np.arange(self.most + 1)
-        n_rows = self._per_key.reshape(sizes.size, -1).sum(axis=1)
-        return int((-(-n_rows // LANES) * -(-sizes // WIDTH)).sum())
+        n_rows = self._per_key.reshape(self._sizes.size, self._n_folds).sum(axis=1)
+        return int((-(-n_rows // LANES) * -(-self._sizes // WIDTH)).sum())
 
     @cached
     def of_rows(self) -> Ints:
