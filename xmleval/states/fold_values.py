@@ -10,7 +10,6 @@ import numpy as np
 from xmleval.exact import as_floats
 from xmleval.plan import Plan
 from xmleval.pooled.columns import LabelCurves
-from xmleval.pooled.curves import LARGE
 from xmleval.pooled.fold_curves import sweep_label_folds, sweep_pile_folds, sweep_value_folds
 from xmleval.pooled.piles import Pile
 from xmleval.pooled.store import Store
@@ -19,6 +18,8 @@ from xmleval.spec import Spec
 from xmleval.states.curve_values import finished, terms_of
 from xmleval.states.label_totals import mean_of_sums, mean_sums
 from xmleval.threads import Work
+
+FEW = 1 << 17  # scores up to which sorting takes less time than counting by value
 
 
 def entries_without(
@@ -49,7 +50,7 @@ def entries_without(
     unlisted = n_cells - listed
     alone = all(spec.metric.pairs_alone for spec in specs)
     keyed = any(store.piles[name].parts() for store in stores for name in names)
-    if not keyed and listed.sum() > LARGE:
+    if not keyed and listed.sum() > FEW:
         good, bad = ([store.values[name] for store in stores] for name in names)
         swept = sweep_value_folds(good, bad, unlisted, level, work, alone)
     else:
