@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xmleval.kernels.fixed import BITS, LIMBS, MASK, add_limbs, split_term
+from xmleval.kernels.fixed import LIMBS, add_limbs, add_terms
 from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.keys import HALF
@@ -67,23 +67,6 @@ def leave_out_group(
             every = hits + wrong - above[1, fold]
             terms[fold] = (group - good[fold]) * (hits / max(every, 1))  # of no entry, 0
         add_terms(terms, precision)
-
-
-@kernel
-def add_terms(terms: Floats, sums: Ints) -> None:
-    """Add a term to each of several sums, as `add_term` does; float64 (n,), int64 (4, n).
-
-    Without branches, which lets a processor add several at once.
-    """
-    for i in range(terms.size):
-        whole, first, second, third = split_term(terms[i])
-        third += sums[3, i]
-        second += sums[2, i] + (third >> BITS)
-        first += sums[1, i] + (second >> BITS)
-        sums[0, i] += whole + (first >> BITS)
-        sums[1, i] = first & MASK
-        sums[2, i] = second & MASK
-        sums[3, i] = third & MASK
 
 
 @kernel

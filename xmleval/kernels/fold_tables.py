@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.kernels.fixed import BITS, LIMBS, MASK, UNCARRIED, split_term
+from xmleval.kernels.fixed import add_term, add_terms
 from xmleval.kernels.folds import FOLD_BITS, N_FOLDS
 from xmleval.kernels.jit import kernel
 from xmleval.kernels.labels import SMALL_BITS, count_in_bytes
@@ -17,7 +17,6 @@ LABEL_BITS = 9  # labels of a part, whose counts fit in the cache
 PART_BITS = LABEL_BITS + FOLD_BITS  # its keys, at most 16
 LAST = (1 << PART_BITS) - 1
 LAST_FOLD = np.uint64(N_FOLDS - 1)
-FEW_CHANGES, FEW_TIMES = UNCARRIED // 2, UNCARRIED // 4  # of two terms, and of four, between carries
 FACTOR_BITS = 26  # of a number whose product with half of a float64 is exact
 FACTOR, LAST_FACTOR = 2.0**FACTOR_BITS, (1 << FACTOR_BITS) - 1
 SPLITTER = 2.0 ** (FACTOR_BITS + 1) + 1.0
@@ -193,41 +192,20 @@ def tally_without(
 
 
 @kernel
-def add_value(value: float, limbs: Ints, fold: Any) -> None:
-    """Add a value to the sum of a fold, without a carry; limbs : int64 (4, folds)."""
-    whole, first, second, third = split_term(value)
-    limbs[0, fold] += whole
-    limbs[1, fold] += first
-    limbs[2, fold] += second
-    limbs[3, fold] += third
-
-
-@kernel
 def sum_tables(values: Floats, sums: Ints, n: Ints) -> None:
     """Sum values by fold, but for NaN; exact, so that no grouping of tables changes a bit.
 
     values : float64 (t, folds); sums : int64 (folds, 4), fixed point, added to
     n : int64 (folds,), how many values, added to
     """
-    limbs = sums.T.copy()
+    limbs, terms = sums.T.copy(), np.empty(N_FOLDS)
     for i in range(values.shape[0]):
-        if i % UNCARRIED == UNCARRIED - 1:
-            carry_columns(limbs)
         for fold in range(N_FOLDS):
             value = values[i, fold]
             n[fold] += value == value
-            add_value(value if value == value else 0.0, limbs, fold)
-    carry_columns(limbs)
+            terms[fold] = value if value == value else 0.0
+        add_terms(terms, limbs)
     sums[:] = limbs.T
-
-
-@kernel
-def carry_columns(limbs: Ints) -> None:
-    """Do as `carry` for sums in columns, int64 (4, folds)."""
-    for limb in range(LIMBS - 1, 0, -1):
-        for fold in range(limbs.shape[1]):
-            limbs[limb - 1, fold] += limbs[limb, fold] >> BITS
-            limbs[limb, fold] &= MASK
 
 
 @kernel
@@ -239,8 +217,6 @@ def sum_times(values: Floats, times: Ints, sums: Ints, n: Ints) -> None:
     """
     limbs, terms, last = sums.T.copy(), np.empty((4, N_FOLDS)), values.shape[1] - 1
     for i in range(values.shape[0]):
-        if i % FEW_TIMES == FEW_TIMES - 1:
-            carry_columns(limbs)
         most = np.int64(0)
         for fold in range(N_FOLDS):
             value, several = values[i, min(fold, last)], times[i, fold]
@@ -252,9 +228,7 @@ def sum_times(values: Floats, times: Ints, sums: Ints, n: Ints) -> None:
             terms[0, fold], terms[1, fold] = high * few, (value - high) * few
             terms[2, fold], terms[3, fold] = high * rest, (value - high) * rest
         for part in range(4 if most > LAST_FACTOR else 2):
-            for fold in range(N_FOLDS):
-                add_value(terms[part, fold], limbs, fold)
-    carry_columns(limbs)
+            add_terms(terms[part], limbs)
     sums[:] = limbs.T
 
 
@@ -265,15 +239,10 @@ def sum_changes(before: Floats, after: Floats, which: Labels, folds: Bytes, sums
     before : float64 (l,), of all rows; after : float64 (t,), without fold ``folds`` and for label ``which``
     sums : int64 (folds, 4), fixed point, added to; n : int64 (folds,), how many values more, added to
     """
-    limbs = sums.T.copy()
     for i in range(after.size):
-        if i % FEW_CHANGES == FEW_CHANGES - 1:
-            carry_columns(limbs)
         fold, old, new = np.uint64(folds[i]), before[np.uint64(which[i])], after[i]
         if old == new:
             continue
         n[fold] += np.int64(new == new) - np.int64(old == old)
-        add_value(new if new == new else 0.0, limbs, fold)
-        add_value(-old if old == old else 0.0, limbs, fold)
-    carry_columns(limbs)
-    sums[:] = limbs.T
+        add_term(sums[fold], new if new == new else 0.0)
+        add_term(sums[fold], -old if old == old else 0.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xmleval.kernels.jit import kernel
 from xmleval.records import Bytes, Ints, Labels
 
-FOLD_BITS = 5  # at most 6, as keys of labels are of 64 bits
+FOLD_BITS = 5  # at most 7, as keys of a part of the labels have 16 bits
 N_FOLDS = 1 << FOLD_BITS
 MIX, SHIFT_1, SHIFT_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(30), np.uint64(27)
 MULTIPLY_1, MULTIPLY_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -114,7 +114,7 @@ class FoldTable(LabelTable):
         """Add the weights of the rows of a block."""
         weight = view.block.weight
         if weight is None:
-            self.rows[:, 0] += np.bincount(view.folds, minlength=N_FOLDS)
+            self.rows[:, 0] += view.n_weighing
             return
         rows, starts = view.fold_order
         for fold in np.flatnonzero(np.diff(starts)):
