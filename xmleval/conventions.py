@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "no_pairs": ("skip", "perfect", "perfect_except_auc"),
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
+    "map_norm": ("capped", "relevant"),
     "gains": ("binary", "linear", "exp"),
     "link": ("none", "sigmoid"),
 }
@@ -47,6 +48,8 @@ class Conventions:
         Labels in macro averages: all, those with a relevant instance, or those with tp + fp + fn > 0.
     unlisted : "below" or float
         Score of labels without a stored score: below all others, tied with one another, or this number.
+    map_norm : {"capped", "relevant"}
+        What MAP at k divides the precisions by: min(k, R), or all R relevant labels, as trec_eval.
     gains : {"binary", "linear", "exp"}
         Gain of a relevant label in DCG and nDCG: 1, or for a truth of grades the grade or 2^grade - 1.
     link : {"none", "sigmoid"}
@@ -73,6 +76,7 @@ class Conventions:
     zero_division: float | str = 0.0
     labels: str = "all"
     unlisted: str | float = "below"
+    map_norm: str = "capped"
     gains: str = "binary"
     link: str = "none"
 
@@ -182,7 +186,7 @@ PRESETS: dict[str, Conventions] = {
     "wu2017": Conventions(auc_ties="full"),
     "mulan": Conventions(zero_division="both_empty"),
     "meka": Conventions(no_pairs="perfect"),
-    "beir": Conventions(empty="skip"),  # queries without judgements are left out
+    "beir": Conventions(empty="skip", map_norm="relevant", gains="linear"),  # as trec_eval
     "pyxclib": Conventions(),
     "napkinxc": Conventions(),
 }

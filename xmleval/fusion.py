@@ -140,7 +140,7 @@ class Fusion:
             return ptr, labels, scores
         head_ptr = head_pointer(ptr, self.k)
         heads, head_scores = np.empty(head_ptr[-1], labels.dtype), np.empty(head_ptr[-1])
-        select_heads(ptr, labels, scores, head_ptr, heads, head_scores)
+        select_heads(ptr, labels, scores, head_ptr, heads, head_scores, np.empty(ptr.size - 1, np.bool_))
         return head_ptr, heads, head_scores
 
     def rising(self, joined: Part) -> Part:

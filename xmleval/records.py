@@ -79,6 +79,9 @@ class Ranking(NamedTuple):
     ptr : int64 (n + 1,); labels : (s,); scores : (s,) nonincreasing within a row, or None;
     n_above : int64 (n,), number of leading entries that rank above the unlisted labels.
     If not ordered, earlier entries of equal scores rank first. ``given``: what was seen, where it was.
+    cut_ties : labels that were cut from the end of each row and score as its last one, None if there are none
+    places : (n_labels,), place of each label in every row, where all rows list all labels in one order
+    tie_order : (n_labels,), place of each label among unlisted ones, where they compete; None: by id
     """
 
     ptr: Ints
@@ -87,6 +90,9 @@ class Ranking(NamedTuple):
     n_above: Ints
     ordered: bool = True
     given: Given | None = None
+    cut_ties: Truth | None = None
+    places: Labels | None = None
+    tie_order: Labels | None = None
 
 
 class Propensity(NamedTuple):

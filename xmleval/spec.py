@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from xmleval.conventions import Conventions
+from xmleval.conventions import Conventions, resolve_conventions
 from xmleval.input.errors import positive_integer
 from xmleval.metrics import ALIASES, GROUPS, TABLE, Metric
 from xmleval.numerals import decimal_number, whole_number
@@ -17,6 +17,7 @@ from xmleval.spellings import canonical, nearest
 GRAMMAR = re.compile(
     r"(?P<name>[a-z0-9_\-]+)(\.(?P<average>[a-z_]+))?(\((?P<params>[^()]*)\))?(@(?P<k>-?[0-9]+|all))?"
 )
+TREC_NDCG = re.compile(r"ndcg_cut([_.@].*)?", re.IGNORECASE)  # which has grades for gains
 DEFAULT_K = (1, 3, 5)
 MOST_K = (1 << 31) - 1
 MOST_DIGITS = 400
@@ -192,6 +193,20 @@ def _parse_params(
             as_in = f"{metric.name}{of}({name}={param.example:g}){f'@{cutoff}' if cutoff else ''}"
             raise ValueError(f"{text!r}: needs {name}, as in {as_in}")
     return tuple(found.items())
+
+
+def conventions_of(metrics: str | Iterable[str] | None, options: Mapping[str, Any]) -> Conventions:
+    """Return the conventions that options settle, and trec_eval's spelling of nDCG where ``gains`` does not.
+
+    ``options`` may have ``conventions``, ``unlisted``, ``gains`` and ``link``, as `xmleval.evaluate` has.
+    """
+    names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, list | tuple) else []
+    gains = options.get("gains")
+    if gains is None and any(isinstance(name, str) and TREC_NDCG.fullmatch(name.strip()) for name in names):
+        gains = "linear"
+    return resolve_conventions(
+        options.get("conventions"), options.get("unlisted"), gains, options.get("link")
+    )
 
 
 def expand_metrics(

@@ -24,13 +24,13 @@ def canonical(text: str) -> str:
     """Return the spelling in the table of a name that people spell otherwise; other text in lower case.
 
     Known are the names in `ALIASES`, an average before or after the name (``macro_f1``, ``f1-macro``), a
-    cutoff without ``@`` (``p5``), and ``p@k`` for a measure at each cutoff.
+    cutoff without ``@`` (``p5``, trec_eval's ``P_5``), and ``p@k`` for a measure at each cutoff.
     """
     text = BLANKS.sub("", text.strip().lower())
     if text.endswith("@k"):
         return _aliased(text[:-1]).removesuffix("@")
     head, *tail = re.split(r"(?=[(@])", text, maxsplit=1)
-    numbered = re.fullmatch(r"([a-z_\-]+)(\d+)", head)
+    numbered = re.fullmatch(r"([a-z_\-]+?)[_.]?(\d+)", head)
     if numbered and not tail and head not in NAMES:
         at_k = _aliased(f"{numbered[1]}@{numbered[2]}")
         if at_k.partition("@")[0] in AT_K:

@@ -42,9 +42,18 @@ def test_heads_of_rows(
     scores = np.concatenate([np.empty(0), *(SHAPES[kind](rng, size) for size in sizes)]).astype(float_type)
     head_ptr = ranking.head_pointer(ptr, depth)
     heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
-    ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores)
+    tied = np.empty(len(sizes), np.bool_)
+    ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, tied)
     rows_of_both = zip(cut(ptr, ids), cut(ptr, scores), strict=True)
-    want = [sorted(zip(*row, strict=True), key=lambda item: -item[1])[:depth] for row in rows_of_both]
+    whole = [sorted(zip(*row, strict=True), key=lambda item: -item[1]) for row in rows_of_both]
+    want = [row[:depth] for row in whole]
+    rest = [[j for j, s in row[depth:] if s == row[depth - 1][1]] for row in whole]
+    assert tied.tolist() == [bool(row) for row in rest]
+    cut_ptr = np.empty(ptr.size, np.int64)
+    ranking.count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
+    left = np.empty(cut_ptr[-1], int_type)
+    ranking.collect_cut_ties(ptr, ids, scores, head_ptr, head_scores, cut_ptr, left)
+    assert cut(cut_ptr, left) == rest
     assert cut(head_ptr, heads) == [[j for j, _ in row] for row in want]
     assert cut(head_ptr, head_scores) == [[s for _, s in row] for row in want]
     for row in cut(ptr, scores):
@@ -64,5 +73,7 @@ def test_heads_that_need_one_more_than_stands_out(depth: int) -> None:
         scores[high] = 1.0
         ptr, ids, head_ptr = np.array([0, size]), np.arange(size), np.array([0, min(depth, size)])
         heads, head_scores = np.full(head_ptr[1], -9), np.empty(head_ptr[1])
-        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores)
+        tied = np.empty(1, np.bool_)
+        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, tied)
+        assert tied[0] == (depth < size)
         assert heads.tolist() == [*high, *(j for j in range(size) if j not in high)][:depth]

@@ -77,7 +77,7 @@ def test_order_within_rows(sizes: list[int], seed: int, float_type: Any, int_typ
         head_ptr = ranking.head_pointer(ptr, depth)
         assert np.diff(head_ptr).tolist() == [min(depth, size) for size in sizes]
         heads, head_scores = np.empty(head_ptr[-1], int_type), np.empty(head_ptr[-1], float_type)
-        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores)
+        ranking.select_heads(ptr, ids, scores, head_ptr, heads, head_scores, np.empty(len(sizes), np.bool_))
         assert cut(head_ptr, heads) == [[j for j, _ in row[:depth]] for row in want]
         assert cut(head_ptr, head_scores) == [[s for _, s in row[:depth]] for row in want]
         ranking.copy_heads(ptr, ids, head_ptr, heads)

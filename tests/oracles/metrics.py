@@ -24,6 +24,7 @@ DEFAULTS: dict[str, object] = {
     "empty": "zero",  # zero, skip, one: rows with R = 0
     "no_pairs": "skip",  # skip, perfect, perfect_except_auc: rows with R = 0 or R = l
     "zero_division": 0.0,  # 0, 1, nan, both_empty: 0/0 in a set measure
+    "map_norm": "capped",  # capped, relevant: MAP@k is over min(k, R) or R
     "labels": "all",  # all, present, seen: labels of a macro average
     "unlisted": "below",  # below, or a score: labels without a stored score
     "link": "none",  # none, sigmoid: what makes probabilities of scores
@@ -189,12 +190,12 @@ def gain_of(case: Case, i: int, j: int) -> float:
 
 
 def dcg(case: Case, i: int, k: int | None) -> float:
-    """Sum of 1/log2(1 + rank) over relevant labels; k = None takes all l ranks, unlisted labels too.
+    """Sum of 1/log2(1 + rank) over relevant labels in the first k; k = None takes all that can be credited.
 
     ndcg_ties "average": each tie group's gains are averaged over its ranks, those beyond k count 0.
     """
     groups, creditable = tie_groups(case, i)
-    depth = case.n_labels if k is None else min(k, creditable)
+    depth = creditable if k is None else min(k, creditable)
     ties = convention(case, "ndcg_ties")
     assert ties in ("order", "average")
     terms: list[float] = []
@@ -210,7 +211,7 @@ def dcg(case: Case, i: int, k: int | None) -> float:
 
 
 def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
-    """Measures of the first k labels of row i, of all l in rank order (k = None), and R-precision.
+    """Measures of the first k labels of row i, of all that can be credited (k = None), and R-precision.
 
     Rows with R = 0 count by `empty`.
     """
@@ -227,12 +228,13 @@ def cut_row(name: str, case: Case, i: int, k: int | None) -> float:
         return len(set(top(case, i, size)) & relevant) / size
     if name == "dcg":
         return dcg(case, i, k)
-    ranked = in_rank_order(case, i) if k is None else top(case, i, k)
+    ranked = top(case, i, case.n_labels if k is None else k)
     hit_ranks = [r for r, j in enumerate(ranked, 1) if j in relevant]
     hits = len(hit_ranks)
     if name in ("map", "map_r"):  # sum over hits of precision at their rank / min(k, R), or / R
         precisions = [n / r for n, r in enumerate(hit_ranks, 1)]
-        return math.fsum(precisions) / (size if k is None or name == "map_r" else min(k, size))
+        by_all = k is None or name == "map_r" or convention(case, "map_norm") == "relevant"
+        return math.fsum(precisions) / (size if k is None or by_all else min(k, size))
     if name == "mrr":  # 1 / rank of the first hit
         return 1.0 / hit_ranks[0] if hits else 0.0
     assert k is not None

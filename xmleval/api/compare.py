@@ -11,7 +11,6 @@ import numpy as np
 from xmleval.api.evaluate import evaluate
 from xmleval.api.lists import lists_of
 from xmleval.comparing.differences import JACKKNIFE, check_test
-from xmleval.conventions import resolve_conventions
 from xmleval.groups import check_row_groups
 from xmleval.input.csr import is_sparse
 from xmleval.input.errors import InputError, positive_integer
@@ -26,7 +25,7 @@ from xmleval.records import Floats, Ints
 from xmleval.report.changes import find_changes, refuse_no_labels
 from xmleval.report.compared import Compared
 from xmleval.report.report import Report
-from xmleval.spec import DEFAULT_K, expand_metrics
+from xmleval.spec import DEFAULT_K, conventions_of, expand_metrics
 
 
 def compare(
@@ -194,7 +193,7 @@ def checked_once(y_true: Any, options: dict[str, Any]) -> Any:
         options["y_train"] = inverse_propensity(y_train, dataset=options.pop("dataset", None))
     if not is_matrix:
         return y_true
-    gains = resolve_conventions(options.get("conventions"), gains=options.get("gains")).gains
+    gains = conventions_of(options.get("metrics"), options).gains
     truth = set_rows("y_true", y_true, options.get("n_labels"), gains=gains)
     given = ("inverse_propensity", "labels")
     if y_train is not None and not named and all(options.get(name) is None for name in given):

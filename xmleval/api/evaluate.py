@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from xmleval.budget import MEMORY
-from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.conventions import Conventions
 from xmleval.engine.blocks import join_arguments
 from xmleval.engine.counted import Counted
 from xmleval.engine.restrict import beside, restrict
@@ -23,7 +23,7 @@ from xmleval.input.sets import set_rows
 from xmleval.message import Keyword, Message
 from xmleval.propensity import given_or_estimated
 from xmleval.report.report import Report
-from xmleval.spec import DEFAULT_K
+from xmleval.spec import DEFAULT_K, conventions_of
 from xmleval.thresholds import Rule
 from xmleval.thresholds.rule import rule_for
 
@@ -177,7 +177,7 @@ def evaluate(
     0.622
     """
     others = beside(exclude, candidates, exclude_from)
-    grades = resolve_conventions(conventions, gains=gains)
+    grades = conventions_of(metrics, {"conventions": conventions, "gains": gains})
     taken = take(y_true, y_score, y_pred, n_labels, labels, grades.graded, True, **others)
     (y_true, y_score, y_pred, *pairs), n_labels = taken.inputs, taken.n_labels
     sample_weight = of_rows("sample_weight", sample_weight, taken.row_names)

@@ -42,7 +42,7 @@ from xmleval.input.reader import count_columns
 from xmleval.input.shards import Input, find_candidates, find_input, with_fields
 from xmleval.message import counted
 from xmleval.report.report import Report
-from xmleval.spec import expand_metrics
+from xmleval.spec import conventions_of, expand_metrics
 from xmleval.thresholds import Rule
 from xmleval.view.decision import parse_decision
 
@@ -119,7 +119,7 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
         among = find_candidates(options["candidates"], options["input_format"], allowance)
     others = [find(path, "scores") for path in scores]
     refuse_pairs(others)
-    first = find(truth, "truth").with_grades(options.get("gains") is not None)
+    first = find(truth, "truth").with_grades(conventions_of(options["metrics"], options).graded)
     first, pred, train, among, *others = with_fields(fields, first, pred, train, among, *others)
     given = first, others
     alone = [options.get(name) for name in FILES_ALONE]

@@ -8,18 +8,17 @@ from typing import Any
 from xmleval.budget import Allowance
 from xmleval.cli.counting import Inputs
 from xmleval.cli.messages import tell
-from xmleval.conventions import resolve_conventions
 from xmleval.evaluator import Evaluator
 from xmleval.files.input import digest
 from xmleval.input.exclusion import read_pairs, without_pairs
 from xmleval.input.pieces import Pieces
 from xmleval.input.shards import Input
-from xmleval.spec import Spec, expand_metrics
+from xmleval.spec import Spec, conventions_of, expand_metrics
 
 
 def without(rows: Inputs, options: dict[str, Any], allowance: Allowance) -> Inputs:
     """Take pairs out of all inputs, or refuse what would still see them."""
-    unlisted = resolve_conventions(options["conventions"], options["unlisted"]).unlisted_score
+    unlisted = conventions_of(options["metrics"], options).unlisted_score
     if unlisted is not None:
         preset = options["unlisted"] is None
         given = (

@@ -16,13 +16,13 @@ from xmleval.cluster.cutting import Task, cut
 from xmleval.cluster.exchange import Exchange
 from xmleval.cluster.job import Job, make_job
 from xmleval.cluster.run import Engine, Leaf, leaves_of, run
-from xmleval.conventions import resolve_conventions
 from xmleval.engine.settings import Options
 from xmleval.evaluator import Evaluator
 from xmleval.files.remote import as_path
 from xmleval.input.errors import InputError, positive_integer
 from xmleval.input.shards import Input, find_inputs
 from xmleval.report.report import Report
+from xmleval.spec import conventions_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = bool | Callable[[int, int], object]
@@ -51,7 +51,7 @@ def cut_files(
         See `xmleval.dask.evaluate`.
     """
     inputs = {name: find_inputs(name, _paths(value)) for name, value in files.items() if value is not None}
-    graded = resolve_conventions(options.get("conventions"), gains=options.get("gains")).graded
+    graded = conventions_of(metrics, options).graded
     inputs["y_true"] = inputs["y_true"].with_grades(graded)
     of_rows = {name: values for name, values in (vectors or {}).items() if values is not None}
     job = _job(Evaluator(metrics, n_labels=n_labels or _width(inputs), **options), memory, threads)

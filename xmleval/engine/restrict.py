@@ -113,8 +113,7 @@ def _rankings(
         ranking = found.block(start, stop)
         if plan.depth is None:
             return ranking
-        ptr, labels, scores = cut_heads(ranking.ptr, ranking.labels, ranking.scores, plan.depth)
-        return ranking._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
+        return cut_heads(ranking, plan.depth)
 
     return found._replace(block=block)
 
@@ -159,7 +158,8 @@ def _restricted(rows: Source[Rows], others: Source[Truth], within: bool) -> Sour
             ptr, labels = kept_before[own.ptr], own.labels[keep]
             if isinstance(own, Ranking):
                 scores = None if own.scores is None else own.scores[keep]
-                return own._replace(ptr=ptr, labels=labels, scores=scores, n_above=row_sizes(ptr))
+                n_above = row_sizes(ptr)
+                return Ranking(ptr, labels, scores, n_above, own.ordered, own.given)
             return Judged(ptr, labels, own.gains[keep]) if isinstance(own, Judged) else Truth(ptr, labels)
 
         return block

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from xmleval.conventions import Conventions, resolve_conventions
+from xmleval.conventions import Conventions
 from xmleval.groups import given_groups
 from xmleval.hierarchy import given_hierarchy
 from xmleval.input.csr import MOST_LABELS
@@ -24,7 +24,7 @@ from xmleval.message import Keyword, Message
 from xmleval.plan import LINKED, Plan, kept_of
 from xmleval.propensity import given_or_estimated
 from xmleval.records import Groups, Hierarchy, Propensity
-from xmleval.spec import DEFAULT_K, Spec, expand_metrics
+from xmleval.spec import DEFAULT_K, Spec, conventions_of, expand_metrics
 from xmleval.thresholds.rule import Rule, rule_for
 from xmleval.view.decision import Decision, check_decision, check_width, parse_decision
 
@@ -186,9 +186,7 @@ class Settings:
         labels = None if options.get("labels") is None else check_labels(options["labels"], n_labels)
         n_labels = positive_integer("n_labels", len(labels) if labels else n_labels, most=MOST_LABELS)
         asked = expand_metrics(metrics, options.get("k", DEFAULT_K))
-        resolved = resolve_conventions(
-            options.get("conventions"), options.get("unlisted"), options.get("gains"), options.get("link")
-        )
+        resolved = conventions_of(metrics, options)
         inverse_propensity, notes = given_or_estimated(
             options.get("inverse_propensity"),
             options.get("y_train"),

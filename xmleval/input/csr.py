@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -80,12 +80,16 @@ class Source(NamedTuple, Generic[T]):
 
 
 class Stored(NamedTuple):
-    """CSR arrays as the caller has them; ``data`` None where every stored entry counts as 1."""
+    """CSR arrays as the caller has them; ``data`` None where every stored entry counts as 1.
+
+    ``label_names``, where known, order unlisted labels that compete by their score.
+    """
 
     ptr: Labels
     labels: Labels
     data: NDArray[Any] | None
     n_labels: int
+    label_names: Sequence[Any] | None = None
 
 
 class WithOthers:

@@ -19,6 +19,7 @@ from xmleval.input.lines import numbered_lines, shown
 from xmleval.input.pieces import Pieces
 from xmleval.input.reader import rows_from
 from xmleval.input.stack import all_cells
+from xmleval.input.written import of_kind
 from xmleval.records import Ints
 
 PAIR_BYTES, KEPT_BYTES = 100, 24  # of memory for a pair: until all are sorted, and from then on
@@ -102,4 +103,4 @@ def _less(piece: Any, rows: Ints, labels: Ints) -> Any:
     excluded = np.isin(of_row * known.size + place, rows * known.size + np.searchsorted(known, labels))
     kept = ~(excluded & (known[place] == ids))
     ptr = np.concatenate(([0], np.cumsum(np.bincount(of_row[kept], minlength=piece.shape[0]))))
-    return type(piece)((piece.data[kept], piece.indices[kept], ptr), shape=piece.shape)
+    return of_kind(piece, (piece.data[kept], piece.indices[kept], ptr), piece.shape)

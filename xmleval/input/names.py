@@ -21,7 +21,8 @@ from xmleval.files.remote import as_path
 from xmleval.files.saved import parse_json
 from xmleval.input.formats.format import naming
 from xmleval.input.lines import numbered_lines, read_json, shown
-from xmleval.input.written import WrittenRows
+from xmleval.input.ties import order_ties
+from xmleval.input.written import NamedScores
 from xmleval.message import NO_MATCH, counted
 
 EXPECTED = "names of labels, one a line or a JSON list of them, each once"
@@ -290,6 +291,7 @@ class Gathering:
         self._other_bytes = 0  # of the names of ignored rows
         self._known_bytes = self._rows.text_bytes + self._labels.text_bytes  # of names that others hold, too
         self._met = False  # whether there was a row of the truth
+        self.as_listed = False  # whether equal scores rank as they are listed, not by name
         self._at = array("q"), array("q"), array("d"), array("q")  # row, label, value, place
 
     def add_row(self, name: str) -> int | None:
@@ -370,8 +372,13 @@ class Gathering:
         order = np.lexsort((labels, rows)) if self._is_truth else np.argsort(rows, kind="stable")
         ptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ptr[1:])
-        kind = scipy.sparse.csr_array if self._is_truth else WrittenRows
-        matrix = kind((data[order], labels[order], ptr), shape=(n_rows, n_labels))
+        kind = scipy.sparse.csr_array if self._is_truth else NamedScores
+        data, labels = data[order], labels[order]
+        if not (self._is_truth or self.as_listed):
+            labels = order_ties(ptr, labels, data, self._labels.names)
+        matrix = kind((data, labels, ptr), shape=(n_rows, n_labels))
+        if not self._is_truth:
+            matrix.label_names = self._labels.names
         n_new = 0 if self._is_truth else n_labels - self._n_known
         names = self._rows.names, self._labels.names
         if self._listed_in is not None:

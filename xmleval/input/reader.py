@@ -12,6 +12,7 @@ import scipy.sparse
 from xmleval.input.csr import WithOthers, as_signed
 from xmleval.input.pairs import TopK
 from xmleval.input.pieces import Pieces
+from xmleval.input.written import of_kind
 from xmleval.threads import Pool
 
 
@@ -94,7 +95,7 @@ def widened(piece: Any, n_labels: int | None) -> Any:
     if not scipy.sparse.issparse(piece) or n_labels is None or piece.shape[1] >= n_labels:
         return piece
     parts = piece.data, piece.indices, piece.indptr
-    return type(piece)(parts, shape=(piece.shape[0], n_labels))
+    return of_kind(piece, parts, (piece.shape[0], n_labels))
 
 
 class RowReader:
@@ -185,4 +186,4 @@ def _cut(piece: Any, start: int, stop: int) -> Any:
         return piece[start:stop]
     first, last = piece.indptr[start], piece.indptr[stop]  # SciPy's slices would drop ids out of range unsaid
     parts = piece.data[first:last], piece.indices[first:last], piece.indptr[start : stop + 1] - first
-    return type(piece)(parts, shape=(stop - start, piece.shape[1]))
+    return of_kind(piece, parts, (stop - start, piece.shape[1]))

@@ -27,20 +27,36 @@ from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
 from xmleval.input.tensors import as_plain
+from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import (
+    collect_cut_ties,
     copy_heads,
+    count_cut_ties,
     count_leading,
     count_reaching,
     falls,
     falls_somewhere,
+    flag_cut_ties,
+    has_equal_neighbours,
     head_pointer,
     rank_rows,
     rises_unsorted,
     select_heads,
 )
 from xmleval.message import Keyword, Message, counted
-from xmleval.records import Given, Ints, Labels, Ranking, Scores, as_score, label_dtype, row_sizes
+from xmleval.records import (
+    Bools,
+    Given,
+    Ints,
+    Labels,
+    Ranking,
+    Scores,
+    Truth,
+    as_score,
+    label_dtype,
+    row_sizes,
+)
 
 SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
 SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
@@ -76,6 +92,8 @@ def ranking_rows(
         return value
     if isinstance(value, WithOthers):
         return ranking_rows(argument, value.rows, None, value.width, unlisted, depth, ordered, larger)
+    if isinstance(value, NamedColumns):
+        return _dense_rows(argument, value.matrix, known, unlisted, depth, ordered, larger, value)
     if isinstance(value, Stored):
         return _stored_list(argument, value, unlisted, depth, larger)
     if is_pair(value):
@@ -85,8 +103,7 @@ def ranking_rows(
     if is_sparse(value):
         if unlisted != 0:
             refuse_padding(argument, value)
-        stored, is_written = stored_csr(argument, value, known), larger and hasattr(value, "is_written")
-        return _sparse_rows(argument, stored, unlisted, depth, ordered, larger, is_written)
+        return _sparse_rows(argument, value, known, unlisted, depth, ordered, larger)
     if n_labels is not None and isinstance(value, list):
         return _ragged_rows(argument, value, known, unlisted, depth, larger)
     array = as_array(argument, value)
@@ -95,26 +112,7 @@ def ranking_rows(
         raise InputError(
             argument, f"shape {array.shape} has {counted(array.shape[1], 'labels')}, not {known}{ids}"
         )
-    n_rows, width = check_shape(argument, array.shape, known)
-    if not ordered:
-        depth = None  # where every label stands at its id, counting what is above a few is as fast
-
-    known_cells: dict[int, tuple[Ints, Labels]] = {}  # blocks are of one size, but for the last
-
-    def every_cell(n: int) -> tuple[Ints, Labels]:
-        if n not in known_cells:
-            labels = np.empty((n, width), label_dtype(width))
-            labels[:] = np.arange(width)  # unlike tile, this lets other threads work
-            known_cells[n] = np.arange(n + 1) * width, labels.reshape(-1)
-        return known_cells[n]
-
-    def block(start: int, stop: int) -> Ranking:
-        ptr, labels = every_cell(stop - start)
-        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
-        given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
-
-    return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
+    return _dense_rows(argument, array, known, unlisted, depth, ordered, larger)
 
 
 def has_scores(value: Any, n_labels: int | None) -> bool | None:
@@ -182,34 +180,91 @@ def refuse_padding(argument: str, matrix: Any) -> None:
         )
 
 
-def _sparse_rows(
+def _dense_rows(
     argument: str,
-    stored: Stored,
+    array: NDArray[Any],
+    known: int,
     unlisted: float | None,
     depth: int | None,
     ordered: bool,
     larger: bool,
-    is_written: bool,
+    named: NamedColumns | None = None,
 ) -> Source[Ranking]:
-    n_rows = stored.ptr.size - 1
+    """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
+    n_rows, width = check_shape(argument, array.shape, known)
+    ids, places = np.arange(width), None
+    if named is not None:
+        ids = named.labels
+        places = np.empty(width, label_dtype(width))
+        places[ids] = np.arange(width)
+    if not ordered:
+        depth = None  # where every label stands at its id, counting what is above a few is as fast
+
+    known_cells: dict[int, tuple[Ints, Labels]] = {}  # blocks are of one size, but for the last
+
+    def every_cell(n: int) -> tuple[Ints, Labels]:
+        if n not in known_cells:
+            labels = np.empty((n, width), label_dtype(width))
+            labels[:] = ids  # unlike tile, this lets other threads work
+            known_cells[n] = np.arange(n + 1) * width, labels.reshape(-1)
+        return known_cells[n]
+
+    def block(start: int, stop: int) -> Ranking:
+        ptr, labels = every_cell(stop - start)
+        cells = array[start:stop] if named is None else array[start:stop].take(named.columns, axis=1)
+        scores = ordered_scores(argument, cells.reshape(-1), ptr, start, larger)
+        given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
+        ranking = _rank(given, ptr, labels, scores, unlisted, depth, ordered)
+        return ranking if ordered else ranking._replace(places=places)
+
+    return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
+
+
+def _sparse_rows(
+    argument: str,
+    matrix: Any,
+    known: int,
+    unlisted: float | None,
+    depth: int | None,
+    ordered: bool,
+    larger: bool,
+) -> Source[Ranking]:
+    stored = stored_csr(argument, matrix, known)
+    is_written = larger and getattr(matrix, "is_written", False)
+    ties_in_order = getattr(matrix, "ties_in_order", False)
+    n_rows, order = stored.ptr.size - 1, tie_order(getattr(matrix, "label_names", None), unlisted, known)
 
     def block(start: int, stop: int) -> Ranking:
         entries = cut_entries(argument, stored, start, stop)
         assert entries.data is not None
-        scores = ordered_scores(argument, entries.data, entries.ptr, start, larger)
-        ptr, labels = entries.ptr, entries.labels
+        data = entries.data
+        scores = ordered_scores(argument, data, entries.ptr, start, larger)
         rises, drops = _as_written(entries, scores) if is_written else (False, False)
+        seen_ids = look_at_rows(entries.ptr, entries.labels)
+        if ties_in_order and entries.places is not None:
+            entries, scores = _as_stored(entries, scores)
+        ptr, labels = entries.ptr, entries.labels
         if unlisted is not None:
             # such an entry says what its absence would say; ties then go by id among all of them
             competing = scores != as_score(unlisted, scores)
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
-        seen = rises, drops, lists_several(ptr), *look_at_rows(entries.ptr, entries.labels)
-        given = Given(scores.size, is_binary(entries.data), *seen)
-        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)
+        given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
+        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
 
     per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
+
+
+def _as_stored(entries: Entries, scores: Scores) -> tuple[Entries, Scores]:
+    """Return entries, and their scores, in the places where they stood before they were sorted by id."""
+    places = entries.places
+    assert places is not None
+    assert entries.data is not None
+    stored = np.empty_like(places)
+    stored[places] = np.arange(places.size)
+    ordered = Entries(entries.ptr, entries.labels[stored], entries.data[stored])
+    return ordered, scores[stored]
 
 
 def _as_written(entries: Entries, scores: Scores) -> tuple[bool, bool]:
@@ -244,8 +299,10 @@ def _rank(
         head_ptr = head_pointer(ptr, depth)
         head_labels = np.empty(head_ptr[-1], labels.dtype)
         head_scores = np.empty(head_ptr[-1], scores.dtype)
-        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores)
-        return _with_level(given, head_ptr, head_labels, head_scores, unlisted)
+        tied = np.empty(ptr.size - 1, np.bool_)
+        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores, tied)
+        ranking = _with_level(given, head_ptr, head_labels, head_scores, unlisted)
+        return ranking._replace(cut_ties=_cut_ties(ptr, labels, scores, head_ptr, head_scores, tied))
     if not ordered:
         n_above = row_sizes(ptr)
         if unlisted is not None:
@@ -265,28 +322,45 @@ def _with_level(
     depth: int | None = None,
 ) -> Ranking:
     """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
-    if depth is not None:
-        ptr, labels, scores = cut_heads(ptr, labels, scores, depth)
     n_above = row_sizes(ptr)
     if unlisted is not None and scores is not None:
         count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
-    return Ranking(ptr, labels, scores, n_above, given=given)
+    ranking = Ranking(ptr, labels, scores, n_above, given=given)
+    return ranking if depth is None else cut_heads(ranking, depth)
 
 
-def cut_heads(
-    ptr: Ints, labels: Labels, scores: Scores | None, depth: int
-) -> tuple[Ints, Labels, Scores | None]:
-    """Return the first ``depth`` entries of rows that are in order; the arrays themselves if that is all."""
+def cut_heads(ranking: Ranking, depth: int) -> Ranking:
+    """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
     head_ptr = head_pointer(ptr, depth)
     if head_ptr[-1] == ptr[-1]:
-        return ptr, labels, scores
-    heads = np.empty(head_ptr[-1], labels.dtype)
+        return ranking
+    heads, head_scores, cut_ties = np.empty(head_ptr[-1], labels.dtype), None, None
     copy_heads(ptr, labels, head_ptr, heads)
-    if scores is None:
-        return head_ptr, heads, None
-    head_scores = np.empty(head_ptr[-1], scores.dtype)
-    copy_heads(ptr, scores, head_ptr, head_scores)
-    return head_ptr, heads, head_scores
+    if scores is not None:
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        copy_heads(ptr, scores, head_ptr, head_scores)
+        if has_equal_neighbours(scores):
+            tied = np.empty(ptr.size - 1, np.bool_)
+            flag_cut_ties(ptr, scores, head_ptr, tied)
+            cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+    n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
+    return ranking._replace(
+        ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
+    )
+
+
+def _cut_ties(
+    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
+) -> Truth | None:
+    """Return the labels that were cut from flagged rows and have the last score that was not, if any have."""
+    if not tied.any():
+        return None
+    cut_ptr = np.empty(ptr.size, np.int64)
+    count_cut_ties(ptr, scores, head_ptr, heads, tied, cut_ptr)
+    cut = np.empty(cut_ptr[-1], labels.dtype)
+    collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
+    return Truth(cut_ptr, cut)
 
 
 def _list_rows(
@@ -391,6 +465,7 @@ def _stored_list(
 ) -> Source[Ranking]:
     """Accept labels of each row, best first, and their scores, if there are any."""
     data, n_rows = stored.data, stored.ptr.size - 1
+    order = tie_order(stored.label_names, unlisted, stored.n_labels)
     if data is None and not stored.labels.size:
         data = np.empty(0, np.float32)  # rows that list nothing lack no score
     if data is None:
@@ -401,7 +476,8 @@ def _stored_list(
         ptr = stored.ptr[start : stop + 1] - lo
         values = None if data is None else data[lo:hi]
         labels = stored.labels[lo:hi]
-        return _ranked_list(argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger)
+        rows = argument, ptr, labels, values, start, stored.n_labels, unlisted, depth, larger
+        return _ranked_list(*rows)._replace(tie_order=order)
 
     return Source(n_rows, stored.n_labels, 32.0 * stored.labels.size / max(n_rows, 1), block)
 

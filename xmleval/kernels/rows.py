@@ -148,13 +148,15 @@ def sum_precisions(true_ptr: Ints, sorted_ranks: Ints, k: int, precision: Floats
 def sum_discounts(true_ptr: Ints, sorted_ranks: Ints, table: Floats, logs: Floats, gain: Floats) -> None:
     """Sum 1 / log2(1 + rank) over the relevant labels, best first.
 
-    true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing; gain : float64 (n,), written
+    true_ptr : int64 (n + 1,); sorted_ranks : int64 (t,), increasing, 0 for labels without a rank
+    gain : float64 (n,), written
     table, logs : as in `discounting.discount_of`
     """
     for i in range(true_ptr.size - 1):
         gain[i] = 0.0
         for t in range(true_ptr[i], true_ptr[i + 1]):
-            gain[i] += discount_of(sorted_ranks[t], table, logs)
+            if sorted_ranks[t]:
+                gain[i] += discount_of(sorted_ranks[t], table, logs)
 
 
 @kernel

@@ -45,6 +45,9 @@ ALIASES: dict[str, str] = {
     "hits@": "hit@",
     "success@": "hit@",
     "rr@": "mrr@",
+    "map_cut@": "map_r@",  # this one and the next two as trec_eval spells them
+    "ndcg_cut@": "ndcg@",
+    "recip_rank": "mrr@all",
     "psprecision@": "psp@",
     "psrecall@": "psr@",
     "r_precision": "rprec",

@@ -98,15 +98,16 @@ def reciprocal_rank(view: View, setting: Setting) -> Floats:
 
 def full_reciprocal_rank(view: View, setting: Setting) -> Floats:
     """1 / rank of the first relevant label."""
-    first = view.first_rank.astype(np.float64)
+    first = view.best_ranks[0].astype(np.float64)
     return ratio(np.ones_like(first), first)
 
 
 def average_precision(view: View, setting: Setting) -> Floats:
-    """Sum of the precision at each hit in the first k, divided by min(k, R)."""
+    """Sum of the precision at each hit in the first k, divided by min(k, R), or by R (``map_norm``)."""
     assert setting.k
-    possible = np.minimum(view.n_relevant, setting.k).astype(np.float64)
-    return ratio(view.precision_sum(setting.k), possible)
+    capped = setting.conventions.map_norm == "capped"
+    n_most = np.minimum(view.n_relevant, setting.k) if capped else view.n_relevant
+    return ratio(view.precision_sum(setting.k), n_most.astype(np.float64))
 
 
 def average_precision_of_all(view: View, setting: Setting) -> Floats:
@@ -160,6 +161,12 @@ def full_ideal_dcg(n_relevant: Ints, setting: Setting) -> Floats:
     return discount_sums(n_relevant)
 
 
+def ideal_average_precision(n_relevant: Ints, setting: Setting) -> Floats:
+    """1 where the precisions are divided by min(k, R), otherwise min(k, R) / R."""
+    capped = setting.conventions.map_norm == "capped"
+    return (has_relevant if capped else ideal_recall)(n_relevant, setting)
+
+
 def ideal_recall(n_relevant: Ints, setting: Setting) -> Floats:
     """min(k, R) / R."""
     assert setting.k
@@ -193,7 +200,7 @@ def of_whole_ranking(
         cutoff="all",
         best=best,
         whole=True,
-        every_label=True,
+        conventions=tuple(name for name in metric.conventions if name != "map_norm"),
     )
     if metric.tied and metric.graded and metric.graded.tied:
         whole = replace(with_ties(whole, metric.tied.value), graded=None)
@@ -311,7 +318,8 @@ MAP = AT_K(
     state="row_sums",
     value=average_precision,
     empty="undefined",
-    best=has_relevant,
+    best=ideal_average_precision,
+    conventions=("map_norm", "empty", "unlisted"),
 )
 MAP_R = AT_K(
     name="map_r",

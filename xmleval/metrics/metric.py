@@ -160,11 +160,6 @@ class Metric:
     conventions: tuple[str, ...] = ()
 
     @property
-    def of_cells(self) -> bool:
-        """Whether it is about all labels of a row, whether predicted or not, and not about a list of any."""
-        return self.every_label and self.cutoff != "all"
-
-    @property
     def general(self) -> bool:
         """Whether the group ``all`` has it: it takes no parameter, and scores of any kind."""
         return not self.params and "probabilities" not in self.needs

@@ -22,7 +22,7 @@ class RowCounts(RowSums):
     def names(self) -> dict[str, Spec]:
         """Return the names of the sums, and the first measure that reads each."""
         read = {self._sets(spec): spec for spec in reversed(self.specs)}
-        of_cells = {self._sets(spec) for spec in self.specs if spec.metric.of_cells}
+        of_cells = {self._sets(spec) for spec in self.specs if spec.metric.every_label}
         return {
             f"{sets} {part}": spec
             for sets, spec in read.items()
@@ -37,7 +37,7 @@ class RowCounts(RowSums):
 
     def _is_inside(self, spec: Spec) -> bool:
         """Return whether labels that are not evaluated do not count."""
-        return self.plan.others and spec.metric.of_cells
+        return self.plan.others and spec.metric.every_label
 
     def columns(self, view: View) -> list[Floats]:
         """Return the row values of a block, one array for each name."""

@@ -186,7 +186,7 @@ def carried(totals: Ints, exact: Ints) -> tuple[Ints, Ints]:
 def row_values(spec: Spec, view: View, plan: Plan) -> Floats:
     """Return a measure's row values of a block, NaN for excluded rows."""
     metric, setting = spec.metric, plan.setting(spec)
-    view = view.inside if metric.of_cells else view
+    view = view.inside if metric.every_label else view
     seen: object = view
     if "sets" in metric.needs:
         seen = counts_of(spec, view, plan)

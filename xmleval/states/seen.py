@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
+from xmleval.kernels.ranking import count_tied_rows, has_equal_neighbours
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
-from xmleval.records import LEAST_STEPS, row_sizes
+from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results
 from xmleval.spec import Spec
 from xmleval.states.contents import Contents
@@ -35,6 +36,8 @@ class Seen(State):
         self.by_id = self.binary = True
         self.rises = self.falls = False
         self.judges = False  # a label as irrelevant
+        self.n_tied = 0  # rows with values that depend on the order of equal scores
+        self.cutoffs = np.array(sorted({plan.reads(spec) or 0 for spec in plan.every} - {0}), np.int64)
 
     def update(self, view: View) -> None:
         """Add the rows of a block."""
@@ -56,6 +59,8 @@ class Seen(State):
                 self._add_ids(block.ranking.given.missing, block.ranking.given.highest)
         if block.ranking is None or block.ranking.given is None:
             return
+        if self.cutoffs.size and block.ranking.scores is not None:
+            self.n_tied += count_tied(view, self.cutoffs)
         given, ptr = block.ranking.given, block.ranking.ptr
         self.n_listed += given.n_listed
         self.binary &= given.binary
@@ -98,6 +103,7 @@ class Seen(State):
         self.rises |= other.rises
         self.falls |= other.falls
         self.judges |= other.judges
+        self.n_tied += other.n_tied
 
     def finish(self) -> Results:
         """Return notes, and the measures that read more labels than the lists hold."""
@@ -129,6 +135,9 @@ class Seen(State):
         return found
 
     def _look_at_lists(self, found: Results) -> None:
+        if self.n_tied:
+            told = f"rows with ties across a cutoff: {self.n_tied}"
+            found.notes["ties"] = f"{told}; their values depend on the order of labels with equal scores"
         if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
@@ -162,7 +171,7 @@ class Seen(State):
     def arrays(self) -> Arrays:
         """Return the arrays to save."""
         return {
-            "counts": np.array([self.n_relevant, self.n_listed, self.deepest]),
+            "counts": np.array([self.n_relevant, self.n_listed, self.deepest, self.n_tied]),
             "ids": np.array([self.missing, self.highest]),
             "flags": np.array([getattr(self, name) for name in FLAGS]),
             **({} if self.plan.unlisted is None else {"deepest": np.array([self.n_deepest])}),
@@ -172,7 +181,7 @@ class Seen(State):
     def from_contents(self, contents: Contents) -> None:
         """Restore the state from what `arrays` returned."""
         self.n_rows = contents.n_rows
-        self.n_relevant, self.n_listed, self.deepest = contents.take("counts", 3).tolist()
+        self.n_relevant, self.n_listed, self.deepest, self.n_tied = contents.take("counts", 4).tolist()
         if self.plan.unlisted is not None:
             self.n_deepest = int(contents.take("deepest", 1, most=contents.n_rows)[0])
         if self.plan.others:
@@ -182,6 +191,25 @@ class Seen(State):
         flags = contents.take("flags", len(FLAGS), dtype=np.bool_, most=1)
         for name, flag in zip(FLAGS, flags.tolist(), strict=True):
             setattr(self, name, flag)
+
+
+def count_tied(view: View, cutoffs: Ints) -> int:
+    """Count the rows with relevant and irrelevant labels of one score on both sides of a cutoff."""
+    ranking, truth = view.ranking, view.block.truth
+    assert ranking.scores is not None
+    if ranking.ordered and view.unlisted is None:
+        if ranking.cut_ties is None and not has_equal_neighbours(ranking.scores):
+            return 0
+        cut = ranking.cut_ties or Truth(np.empty(0, np.int64), truth.labels[:0])
+        lists = ranking.ptr, ranking.labels, ranking.scores
+        return count_tied_rows(truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels)
+    above, tied = view.standing
+    rows, is_tied = np.repeat(np.arange(view.n_rows), view.n_relevant), np.zeros(view.n_rows, np.bool_)
+    for k in cutoffs.tolist():
+        across = np.flatnonzero((above < k) & (k < above + tied))
+        n_relevant = np.bincount(rows[across], minlength=view.n_rows)  # in the one group of its row
+        is_tied[rows[across][n_relevant[rows[across]] < tied[across]]] = True
+    return int(np.count_nonzero(is_tied))
 
 
 STATE = Seen

@@ -113,7 +113,11 @@ def choose(decision: Decision, ranking: Ranking, n_labels: int, unlisted: float 
             return Chosen(np.minimum(n_listed, k), ptr, labels)
         head_ptr = np.arange(n_listed.size + 1, dtype=np.int64) * k
         heads = np.empty(head_ptr[-1], labels.dtype)
-        fill_heads(ptr, labels, ranking.n_above, n_labels, head_ptr, heads)
+        order = ranking.tie_order
+        listed = labels if order is None else order.take(labels)
+        fill_heads(ptr, listed, ranking.n_above, n_labels, head_ptr, heads)
+        if order is not None:
+            heads = np.argsort(order).astype(order.dtype).take(heads)
         return Chosen(row_sizes(head_ptr), head_ptr, heads)
     if scores is None:
         raise InputError("y_score", f"decision {decision} needs scores; this list has none")

@@ -155,7 +155,7 @@ class LabelParts:
             }
             within = None
             if ranking is not None and listed is not None:
-                within = self._ranking(ranking, view.unlisted, *listed.entries(group))
+                within = self._ranking(ranking, view.unlisted, own, *listed.entries(group))
             one = block._replace(truth=relevant, ranking=within, pred=None, by_id=False, groups=None)
             if judged is not None and split is not None:
                 ptr, at = split.entries(group)
@@ -172,13 +172,16 @@ class LabelParts:
     def _renumbered(self, labels: Labels, ptr: Ints, at: Ints) -> Truth:
         return Truth(ptr, self._places.take(labels[at]))
 
-    def _ranking(self, ranking: Ranking, unlisted: float | None, ptr: Ints, at: Ints) -> Ranking:
+    def _ranking(self, ranking: Ranking, unlisted: float | None, own: Ints, ptr: Ints, at: Ints) -> Ranking:
         scores = None if ranking.scores is None else ranking.scores[at]
         n_above = row_sizes(ptr)
         if unlisted is not None and scores is not None:
             count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
         labels, given = self._places.take(ranking.labels[at]), Given(at.size, False)
-        return Ranking(ptr, labels, scores, n_above, ranking.ordered, given)
+        order = ranking.tie_order
+        if order is not None:
+            order = np.argsort(np.argsort(order.take(own))).astype(order.dtype)
+        return Ranking(ptr, labels, scores, n_above, ranking.ordered, given, tie_order=order)
 
 
 class _Split:

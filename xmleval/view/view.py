@@ -61,7 +61,7 @@ def in_order(ranking: Ranking) -> Ranking:
     assert ranking.scores is not None
     labels, scores = ranking.labels.copy(), ranking.scores.copy()
     rank_rows(ranking.ptr, labels, scores)
-    return ranking._replace(labels=labels, scores=scores, ordered=True)
+    return ranking._replace(labels=labels, scores=scores, ordered=True, places=None)
 
 
 class View:
@@ -139,6 +139,8 @@ class View:
     def positions(self) -> Ints:
         """Position (from 1) of each relevant label in its list, 0 if unlisted."""
         ranking, truth = self.ranking, self.block.truth
+        if ranking.places is not None:
+            return ranking.places.take(truth.labels) + np.int64(1)
         positions = np.empty(truth.labels.size, np.int64)
         find_positions(ranking.ptr, ranking.labels, truth.ptr, truth.labels, positions)
         return positions
@@ -202,30 +204,23 @@ class View:
 
     @cached
     def ranks(self) -> Ints:
-        """Rank of each relevant label credited by measures at k, 0 for the others."""
-        return self._places if self.unlisted is None else self.full_ranks
-
-    @cached
-    def full_ranks(self) -> Ints:
-        """Rank of each relevant label among all labels."""
+        """Rank of each relevant label, 0 for unlisted ones unless they have a score."""
+        if self.unlisted is None:
+            return self._places
         truth, ranking = self.block.truth, self.ranking
         ranks = self._places.copy()
-        if self.unlisted is not None:
-            rank_positions(self._places, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
-        rank_unlisted(
-            self.positions, truth.ptr, truth.labels, ranking.ptr, ranking.labels, ranking.n_above, ranks
-        )
+        rank_positions(self._places, truth.ptr, ranking.ptr, ranking.n_above, self.n_labels, ranks)
+        order, labels = ranking.tie_order, (truth.labels, ranking.labels)
+        own, listed = labels if order is None else (order.take(ids) for ids in labels)
+        rank_unlisted(self.positions, truth.ptr, own, ranking.ptr, listed, ranking.n_above, ranks)
         return ranks
 
     @cached
     def sorted_ranks(self) -> Ints:
         """`ranks`, ascending within each row."""
-        return self._sorted(self.ranks)
-
-    @cached
-    def sorted_full_ranks(self) -> Ints:
-        """`full_ranks`, ascending within each row."""
-        return self._sorted(self.full_ranks)
+        ranks = self.ranks.copy()
+        sort_ranks(self.block.truth.ptr, ranks)
+        return ranks
 
     @cached
     def standing(self) -> tuple[Ints, Ints]:
@@ -275,31 +270,20 @@ class View:
     @cached
     def best_ranks(self) -> tuple[Ints, Ints]:
         """First credited rank of each row (0 for none), and hits in its first R ranks (R relevant labels)."""
-        return self._summarised(self.ranks)
-
-    @property
-    def first_rank(self) -> Ints:
-        """First rank of a relevant label of each row among all labels, 0 for none."""
-        return self._summarised(self.full_ranks)[0]
-
-    def _summarised(self, ranks: Ints) -> tuple[Ints, Ints]:
         first, n_within = np.empty(self.n_rows, np.int64), np.empty(self.n_rows, np.int64)
-        summarise_ranks(self.block.truth.ptr, ranks, first, n_within)
+        summarise_ranks(self.block.truth.ptr, self.ranks, first, n_within)
         return first, n_within
 
     def precision_sum(self, k: int | None) -> Floats:
         """Return the sum of the precisions at the hits in the top k, or in the whole ranking."""
         out = np.empty(self.n_rows, np.float64)
-        ranks = self.sorted_full_ranks if k is None else self.sorted_ranks
-        sum_precisions(self.block.truth.ptr, ranks, k or self.n_ranked, out)
+        sum_precisions(self.block.truth.ptr, self.sorted_ranks, k or self.n_ranked, out)
         return out
 
     def gain(self) -> Floats:
         """Return the discounted gain of the whole ranking, ties broken by order."""
         out = np.empty(self.n_rows, np.float64)
-        sum_discounts(
-            self.block.truth.ptr, self.sorted_full_ranks, tabulated_discounts(), tabulated_logs(), out
-        )
+        sum_discounts(self.block.truth.ptr, self.sorted_ranks, tabulated_discounts(), tabulated_logs(), out)
         return out
 
     def tied_gain(self, k: int | None) -> Floats:
@@ -311,8 +295,8 @@ class View:
 
     def _tie_groups(self, k: int | None, above: Ints, tied: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Return what of the tie group of each relevant label is credited, see `sum_tied_discounts`."""
-        everything = k is None or self.unlisted is not None
-        n_credited = np.full(self.n_rows, self.n_ranked) if everything else self.ranking.n_above
+        below = self.unlisted is None
+        n_credited = self.ranking.n_above if below else np.full(self.n_rows, self.n_ranked)
         deepest = self.n_ranked if k is None else min(k, self.n_ranked)
         start, stop = np.minimum(above, deepest), np.minimum(above + tied, deepest)
         return start, stop, tied, n_credited, discount_sums(stop) - discount_sums(start)
@@ -331,9 +315,8 @@ class View:
 
     def graded_gain(self, k: int | None) -> Floats:
         """Return the discounted gain of grades in the top k or the whole ranking, ties broken by order."""
-        out, ranks = np.empty(self.n_rows, np.float64), self.full_ranks if k is None else self.ranks
-        tables = tabulated_discounts(), tabulated_logs()
-        sum_graded_discounts(self.block.truth.ptr, ranks, self.gains, k or self.n_ranked, *tables, out)
+        out, tables = np.empty(self.n_rows, np.float64), (tabulated_discounts(), tabulated_logs())
+        sum_graded_discounts(self.block.truth.ptr, self.ranks, self.gains, k or self.n_ranked, *tables, out)
         return out
 
     def tied_graded_gain(self, k: int | None) -> Floats:
@@ -413,8 +396,3 @@ class View:
             tn = hierarchy.n_nodes - n_true - n_predicted + tp
             self._closed[decision] = Counts(tp, n_predicted - tp, n_true - tp, tn)
         return self._closed[decision]
-
-    def _sorted(self, ranks: Ints) -> Ints:
-        ranks = ranks.copy()
-        sort_ranks(self.block.truth.ptr, ranks)
-        return ranks

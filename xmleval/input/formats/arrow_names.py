@@ -140,6 +140,7 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance) -> 
     first = 0
     with naming(path, EXPECTED), opened(InputFile(path)) as file:
         lists, columns = find_columns(file.schema, kind, unscored=False)
+        entries.as_listed = lists
         for batch in file.batches(columns, BATCH_BYTES):
             for row, name, score, place in _named_entries(batch, kind, lists, columns, first, entries):
                 try:

@@ -252,6 +252,7 @@ class _Reading:
             scores = [1.0] * len(labels)
         if labels:
             self._refuse_some_scored(scores is not None)
+        self._entries.as_listed = True
         self._entries.add_row(name)
         values = itertools.count(-1.0, -1.0) if scores is None else iter(scores)
         for label in labels:

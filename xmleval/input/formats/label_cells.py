@@ -145,7 +145,7 @@ def labels_of(value: Any) -> Labels:
     They are lists of labels, of [label, score] or of {"label": ..., "score": ...}, or {label: score}.
     """
     if isinstance(value, dict):
-        pairs: list[Any] = [*value.items()]
+        pairs: list[Any] = sorted(value.items(), reverse=True)  # equal scores rank by name, others as listed
     elif not isinstance(value, list):
         raise ValueError(f"{_json(value)} is no list of labels")
     elif not value or not isinstance(value[0], list | dict):

@@ -184,6 +184,7 @@ def _gather(path: Path, kind: str, entries: Gathering, allowance: Allowance, lik
     row = n_bytes = 0
     with naming(path, EXPECTED):
         is_fasttext = _is_fasttext(_beginning(path))
+    entries.as_listed = True
     with naming(path, EXPECTED), open_text(InputFile(path)) as file:
         for lines in whole_lines(file, PIECE_BYTES // PER_PIECE, 1, allowance):
             for line in lines.text[:-SPARE].tobytes().split(b"\n")[: lines.n_lines]:

@@ -89,6 +89,7 @@ def scores_by_name(path: Path, like: Named | list[str], allowance: Allowance) ->
     if arrays[0][0].dtype.kind != "U":
         raise ValueError(f"{path}: expected one file of predictions with names, as TRUTH has them")
     entries = Gathering(like)
+    entries.as_listed = True
     place = 0
     for labels, scores in list_pieces(arrays, allowance).read(PIECE_BYTES):
         with naming(path, arrays[0][1]):

@@ -46,7 +46,8 @@ class Numbering:
     ) -> None:
         self.rows = [*dict.fromkeys(chain.from_iterable(row_names))]
         others = {*chain.from_iterable(label_names)}.difference(first)
-        self.labels = [*first, *sorted(others)]
+        by_name = any(isinstance(name, str) for name in others)  # of equal scores, the later name is first
+        self.labels = [*first, *sorted(others, reverse=by_name)]
         self._number = {name: number for number, name in enumerate(self.labels)}
 
     def codes(self, label_names: Sequence[Any]) -> Ints:

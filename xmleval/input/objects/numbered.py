@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from xmleval.input.csr import Stored, as_array, is_sparse
 from xmleval.input.errors import InputError
 from xmleval.input.objects.frames import Wide
 from xmleval.input.objects.named import NamedRows
+from xmleval.input.ties import NamedColumns, order_ties, places_of
 from xmleval.message import Keyword, Message
-from xmleval.records import Ints
+from xmleval.records import Ints, label_dtype
 
 SAME_ORDER = "; where the order is the same, give {}.to_numpy()"
 BY_POSITION = "labels were read by position, as y_true has no names of them"
@@ -62,11 +64,18 @@ def as_numbers(names: list[Any]) -> Ints | None:
     return None if known else np.array(numbers, np.int64)
 
 
-def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None) -> Any:
-    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns."""
+def numbered_matrix(
+    rows: Wide, codes: Ints | None, order: Ints | None, n_labels: int | None, ranked: bool = False
+) -> Any:
+    """Return a matrix with rows and columns in order; a sparse one where it does not have all columns.
+
+    Where ``ranked``, equal scores rank by the names of the columns.
+    """
     matrix = rows.matrix
     if order is not None:
         matrix = (matrix.tocsr() if is_sparse(matrix) else matrix)[order]
+    if ranked:
+        return _ranked_by_name(matrix, rows.columns, codes, n_labels)
     if codes is None:
         return matrix
     if codes.size == n_labels and not is_sparse(matrix):
@@ -82,10 +91,39 @@ def numbered_matrix(rows: Wide, codes: Ints | None, order: Ints | None, n_labels
     return csr_array(parts, shape=(matrix.shape[0], n_labels))
 
 
+def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_labels: int | None) -> Any:
+    """Return scores of named columns, of which equal ones rank in the order of `places_of`."""
+    from xmleval.input.written import NamedCells  # imported here to keep start-up fast
+
+    by_name = np.argsort(places_of(columns))
+    labels = by_name if codes is None else codes[by_name]
+    if not is_sparse(matrix) and labels.size == n_labels:
+        if np.array_equal(labels, np.arange(n_labels)):
+            return matrix[:, by_name]
+        return NamedColumns(matrix, by_name, labels.astype(label_dtype(labels.size)))
+    if is_sparse(matrix):
+        found = matrix.tocsr()[:, by_name]
+        found.sort_indices()
+        parts = found.data, labels[found.indices], found.indptr
+    else:
+        ptr = np.arange(matrix.shape[0] + 1, dtype=np.int64) * labels.size
+        parts = matrix.take(by_name, axis=1).reshape(-1), np.tile(labels, matrix.shape[0]), ptr
+    return NamedCells(parts, shape=(matrix.shape[0], n_labels))
+
+
 def numbered_entries(
-    argument: str, rows: NamedRows, codes: Ints, order: Ints | None, n_labels: int, graded: bool | None = None
+    argument: str,
+    rows: NamedRows,
+    codes: Ints,
+    order: Ints | None,
+    n_labels: int,
+    graded: bool | None = None,
+    label_names: Sequence[Any] | None = None,
 ) -> Any:
-    """Return sets, graded sets, scores or lists of labels by number, with the rows in order."""
+    """Return sets, graded sets, scores or lists of labels by number, with the rows in order.
+
+    ``label_names`` are those of all labels, None where they have none.
+    """
     ptr = np.concatenate(([0], np.cumsum(rows.sizes)))
     of_row = np.repeat(np.arange(rows.sizes.size), rows.sizes)
     _refuse_twice(argument, rows, of_row, codes)
@@ -104,12 +142,14 @@ def numbered_entries(
             codes, ptr = codes[kept], np.concatenate(([0], np.cumsum(kept)))[ptr]
         values = None
     if argument == "y_score" and not rows.best_first:
-        from xmleval.input.written import WrittenRows  # imported here to keep start-up fast
+        from xmleval.input.written import NamedScores, WrittenRows  # imported here to keep start-up fast
 
-        found = WrittenRows((sizes.size, n_labels))
+        found: Any = (WrittenRows if label_names is None else NamedScores)((sizes.size, n_labels))
+        if label_names is not None and values is not None:
+            codes, found.label_names = order_ties(ptr, codes, values, label_names), label_names
         found.data, found.indices, found.indptr = values, codes, ptr
         return found
-    return Stored(ptr, codes, values, n_labels)
+    return Stored(ptr, codes, values, n_labels, label_names)
 
 
 def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> None:
