@@ -40,12 +40,17 @@ GRAPH = {
     "input.pairs": "input.errors input.csr",
     "input.glances": "records",
     "input.written": "",
-    "input.scores": "records message kernels input.errors input.tensors input.csr input.pairs input.glances",
+    "input.ties": "records kernels",
+    "input.ranked": "records kernels input.ties",
+    "input.scores": (
+        "records message kernels input.errors input.tensors input.csr input.pairs input.glances input.ties"
+        " input.ranked"
+    ),
     "input.judgements": "records message input.errors input.csr",
     "input.sets": "records message input.errors input.tensors input.csr input.judgements",
     "input.weights": "records input.errors input.csr",
     "input.groups": "records message kernels input.errors input.tensors",
-    "input.objects": "records message input.errors input.tensors input.csr input.written",
+    "input.objects": "records message input.errors input.tensors input.csr input.written input.ties",
     "datasets": "message input.errors",
     "propensity": "records message datasets kernels input.errors input.csr input.objects input.sets",
     "groups": "records message propensity input.errors input.csr input.objects input.sets",
@@ -54,7 +59,7 @@ GRAPH = {
     # files
     "input": (
         "records message numerals kernels budget files threads input.errors input.csr input.pairs"
-        " input.scores input.sets input.written"
+        " input.scores input.sets input.written input.ties"
     ),
     # measures
     "view": "records message numerals conventions cached discounts kernels input.errors",
@@ -79,6 +84,7 @@ GRAPH = {
     "engine": (
         "records message conventions datasets files input.errors budget threads input.tensors input.csr"
         " input.pairs input.scores input.judgements input.sets input.objects input.weights input.groups"
+        " input.ranked"
         " propensity groups view"
         " spec plan states thresholds.rule"
         " hierarchy"
@@ -123,7 +129,7 @@ GRAPH = {
     ),
     "demo": "records files propensity report api",
     "cluster": (
-        "version records message conventions discounts budget threads files input input.errors engine"
+        "version records message discounts budget threads files input input.errors engine"
         " report spec evaluator states"
     ),
     "integrations": (

@@ -117,11 +117,11 @@ def test_bits_depend_on_no_block_no_thread_and_no_order_of_models(
             np.testing.assert_array_equal(found.toarray(), wanted)
 
 
-def test_equal_sums_rank_the_smaller_label_first() -> None:
+def test_equal_sums_rank_the_smaller_label_or_the_later_name_first() -> None:
     labels, scores = xmleval.fuse([([[7, 2]], None), ([[2, 7]], None)])
     assert labels.tolist() == [[2, 7]]
     assert scores[0, 0] == scores[0, 1]
-    assert list(xmleval.fuse([{"q": {"b": 1.0}}, {"q": {"a": 1.0}}])["q"]) == ["a", "b"]
+    assert list(xmleval.fuse([{"q": {"b": 1.0}}, {"q": {"a": 1.0}}])["q"]) == ["b", "a"]
 
 
 def test_what_has_names_is_matched_by_them() -> None:

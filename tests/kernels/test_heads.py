@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import LEVELS, csr, cut, float_types, int_types, seeds
-from xmleval.kernels import ranking
+from xmleval.kernels import ranking, ties
 
 HEADS = [*range(1, 9), 12, 13, ranking.SHARE * ranking.MOST_PARTS, ranking.SHARE * ranking.MOST_PARTS + 1, 40]
 WIDTHS = [
@@ -50,9 +50,9 @@ def test_heads_of_rows(
     rest = [[j for j, s in row[depth:] if s == row[depth - 1][1]] for row in whole]
     assert tied.tolist() == [bool(row) for row in rest]
     cut_ptr = np.empty(ptr.size, np.int64)
-    ranking.count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
+    ties.count_cut_ties(ptr, scores, head_ptr, head_scores, tied, cut_ptr)
     left = np.empty(cut_ptr[-1], int_type)
-    ranking.collect_cut_ties(ptr, ids, scores, head_ptr, head_scores, cut_ptr, left)
+    ties.collect_cut_ties(ptr, ids, scores, head_ptr, head_scores, cut_ptr, left)
     assert cut(cut_ptr, left) == rest
     assert cut(head_ptr, heads) == [[j for j, _ in row] for row in want]
     assert cut(head_ptr, head_scores) == [[s for _, s in row] for row in want]

@@ -10,7 +10,8 @@ import numpy as np
 from xmleval.input.csr import Source, Stored, as_array
 from xmleval.input.errors import InputError
 from xmleval.input.pairs import is_pair, pair_members
-from xmleval.input.scores import cut_heads, ranking_rows
+from xmleval.input.ranked import cut_heads
+from xmleval.input.scores import ranking_rows
 from xmleval.input.sets import set_rows
 from xmleval.input.tensors import as_plain
 from xmleval.message import NO_MATCH, Keyword, Message, counted

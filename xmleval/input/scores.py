@@ -26,40 +26,27 @@ from xmleval.input.csr import (
 from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
+from xmleval.input.ranked import by_name, columns_of, picks, rank, with_level
 from xmleval.input.tensors import as_plain
 from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
 from xmleval.kernels.ranking import (
-    collect_cut_ties,
-    copy_heads,
-    count_cut_ties,
-    count_leading,
-    count_reaching,
     falls,
     falls_somewhere,
-    flag_cut_ties,
-    has_equal_neighbours,
-    head_pointer,
     rank_rows,
     rises_unsorted,
-    select_heads,
 )
 from xmleval.message import Keyword, Message, counted
 from xmleval.records import (
-    Bools,
     Given,
     Ints,
     Labels,
     Ranking,
     Scores,
-    Truth,
     as_score,
     label_dtype,
-    row_sizes,
 )
 
-SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
-SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
 PICKED_BYTES = 8.0  # of an entry in a matrix that is only read, for the best of its rows or cell by cell
 EXACT_FLOAT32 = ("?", "b", "B", "h", "H", "e", "f")  # types that float32 holds without loss
 
@@ -192,11 +179,8 @@ def _dense_rows(
 ) -> Source[Ranking]:
     """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
     n_rows, width = check_shape(argument, array.shape, known)
-    ids, places = np.arange(width), None
-    if named is not None:
-        ids = named.labels
-        places = np.empty(width, label_dtype(width))
-        places[ids] = np.arange(width)
+    ids = np.arange(width) if named is None else named.labels
+    columns = None if named is None else columns_of(named)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
 
@@ -211,11 +195,12 @@ def _dense_rows(
 
     def block(start: int, stop: int) -> Ranking:
         ptr, labels = every_cell(stop - start)
-        cells = array[start:stop] if named is None else array[start:stop].take(named.columns, axis=1)
-        scores = ordered_scores(argument, cells.reshape(-1), ptr, start, larger)
+        scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
-        ranking = _rank(given, ptr, labels, scores, unlisted, depth, ordered)
-        return ranking if ordered else ranking._replace(places=places)
+        ranking = rank(given, ptr, labels, scores, unlisted, depth, ordered)
+        if columns is None:
+            return ranking
+        return by_name(ranking, scores, columns, depth) if ordered else ranking._replace(columns=columns)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 
@@ -250,9 +235,9 @@ def _sparse_rows(
             ptr, labels, *_ = keep_entries(entries, competing)
             scores = scores[competing]
         given = Given(scores.size, is_binary(data), rises, drops, lists_several(ptr), *seen_ids)
-        return _rank(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
+        return rank(given, ptr, labels, scores, unlisted, depth, ordered)._replace(tie_order=order)
 
-    per_entry = PICKED_BYTES if _picks(depth, ordered) else 32.0
+    per_entry = PICKED_BYTES if picks(depth, ordered) else 32.0
     return Source(n_rows, stored.n_labels, per_entry * int(stored.ptr[-1]) / max(n_rows, 1), block)
 
 
@@ -277,90 +262,6 @@ def _as_written(entries: Entries, scores: Scores) -> tuple[bool, bool]:
     written = np.empty_like(scores)
     written[entries.places] = scores
     return rises_unsorted(entries.ptr, entries.places, written), falls_somewhere(entries.ptr, written)
-
-
-def _picks(depth: int | None, ordered: bool) -> bool:
-    """Tell whether the best few of a row are picked, in order even where that is not asked for."""
-    return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
-
-
-def _rank(
-    given: Given,
-    ptr: Ints,
-    labels: Labels,
-    scores: Scores,
-    unlisted: float | None,
-    depth: int | None,
-    ordered: bool,
-) -> Ranking:
-    """Rank entries whose ids rise within each row; ``given`` is what was seen of them."""
-    if _picks(depth, ordered):
-        assert depth is not None
-        head_ptr = head_pointer(ptr, depth)
-        head_labels = np.empty(head_ptr[-1], labels.dtype)
-        head_scores = np.empty(head_ptr[-1], scores.dtype)
-        tied = np.empty(ptr.size - 1, np.bool_)
-        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores, tied)
-        ranking = _with_level(given, head_ptr, head_labels, head_scores, unlisted)
-        return ranking._replace(cut_ties=_cut_ties(ptr, labels, scores, head_ptr, head_scores, tied))
-    if not ordered:
-        n_above = row_sizes(ptr)
-        if unlisted is not None:
-            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
-        return Ranking(ptr, labels, scores, n_above, False, given)
-    labels, scores = labels.copy(), scores.copy()
-    rank_rows(ptr, labels, scores)
-    return _with_level(given, ptr, labels, scores, unlisted, depth)
-
-
-def _with_level(
-    given: Given,
-    ptr: Ints,
-    labels: Labels,
-    scores: Scores | None,
-    unlisted: float | None,
-    depth: int | None = None,
-) -> Ranking:
-    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
-    n_above = row_sizes(ptr)
-    if unlisted is not None and scores is not None:
-        count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
-    ranking = Ranking(ptr, labels, scores, n_above, given=given)
-    return ranking if depth is None else cut_heads(ranking, depth)
-
-
-def cut_heads(ranking: Ranking, depth: int) -> Ranking:
-    """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
-    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
-    head_ptr = head_pointer(ptr, depth)
-    if head_ptr[-1] == ptr[-1]:
-        return ranking
-    heads, head_scores, cut_ties = np.empty(head_ptr[-1], labels.dtype), None, None
-    copy_heads(ptr, labels, head_ptr, heads)
-    if scores is not None:
-        head_scores = np.empty(head_ptr[-1], scores.dtype)
-        copy_heads(ptr, scores, head_ptr, head_scores)
-        if has_equal_neighbours(scores):
-            tied = np.empty(ptr.size - 1, np.bool_)
-            flag_cut_ties(ptr, scores, head_ptr, tied)
-            cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
-    n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
-    return ranking._replace(
-        ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
-    )
-
-
-def _cut_ties(
-    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
-) -> Truth | None:
-    """Return the labels that were cut from flagged rows and have the last score that was not, if any have."""
-    if not tied.any():
-        return None
-    cut_ptr = np.empty(ptr.size, np.int64)
-    count_cut_ties(ptr, scores, head_ptr, heads, tied, cut_ptr)
-    cut = np.empty(cut_ptr[-1], labels.dtype)
-    collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
-    return Truth(cut_ptr, cut)
 
 
 def _list_rows(
@@ -431,7 +332,7 @@ def _ranked_list(
     labels = ids.astype(label_dtype(n_labels), copy=False)
     if values is None:
         given_ids = Given(labels.size, False, False, False, lists_several(ptr), *seen_ids.tolist())
-        return _with_level(given_ids, ptr, labels, None, unlisted, depth)
+        return with_level(given_ids, ptr, labels, None, unlisted, depth)
     scores = _exact_scores(argument, values, ptr, start, larger)
     in_order = falls(ptr, scores)
     if not in_order:
@@ -442,7 +343,7 @@ def _ranked_list(
     if not in_order:
         labels, scores = labels.copy(), scores.copy()
         rank_rows(ptr, labels, scores)
-    return _with_level(seen, ptr, labels, scores, unlisted, depth)
+    return with_level(seen, ptr, labels, scores, unlisted, depth)
 
 
 def _ragged_rows(

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from xmleval.records import Ints, Labels, Scores, label_dtype
 
 
-class NamedColumns(NamedTuple):
-    """A dense matrix of scores whose columns are labels in an order of their own.
+class NamedColumns:
+    """A dense matrix of scores whose columns are labels with names.
 
-    columns : int64 (l,), the columns of the matrix in the order in which equal scores rank
-    labels : (l,), label id of each of them
+    Parameters
+    ----------
+    matrix : array of shape (m, l)
+    labels : (l,), label id of each column
+    ranks : int64 (l,), place of each column among equal scores
     """
 
-    matrix: Scores
-    columns: Ints
-    labels: Labels
+    def __init__(self, matrix: Scores, labels: Labels, ranks: Ints) -> None:
+        self.matrix, self.labels, self.ranks = matrix, labels, ranks
 
 
 def places_of(names: Sequence[str]) -> Ints:
@@ -43,16 +44,26 @@ def order_ties(ptr: Ints, labels: Labels, scores: Scores, names: Sequence[str]) 
 
     ptr : int64 (n + 1,); labels, scores : (s,), as they were written; names : the name of each label
     """
-    rows = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-    order = np.lexsort((scores, rows))
-    same = (np.diff(rows[order]) == 0) & (scores[order[1:]] == scores[order[:-1]])
+    from xmleval.kernels.ranking import rank_rows  # imports Numba, which start-up does not need
+
+    places, ordered_scores = np.arange(labels.size), scores.astype(np.float64)
+    rank_rows(ptr, places, ordered_scores)
+    same = ordered_scores[1:] == ordered_scores[:-1]
+    begins = ptr[1:-1]
+    same[begins[(begins > 0) & (begins < labels.size)] - 1] = False
     if not same.any():
         return labels
-    tied = np.append(same, False) | np.append(False, same)
-    group = np.cumsum(np.append(True, ~same))[tied]
-    places = order[tied]  # the sort is stable: they rise within a group
-    known, own = np.unique(labels[places], return_inverse=True)
-    rank = places_of([names[label] for label in known.tolist()])[own]
+    after = np.append(False, same)  # of each entry, whether it has the score of the one before
+    tied = np.append(same, False) | after
+    places = places[tied]  # the sort is stable: they rise within a group of equal scores
+    group_ptr = np.append(np.flatnonzero(~after[tied]), places.size)
+    own = labels[places].astype(np.int64)
+    if len(names) < own.size:
+        rank = places_of(names)[own]
+    else:
+        known, number = np.unique(own, return_inverse=True)
+        rank = places_of([names[label] for label in known.tolist()])[number]
+    rank_rows(group_ptr, own, -rank.astype(np.float64))
     ordered = labels.copy()
-    ordered[places] = labels[places][np.lexsort((rank, group))]
+    ordered[places] = own
     return ordered

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
-from xmleval.kernels.ranking import count_tied_rows, has_equal_neighbours
+from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
 from xmleval.message import RISING, Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
@@ -205,8 +207,9 @@ def count_tied(view: View, cutoffs: Ints) -> int:
         return count_tied_rows(truth.ptr, truth.labels, *lists, cutoffs, cut.ptr, cut.labels)
     above, tied = view.standing
     rows, is_tied = np.repeat(np.arange(view.n_rows), view.n_relevant), np.zeros(view.n_rows, np.bool_)
+    competes: Any = True if view.unlisted is not None else view.positions > 0
     for k in cutoffs.tolist():
-        across = np.flatnonzero((above < k) & (k < above + tied))
+        across = np.flatnonzero((above < k) & (k < above + tied) & competes)
         n_relevant = np.bincount(rows[across], minlength=view.n_rows)  # in the one group of its row
         is_tied[rows[across][n_relevant[rows[across]] < tied[across]]] = True
     return int(np.count_nonzero(is_tied))

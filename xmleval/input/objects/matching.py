@@ -189,7 +189,9 @@ class Matching:
             return codes[codes >= 0]
         if others:
             before = len(index)
-            codes = np.array([index.setdefault(name, len(index)) for name in rows.labels], np.int64)
+            for name in dict.fromkeys(rows.labels):
+                index.setdefault(name, len(index))
+            codes = np.fromiter(map(index.__getitem__, rows.labels), np.int64, len(rows.labels))
             self._note_new(argument, len(index) - before, codes)
             self.closed &= len(index) == self.n_known
             return codes

@@ -207,6 +207,8 @@ def _member(argument: str, row: int, hit: dict[Any, Any], names: Iterable[str]) 
 
 def refuse_other_labels(argument: str, rows: NamedRows) -> None:
     """Refuse labels that are neither all text nor all integers."""
+    if {*map(type, rows.labels)} <= {str}:
+        return
     kinds: dict[type, int] = {}
     for entry, label in enumerate(rows.labels):
         kinds.setdefault(type(label), entry)
@@ -230,7 +232,7 @@ def _as_values(argument: str, rows: NamedRows, values: list[Any]) -> NDArray[Any
     except (ValueError, TypeError, RuntimeError):
         found = np.empty(0, object)
     if found.shape == (len(values),) and found.dtype.kind in "biuf":
-        if found.dtype.kind != "f":
+        if found.dtype.kind != "f" or {*map(type, values)} == {float}:
             return found
         lost = (i for i, value in enumerate(values) if isinstance(value, int) and int(found[i]) != value)
         bad = next(lost, None)

@@ -95,12 +95,12 @@ def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_label
     """Return scores of named columns, of which equal ones rank in the order of `places_of`."""
     from xmleval.input.written import NamedCells  # imported here to keep start-up fast
 
-    by_name = np.argsort(places_of(columns))
-    labels = by_name if codes is None else codes[by_name]
+    ranks = places_of(columns)
+    labels = np.arange(ranks.size) if codes is None else codes
     if not is_sparse(matrix) and labels.size == n_labels:
-        if np.array_equal(labels, np.arange(n_labels)):
-            return matrix[:, by_name]
-        return NamedColumns(matrix, by_name, labels.astype(label_dtype(labels.size)))
+        return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), ranks)
+    by_name = np.argsort(ranks)
+    labels = labels[by_name]
     if is_sparse(matrix):
         found = matrix.tocsr()[:, by_name]
         found.sort_indices()
@@ -153,10 +153,11 @@ def numbered_entries(
 
 
 def _refuse_twice(argument: str, rows: NamedRows, of_row: Ints, codes: Ints) -> None:
-    order = np.lexsort((codes, of_row))
-    same = (np.diff(of_row[order]) == 0) & (np.diff(codes[order]) == 0)
-    if same.any():
-        entry = int(order[1:][same].min())
+    cells = of_row * (int(codes.max(initial=0)) + 1)  # fewer than 2^63 for what fits in memory
+    cells += codes
+    if (np.diff(np.sort(cells)) == 0).any():
+        order = np.argsort(cells, kind="stable")
+        entry = int(order[1:][np.diff(cells[order]) == 0].min())
         label, row = rows.labels[entry], int(of_row[entry])
         raise InputError(argument, f"label {label!r} occurs twice", row=row, value=label)
 

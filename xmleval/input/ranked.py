@@ -1,0 +1,155 @@
+"""Entries of rows, best first: sorted or picked, cut to a depth, ties in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.input.ties import NamedColumns
+from xmleval.kernels.ranking import (
+    copy_heads,
+    count_leading,
+    count_reaching,
+    head_pointer,
+    rank_rows,
+    select_heads,
+)
+from xmleval.kernels.ties import (
+    collect_cut_ties,
+    count_cut_ties,
+    flag_cut_ties,
+    flag_equal_neighbours,
+    has_equal_neighbours,
+)
+from xmleval.records import (
+    Bools,
+    Columns,
+    Given,
+    Ints,
+    Labels,
+    Ranking,
+    Scores,
+    Truth,
+    as_score,
+    row_sizes,
+)
+
+SELECTED = 32  # depth up to which keeping the best of a row beats sorting it
+SHALLOW = 18  # depth up to which it also beats counting what is above each relevant label of a row
+
+
+def picks(depth: int | None, ordered: bool) -> bool:
+    """Tell whether the best few of a row are picked, in order even where that is not asked for."""
+    return depth is not None and depth <= (SELECTED if ordered else SHALLOW)
+
+
+def rank(
+    given: Given,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores,
+    unlisted: float | None,
+    depth: int | None,
+    ordered: bool,
+) -> Ranking:
+    """Rank entries whose ids rise within each row; ``given`` is what was seen of them."""
+    if picks(depth, ordered):
+        assert depth is not None
+        head_ptr = head_pointer(ptr, depth)
+        head_labels = np.empty(head_ptr[-1], labels.dtype)
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        tied = np.empty(ptr.size - 1, np.bool_)
+        select_heads(ptr, labels, scores, head_ptr, head_labels, head_scores, tied)
+        ranking = with_level(given, head_ptr, head_labels, head_scores, unlisted)
+        return ranking._replace(cut_ties=_cut_ties(ptr, labels, scores, head_ptr, head_scores, tied))
+    if not ordered:
+        n_above = row_sizes(ptr)
+        if unlisted is not None:
+            count_reaching(ptr, scores, as_score(unlisted, scores), n_above)
+        return Ranking(ptr, labels, scores, n_above, False, given)
+    labels, scores = labels.copy(), scores.copy()
+    rank_rows(ptr, labels, scores)
+    return with_level(given, ptr, labels, scores, unlisted, depth)
+
+
+def with_level(
+    given: Given,
+    ptr: Ints,
+    labels: Labels,
+    scores: Scores | None,
+    unlisted: float | None,
+    depth: int | None = None,
+) -> Ranking:
+    """Cut to the depth, and find where the unlisted labels stand: behind listed ones of their own score."""
+    n_above = row_sizes(ptr)
+    if unlisted is not None and scores is not None:
+        count_leading(ptr, scores, as_score(unlisted, scores), True, n_above)
+    ranking = Ranking(ptr, labels, scores, n_above, given=given)
+    return ranking if depth is None else cut_heads(ranking, depth)
+
+
+def cut_heads(ranking: Ranking, depth: int) -> Ranking:
+    """Return the first ``depth`` entries of rows that are in order; the ranking itself if that is all."""
+    ptr, labels, scores = ranking.ptr, ranking.labels, ranking.scores
+    head_ptr = head_pointer(ptr, depth)
+    if head_ptr[-1] == ptr[-1]:
+        return ranking
+    heads, head_scores, cut_ties = np.empty(head_ptr[-1], labels.dtype), None, None
+    copy_heads(ptr, labels, head_ptr, heads)
+    if scores is not None:
+        head_scores = np.empty(head_ptr[-1], scores.dtype)
+        copy_heads(ptr, scores, head_ptr, head_scores)
+        if has_equal_neighbours(scores):
+            tied = np.empty(ptr.size - 1, np.bool_)
+            flag_cut_ties(ptr, scores, head_ptr, tied)
+            cut_ties = _cut_ties(ptr, labels, scores, head_ptr, head_scores, tied)
+    n_above = np.minimum(ranking.n_above, row_sizes(head_ptr))
+    return ranking._replace(
+        ptr=head_ptr, labels=heads, scores=head_scores, n_above=n_above, cut_ties=cut_ties
+    )
+
+
+def _cut_ties(
+    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools
+) -> Truth | None:
+    """Return the labels that were cut from flagged rows and have the last score that was not, if any have."""
+    if not tied.any():
+        return None
+    cut_ptr = np.empty(ptr.size, np.int64)
+    count_cut_ties(ptr, scores, head_ptr, heads, tied, cut_ptr)
+    cut = np.empty(cut_ptr[-1], labels.dtype)
+    collect_cut_ties(ptr, labels, scores, head_ptr, heads, cut_ptr, cut)
+    return Truth(cut_ptr, cut)
+
+
+def columns_of(named: NamedColumns) -> Columns:
+    """Return where the columns of labels with names stand, and the order of those with equal scores."""
+    places = np.empty_like(named.labels)
+    places[named.labels] = np.arange(named.labels.size)
+    return Columns(named.labels, places, named.ranks)
+
+
+def by_name(ranking: Ranking, scores: Scores, columns: Columns, depth: int | None) -> Ranking:
+    """Return a ranking of all columns with equal scores in the order of names, in the few rows that have any.
+
+    ``ranking`` has them in the order of the columns; ``scores`` are those of all columns.
+    """
+    assert ranking.scores is not None
+    width, n_rows = columns.labels.size, ranking.ptr.size - 1
+    tied = np.zeros(n_rows, np.bool_)
+    flag_equal_neighbours(ranking.ptr, ranking.scores, tied)
+    if ranking.cut_ties is not None:
+        tied |= row_sizes(ranking.cut_ties.ptr) > 0
+    rows = np.flatnonzero(tied)
+    if not rows.size:
+        return ranking
+    order = np.argsort(columns.ranks)
+    own_ptr = np.arange(rows.size + 1) * width
+    own_scores = scores.reshape(n_rows, width)[rows].take(order, axis=1).reshape(-1)
+    own_labels = np.tile(columns.labels[order], rows.size)
+    own = rank(Given(0, False), own_ptr, own_labels, own_scores, None, depth, True)
+    ranking.labels.reshape(n_rows, -1)[rows] = own.labels.reshape(rows.size, -1)
+    if own.cut_ties is None:
+        return ranking
+    sizes = np.zeros(n_rows + 1, np.int64)
+    sizes[rows + 1] = row_sizes(own.cut_ties.ptr)
+    return ranking._replace(cut_ties=Truth(np.cumsum(sizes), own.cut_ties.labels))

@@ -1,0 +1,130 @@
+"""Equal scores on both sides of a cutoff."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xmleval.kernels.jit import kernel
+from xmleval.records import Bools, Ints, Labels, Scores
+
+
+@kernel
+def flag_cut_ties(ptr: Ints, scores: Scores, head_ptr: Ints, tied: Bools) -> None:
+    """Tell of rows in order whether the first entry behind a cut has the last score before it.
+
+    ptr, scores : int64 (n + 1,), (s,); head_ptr : int64 (n + 1,); tied : (n,), written
+    """
+    for i in range(ptr.size - 1):
+        n, stop = head_ptr[i + 1] - head_ptr[i], ptr[i + 1]
+        p = ptr[i] + n
+        tied[i] = n > 0 and p < stop and scores[p] == scores[p - 1]
+
+
+@kernel
+def count_cut_ties(
+    ptr: Ints, scores: Scores, head_ptr: Ints, heads: Scores, tied: Bools, out_ptr: Ints
+) -> None:
+    """Count the entries that were cut from flagged rows and have the last score that was not.
+
+    ptr, scores : int64 (n + 1,), (s,), whole rows; head_ptr, heads : the scores that are left
+    tied : (n,); out_ptr : int64 (n + 1,), written: where those of each row begin
+    """
+    out_ptr[0] = 0
+    for i in range(ptr.size - 1):
+        n = 0
+        if tied[i]:
+            score = heads[head_ptr[i + 1] - 1]
+            for p in range(ptr[i], ptr[i + 1]):
+                n += scores[p] == score
+            for p in range(head_ptr[i], head_ptr[i + 1]):
+                n -= heads[p] == score
+        out_ptr[i + 1] = out_ptr[i] + n
+
+
+@kernel
+def collect_cut_ties(
+    ptr: Ints, labels: Labels, scores: Scores, head_ptr: Ints, heads: Scores, out_ptr: Ints, out: Labels
+) -> None:
+    """Write the labels that `count_cut_ties` counts: the last of those with their score.
+
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), whole rows; head_ptr, heads : the scores that are left
+    out_ptr : int64 (n + 1,); out : (out_ptr[-1],), written
+    """
+    for i in range(ptr.size - 1):
+        q = out_ptr[i + 1]
+        p = ptr[i + 1]
+        while q > out_ptr[i]:
+            p -= 1
+            if scores[p] == heads[head_ptr[i + 1] - 1]:
+                q -= 1
+                out[q] = labels[p]
+
+
+@kernel
+def has_equal_neighbours(scores: Scores) -> bool:
+    """Tell whether any entry has the score of the one before it, in its row or another. scores : (s,)."""
+    n = 0
+    for p in range(1, scores.size):  # without a branch, so that it vectorises
+        n += scores[p] == scores[p - 1]
+    return n > 0
+
+
+@kernel
+def flag_equal_neighbours(ptr: Ints, scores: Scores, flags: Bools) -> None:
+    """Flag the rows in which an entry has the score of the one before it.
+
+    ptr, scores : int64 (n + 1,), (s,); flags : (n,), written
+    """
+    for i in range(ptr.size - 1):
+        n = 0
+        for p in range(ptr[i] + 1, ptr[i + 1]):
+            n += scores[p] == scores[p - 1]
+        flags[i] = n > 0
+
+
+@kernel
+def relevant_among(labels: Labels, truth: Labels) -> int:
+    """Return how many of some labels are relevant. labels : (s,); truth : (t,), increasing."""
+    n = 0
+    for label in labels:
+        t = np.searchsorted(truth, label)
+        n += t < truth.size and truth[t] == label
+    return n
+
+
+@kernel
+def count_tied_rows(
+    true_ptr: Ints, true_labels: Labels, ptr: Ints, labels: Labels, scores: Scores, cutoffs: Ints,
+    cut_ptr: Ints, cut_labels: Labels,
+) -> int:  # fmt: skip
+    """Count the rows with relevant and irrelevant labels of one score on both sides of a cutoff.
+
+    true_ptr, true_labels : int64 (n + 1,), (t,), increasing within a row
+    ptr, labels, scores : int64 (n + 1,), (s,), (s,), best first; cutoffs : int64 (c,), increasing
+    cut_ptr, cut_labels : int64 (n + 1,), (r,), labels that were cut and score as the last entry of their row;
+        cut_ptr is (0,) where there are none
+    """
+    n_rows = 0
+    for i in range(ptr.size - 1):
+        first, stop = ptr[i], ptr[i + 1]
+        truth = true_labels[true_ptr[i] : true_ptr[i + 1]]
+        n_cut = cut_ptr[i + 1] - cut_ptr[i] if cut_ptr.size else 0
+        for k in cutoffs:
+            p = first + k
+            if p > stop or (p == stop and n_cut == 0):
+                break
+            if p < stop and scores[p] != scores[p - 1]:
+                continue
+            score, start = scores[p - 1], p - 1
+            while start > first and scores[start - 1] == score:
+                start -= 1
+            while p < stop and scores[p] == score:
+                p += 1
+            size, n_relevant = p - start, relevant_among(labels[start:p], truth)
+            if p == stop and n_cut:
+                size += n_cut
+                n_relevant += relevant_among(cut_labels[cut_ptr[i] : cut_ptr[i + 1]], truth)
+            if 0 < n_relevant < size:
+                n_rows += 1
+                break
+    return n_rows
