@@ -279,8 +279,13 @@ def test_without_ties_there_is_no_note() -> None:
     run = {
         "q": {"a": 0.5, "b": 0.25, "c": 0.75},
         "r": {"a": 0.5, "c": 0.5, "b": 0.1},
-    }  # of irrelevant labels alone
-    assert n_tied(xmleval.evaluate(truth, run, metrics="p@1")) == 0
+    }  # ties of irrelevant labels alone
+    for metrics in (["p@1"], ["p@1", "lrap"]):  # with and without all labels in order
+        assert (
+            n_tied(xmleval.evaluate(truth, run, metrics=metrics)) == 0
+        )  # row r: among irrelevant labels alone
+        none: Named = {"q": {}, "r": {}}  # labels below all others are tied, and earn nothing
+        assert n_tied(xmleval.evaluate(truth, none, metrics=metrics)) == 0
 
 
 def random_problem(seed: int) -> tuple[dict[str, dict[str, int]], Named]:

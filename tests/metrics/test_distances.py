@@ -121,7 +121,6 @@ def test_refusals_are_in_the_scale_of_the_caller() -> None:
             call()
 
 
-@pytest.mark.filterwarnings("ignore:rows with ties")
 def test_one_liners_take_distances() -> None:
     for name in xmleval.__all__:
         function = getattr(xmleval, name)

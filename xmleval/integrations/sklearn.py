@@ -11,6 +11,7 @@ import numpy as np
 from xmleval.api.evaluate import evaluate
 from xmleval.engine.settings import Options
 from xmleval.input.errors import InputError
+from xmleval.message import TIES
 from xmleval.spec import DEFAULT_K, expand_metrics
 
 METHODS = ("decision_function", "predict_proba")  # scikit-learn's own order
@@ -88,9 +89,10 @@ class Scorer:
             sample_weight=sample_weight,
             **self._options,
         )
-        for note in {*report.notes} - self._told:
+        notes = {note for note in report.notes if not note.startswith(TIES)}
+        for note in notes - self._told:
             warnings.warn(note, UserWarning, stacklevel=2)
-        self._told.update(report.notes)
+        self._told |= notes
         values = {
             f"neg_{name}" if name in self._lower_is_better else name: (
                 -value if name in self._lower_is_better else value

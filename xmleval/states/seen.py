@@ -8,7 +8,7 @@ import numpy as np
 
 from xmleval.kernels.checking import FIRST_IDS, look_at_rows
 from xmleval.kernels.ties import count_tied_rows, has_equal_neighbours
-from xmleval.message import RISING, Keyword, Message, counted
+from xmleval.message import RISING, TIES, Keyword, Message, counted
 from xmleval.plan import Plan
 from xmleval.records import LEAST_STEPS, Ints, Truth, row_sizes
 from xmleval.results import Results
@@ -137,12 +137,13 @@ class Seen(State):
         return found
 
     def _look_at_lists(self, found: Results) -> None:
-        if self.n_tied:
-            told = f"rows with ties across a cutoff: {self.n_tied}"
-            found.notes["ties"] = f"{told}; their values depend on the order of labels with equal scores"
         if self.binary and self.deepest >= SEVERAL:
             told = "every score is 0 or 1, so that ranks within each are arbitrary; give predicted sets as "
             found.notes["binary"] = Message(told, Keyword("y_pred"))
+        elif self.n_tied:
+            found.notes["ties"] = (
+                f"{TIES}{self.n_tied}; their values depend on the order of labels with equal scores"
+            )
         if self.rises and not self.falls and self.n_listed - self.n_rows >= LEAST_STEPS:
             found.notes["rises"] = RISING
         mean = self.n_listed / self.n_rows

@@ -91,8 +91,7 @@ def read_run(path: str | os.PathLike[str], like: Named | list[str]) -> Named:
     ----------
     path : path
         Lines ``qid Q0 docid rank score tag``, in any order, packed by gzip or not. Ranks are passed over:
-        as in trec_eval, the scores give the order (ties go to the label that the truth names first, where
-        trec_eval goes by the names, from the last).
+        as in trec_eval, the scores give the order, and of equal ones the later name is first.
     like : Named or list of str
         The truth, as `read_qrels` reads it, or names of labels: rows are then in the order in which they
         appear first.
