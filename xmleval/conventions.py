@@ -15,7 +15,7 @@ CHOICES: dict[str, tuple[object, ...]] = {
     "loss_ties": ("full", "half", "none"),
     "ndcg_ties": ("order", "average"),
     "empty": ("zero", "skip", "one"),
-    "no_pairs": ("skip", "perfect", "perfect_except_auc"),
+    "no_pairs": ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant"),
     "zero_division": (0.0, 1.0, math.nan, "both_empty"),
     "labels": ("all", "present", "seen"),
     "map_norm": ("capped", "relevant"),
@@ -39,8 +39,9 @@ class Conventions:
         Whether tied labels are ordered (see the README) or share the mean discount of their ranks.
     empty : {"zero", "skip", "one"}
         Value of measures at k without relevant labels: 0, left out, or 1 where the formula is 0/0.
-    no_pairs : {"skip", "perfect", "perfect_except_auc"}
-        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC.
+    no_pairs : {"skip", "perfect", "perfect_except_auc", "perfect_if_relevant"}
+        Instances without a (relevant, irrelevant) pair: left out, perfect, or perfect except in AUC, and in
+        the last case except in LRAP of instances without relevant labels, too.
     zero_division : {0, 1, nan, "both_empty"}
         Value of 0/0 in measures of sets; nan leaves the instance or label out of the mean, "both_empty" is 1
         where truth and prediction are both empty (specificity: both full) and else 0.
@@ -184,7 +185,7 @@ PRESETS: dict[str, Conventions] = {
     "default": Conventions(),
     "sklearn": Conventions(ndcg_ties="average", no_pairs="perfect_except_auc", unlisted=0.0),
     "wu2017": Conventions(auc_ties="full"),
-    "mulan": Conventions(zero_division="both_empty"),
+    "mulan": Conventions(zero_division="both_empty", no_pairs="perfect_if_relevant"),
     "meka": Conventions(no_pairs="perfect"),
     "beir": Conventions(empty="skip", map_norm="relevant", gains="linear"),  # as trec_eval
     "pyxclib": Conventions(),

@@ -152,7 +152,8 @@ def test_mulan() -> None:
     found = evaluate(truth, scores, metrics=["log_loss.samples", "ap.geometric", "specificity.samples@1"])
     kept = [0.9, 0.8, 1e-8, 0.3, 1 - 1e-8, 0.4]
     assert found["log_loss.samples"] == pytest.approx(-np.log(kept).sum() / 2, rel=1e-14)
-    assert np.isnan(evaluate(truth[:, [2]], scores[:, [2]], metrics="ap.geometric")["ap.geometric"])
+    assert evaluate(truth[:, [2]], scores[:, [2]], metrics="ap.geometric")["ap.geometric"] == 1.0
+    assert np.isnan(evaluate(truth[:, [2]] * 0, scores[:, [2]], metrics="ap.geometric")["ap.geometric"])
     assert found["ap.geometric"] == pytest.approx(np.sqrt(1.0 * 1.0))
     assert found["specificity.samples@1"] == 1.0
 

@@ -63,7 +63,7 @@ def weight_of(cells: Iterable[Cell]) -> Fraction:
 def ap(cells: list[Cell]) -> float:
     """Sum over thresholds of (R_n - R_{n-1}) P_n."""
     relevant = weight_of(c for c in cells if c[1])
-    if relevant in (0, weight_of(cells)):
+    if not relevant:
         return NAN
     total, before = Fraction(0), Fraction(0)
     for hits, size in cuts(cells):

@@ -8,9 +8,10 @@ MEASURES: frozenset[tuple[str, str | None, str]] = frozenset([("judged", None, "
 
 
 def rows(case: Case, k: int) -> list[float]:
-    """Judged labels among the first k / k, row by row."""
+    """Judged labels among the first k, over k or the length of a shorter list, row by row."""
     assert case.grades is not None
-    return [len(set(top(case, i, k)) & set(graded)) / k for i, graded in enumerate(case.grades)]
+    first = [set(top(case, i, k)) for i in range(len(case.truth))]
+    return [len(own & {*graded}) / max(1, len(own)) for own, graded in zip(first, case.grades, strict=True)]
 
 
 def value(case: Case, k: int) -> float:

@@ -152,7 +152,7 @@ def ranking_row(name: str, case: Case, i: int) -> float:
     """Measures of the whole ranking of row i."""
     relevant, size, rank = case.truth[i], len(case.truth[i]), worst_ranks(case, i)
     no_pairs = convention(case, "no_pairs")
-    assert no_pairs in ("skip", "perfect", "perfect_except_auc")
+    assert no_pairs in ("skip", "perfect", "perfect_except_auc", "perfect_if_relevant")
     if name == "one_error":  # [top label not in Y]
         return float(not set(top(case, i, 1)) & relevant)
     if name == "coverage" and size == 0:
@@ -171,7 +171,9 @@ def ranking_row(name: str, case: Case, i: int) -> float:
         return float(bad > 0)
     if name == "error_set_size":  # bad pairs
         return float(bad)
-    if not pairs and (no_pairs == "skip" or (no_pairs == "perfect_except_auc" and name == "auc")):
+    if not pairs and (no_pairs == "skip" or (no_pairs != "perfect" and name == "auc")):
+        return NAN
+    if not relevant and no_pairs == "perfect_if_relevant" and name == "lrap":
         return NAN
     if name == "ranking_loss":  # bad pairs / (R (l - R))
         return ratio(bad, len(pairs), 0.0)

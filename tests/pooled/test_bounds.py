@@ -37,7 +37,7 @@ def conventions(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "auc_ties": draw(st.sampled_from(["half", "full", "none"])),
         "loss_ties": draw(st.sampled_from(["half", "full", "none"])),
-        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc"])),
+        "no_pairs": draw(st.sampled_from(["skip", "perfect", "perfect_except_auc", "perfect_if_relevant"])),
     }
 
 

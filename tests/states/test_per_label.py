@@ -70,7 +70,7 @@ def area(cells: Cells) -> float:
 def precision_area(cells: Cells) -> float:
     """Mean precision over relevant cells, each at the end of its tie group."""
     good = [s for s, y in cells if y]
-    if not good or len(good) == len(cells):
+    if not good:
         return math.nan
     hits = [counts_from(cells, s) for s in good]
     return math.fsum(tp / (tp + fp) for tp, fp in hits) / len(good)

@@ -214,6 +214,8 @@ def evaluate(
     if block_rows is not None:
         block_rows = positive_integer("block_rows", block_rows)
     given = given_inputs(y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups)
+    if confidence is not None and groups is None:
+        groups = taken.keys
     plan = settings.plan(given)
     reachable = None
     if others:

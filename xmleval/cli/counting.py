@@ -52,7 +52,8 @@ class Inputs(NamedTuple):
     labels of a report begin with those of the columns of the truth. ``pairs`` are left out; ``notes`` tell
     what was settled by files alone, for each report; labels are ranked within ``candidates``, those of all
     reports or of each. ``of_rows`` has a file and an entry for each row, by argument. ``other_labels`` of
-    each report are listed in predictions and not evaluated.
+    each report are listed in predictions and not evaluated. ``keyed`` tells that names of rows tell them
+    apart from those of other files; ``first_row`` is the number of the first row in the whole data.
     """
 
     truth: tuple[str, Pieces]
@@ -65,6 +66,8 @@ class Inputs(NamedTuple):
     candidates: Sequence[tuple[str, Pieces]] = ()
     of_rows: Mapping[str, tuple[str, list[str]]] = MappingProxyType({})
     other_labels: tuple[list[str], ...] = ()
+    keyed: bool = False
+    first_row: int | None = None
 
     @property
     def sets(self) -> list[tuple[str, tuple[str, Pieces]]]:
@@ -117,7 +120,7 @@ def count_rows(
             if n == 0:
                 break
             before(*truth.locate(truth.n_taken))
-            _count(evaluators, truth, scores, sets, n, inputs.of_rows)
+            _count(evaluators, truth, scores, sets, n, inputs.of_rows, inputs.first_row)
             after(truth.n_taken)
         for reader in readers:
             _refuse_other_count(inputs.truth, reader, reader.count(), truth.count(), scores)
@@ -163,8 +166,11 @@ def _count(
     sets: Readers,
     n: int,
     of_rows: Mapping[str, tuple[str, list[str]]],
+    first_row: int | None,
 ) -> None:
     first, files, more = truth.n_taken, dict[str, object](), dict[str, Any]()
+    if first_row is not None:
+        more["first_row"] = first_row + first
     for argument, (name, groups) in of_rows.items():
         files[argument], more[argument] = name, groups[first : first + n]
         if len(groups) < first + n:

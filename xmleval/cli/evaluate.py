@@ -72,7 +72,7 @@ SECTIONS = {
     "Inputs": "train exclude exclude_from candidates labels input_format",
     "Measures": "metrics k gains unlisted link larger conventions bounds inverse_propensity dataset a b"
     " hierarchy",
-    "Confidence": "confidence clusters",
+    "Confidence": "confidence clusters first_row",
     "Groups": "groups row_groups",
     "Predictions to sets": "pred decision ranked",
     "Output": "output_format output per_label per_row state",
@@ -142,6 +142,12 @@ EXAMPLES = """Examples:
     "--clusters",
     help="With --confidence: which rows belong together, such as the sentences of a document; the cluster of "
     "each row, one a line, or row and cluster.",
+)
+@click.option(
+    "--first-row",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Number of the first row among those of all shards, so that `xmleval merge` has the intervals of one pass.",
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."

@@ -141,6 +141,9 @@ def prepare(truth: Path, scores: Sequence[Path], options: dict[str, Any]) -> Run
     )
     groups_of_rows = {"row_groups": options.get("row_groups"), "groups": options.get("clusters")}
     rows = with_groups_of_rows(open_rows(*given, pred, options, among), groups_of_rows, allowance)
+    rows = rows._replace(first_row=options.get("first_row"))
+    if options.get("confidence") is not None and rows.keyed and rows.row_names is not None:
+        rows = rows._replace(of_rows={"groups": (rows.truth[0], rows.row_names), **rows.of_rows})
     if rows.pred is not None and not rows.scores and not is_given("metrics"):
         options = options | {"metrics": MEASURES_OF_SETS}
     widths = widths_of(rows, budget)

@@ -13,6 +13,7 @@ from xmleval.cli.messages import naming_files
 from xmleval.cli.options import FILE, OUTPUT, PER_LABEL, PER_ROW, file_option, format_option
 from xmleval.cli.output import check_outputs, write_result
 from xmleval.evaluator import Evaluator
+from xmleval.message import Message
 
 
 @click.command()
@@ -34,8 +35,8 @@ def merge(
 ) -> None:
     """Combine STATES that `xmleval evaluate --save` wrote for shards of the same evaluation.
 
-    The result is that of evaluating all rows at once, to the last bit. Rows of --per-row are numbered in the
-    order of STATES.
+    The result is that of evaluating all rows at once, to the last bit; intervals need shards that were given
+    --first-row, --clusters or ids of rows. Rows of --per-row are numbered in the order of STATES.
     """
     check_outputs([output, per_label, per_row], states, [state])
     with naming_files({"memory": "--memory"}):
@@ -52,8 +53,10 @@ def merge(
             whole.merge(Evaluator.within(path, allowance, budget.memory))
             allowance.taken = taken
         except ValueError as error:
-            text = str(error).removeprefix("merge: ")
-            raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+            told = error.args[0] if error.args and isinstance(error.args[0], Message) else Message(error)
+            first, *rest = told.parts
+            named = Message(f"{path}: ", str(first).removeprefix("merge: "), *rest)
+            raise ValueError(told if told.startswith(str(path)) else named) from None
     report = whole.compute()
     if per_label is not None:
         write_labels({str(states[0]): report}, per_label)

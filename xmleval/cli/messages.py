@@ -24,6 +24,7 @@ OPTIONS = {
     "hierarchy": "--hierarchy",
     "row_groups": "--row-groups",
     "groups": "--clusters",
+    "first_row": "--first-row",
     "unlisted": "--unlisted",
     "gains": "--gains",
     "link": "--link",

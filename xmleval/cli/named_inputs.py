@@ -269,6 +269,7 @@ def named_rows(
         notes=all_notes,
         candidates=candidates,
         other_labels=other_labels if found.closed else (),
+        keyed=not found.by_order,
     )
 
 

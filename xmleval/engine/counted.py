@@ -10,7 +10,7 @@ from typing import Any
 from xmleval.engine.blocks import Blocks, block_bytes, check_rows, join_arguments, owned
 from xmleval.engine.restrict import restrict
 from xmleval.engine.run import count, merged
-from xmleval.engine.settings import SCORED, Settings, given_inputs
+from xmleval.engine.settings import KEYED, SCORED, Settings, given_inputs
 from xmleval.engine.spans import COMMON, CountedTwiceError, Spans, new_source, united, with_rows
 from xmleval.groups import refuse_many_groups
 from xmleval.input.errors import InputError, positive_integer
@@ -106,6 +106,8 @@ class Counting:
         given = given_inputs(
             y_score, y_pred, sample_weight, n_labels, others, groups, exclude_from, row_groups
         )
+        if self.settings.confidence is not None and groups is None and taken.keys is not None:
+            given, groups = given | {KEYED}, taken.keys
         nothing_listed = y_score is not None and has_scores(y_score, n_labels) is None
         if counted.plan is not None and nothing_listed and SCORED not in counted.given:
             given -= {SCORED}
@@ -184,6 +186,7 @@ class Counting:
         if self.settings.conventions.unlisted_score is not None and len(dtypes) > 1:
             raise ValueError(f"merge: scores are {counted.score_dtype} here, {other.score_dtype} there")
         check_rows("merge", other.plan, counted.n_rows + other.n_rows)
+        self._refuse_unnumbered(counted, other)
         row_groups = counted.row_groups | other.row_groups
         refuse_many_groups("merge: row_groups", len(row_groups))
         spans = self._refusing(united, counted.spans, other.spans)
@@ -203,6 +206,15 @@ class Counting:
             place=counted.place,
             row_groups=row_groups,
         )
+
+    def _refuse_unnumbered(self, counted: Counted, other: Counted) -> None:
+        """Refuse intervals of rows whose groups of the jackknife would be others in one pass."""
+        if self.settings.confidence is None or not counted.n_rows or {"groups", KEYED} & other.given:
+            return
+        if {*counted.spans, *other.spans} != {COMMON}:
+            told = "merge: intervals need the number of each row in all shards; give each shard its "
+            more = " (the number of its first row) or ", Keyword("groups"), ", or leave out "
+            raise ValueError(Message(told, Keyword("first_row"), *more, Keyword("confidence")))
 
     def _refusing(self, unite: Callable[..., Spans], *rows: Any) -> Spans:
         """Return the rows of both, or say whose numbering makes them the same."""

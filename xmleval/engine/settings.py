@@ -31,7 +31,8 @@ from xmleval.view.decision import Decision, check_decision, check_width, parse_d
 INPUTS = ("y_score", "y_pred", "sample_weight", "groups", "row_groups")  # beside y_true
 SCORED = "y_score's scores"  # optional in a top-k list
 FROM_PREDICTIONS = "exclude_from='predictions'"
-GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS])
+KEYED = "keys"  # of rows, by which they are in groups of the jackknife
+GIVEN = frozenset([*INPUTS, SCORED, *BESIDE, FROM_PREDICTIONS, KEYED])
 FLAGS = {"bounds": False, "larger": True}  # and their defaults
 KEPT = ("keep_rows", "keep_labels", *FLAGS, "curve_points", "confidence")  # settings copied to the plan
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999

@@ -34,11 +34,10 @@ def auc_bracket(found: Bracket, setting: Setting) -> tuple[float, float]:
 
 
 def average_precision(curve: Curve, setting: Setting) -> Floats:
-    """Mean over relevant entries of the precision at their tie group; NaN without both classes."""
+    """Mean over relevant entries of the precision at their tie group; NaN without relevant entries."""
     n_relevant = curve.n_relevant.astype(np.float64)
-    defined = (n_relevant > 0) & (curve.n_irrelevant > 0)
     out = np.full_like(curve.precision, np.nan)
-    return np.divide(curve.precision, n_relevant, out=out, where=defined.astype(np.bool_))
+    return np.divide(curve.precision, n_relevant, out=out, where=n_relevant > 0)
 
 
 def peak_f1(curve: Curve, setting: Setting) -> Floats:
@@ -59,7 +58,8 @@ def fallout_at_recall(curve: Curve, setting: Setting) -> Floats:
 def partial_auc(curve: Curve, setting: Setting) -> Floats:
     """Area up to a false positive rate, from 0.5 for chance to 1; NaN without both classes."""
     most = setting.params["max_fpr"]
-    area = most * average_precision(curve, setting)  # what is asked for takes the place of precision
+    # what is asked for takes the place of precision
+    area = np.where(curve.n_irrelevant > 0, most * average_precision(curve, setting), np.nan)
     least = 0.5 * most**2
     return 0.5 * (1.0 + (area - least) / (most - least))
 

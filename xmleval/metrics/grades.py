@@ -39,9 +39,9 @@ def _normalised(gain: Floats, view: View, setting: Setting) -> Floats:
 
 
 def judged(view: View, setting: Setting) -> Floats:
-    """Judged labels in the first k, divided by k; empty slots are not judged."""
+    """Judged labels in the first k, divided by k or the length of a shorter list; 0 of an empty one."""
     assert setting.k
-    return view.n_judged(setting.k) / setting.k
+    return ratio(view.n_judged(setting.k).astype(np.float64), view.n_first(setting.k).astype(np.float64))
 
 
 JUDGED = Metric(
@@ -50,7 +50,7 @@ JUDGED = Metric(
     name="judged",
     title="share of the first k that are judged",
     symbol="Judged@{k}",
-    formula="judged labels in first k / k",
+    formula="judged labels in first k / min(k, labels listed)",
     reference="MacAvaney, Macdonald & Ounis 2022 (ECIR)",
     state="row_sums",
     value=judged,

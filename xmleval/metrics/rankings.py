@@ -64,7 +64,10 @@ def ranking_loss(view: View, setting: Setting) -> Floats:
 def lrap(view: View, setting: Setting) -> Floats:
     """Mean over relevant labels of the precision at their rank."""
     values = ratio(view.ties.precision, view.n_relevant.astype(np.float64))
-    return without_pairs(values, n_pairs(view, setting), 1.0, setting)
+    values = without_pairs(values, n_pairs(view, setting), 1.0, setting)
+    if setting.conventions.no_pairs == "perfect_if_relevant":
+        values = np.where(view.n_relevant == 0, np.nan, values)
+    return values
 
 
 def instance_auc(view: View, setting: Setting) -> Floats:

@@ -351,6 +351,12 @@ class View:
         within = np.concatenate(([0], np.cumsum((view.ranks > 0) & (view.ranks <= k))))
         return row_sizes(within[view.block.truth.ptr])
 
+    def n_first(self, k: int) -> Ints:
+        """Return how many labels the first k ranks hold, fewer than k where a list is shorter."""
+        below = self.unlisted is None
+        n_ranked = row_sizes(self.ranking.ptr) if below else np.full(self.n_rows, self.n_labels)
+        return np.minimum(n_ranked, k)
+
     def predicted(self, decision: Decision) -> Chosen:
         """Return the predicted sets under a decision."""
         if decision not in self._predicted:

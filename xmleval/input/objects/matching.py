@@ -48,6 +48,7 @@ class Taken(NamedTuple):
     notes: tuple[str, ...] = ()
     grades: bool = False  # whether the truth has grades that are not asked for
     others: Sequence[Any] = ()  # names of predicted labels beside those that are evaluated
+    keys: list[Any] | None = None  # names of rows that tell them apart from those of other batches
 
     @property
     def by_id(self) -> bool:
@@ -145,7 +146,9 @@ class Matching:
         grades = not self.graded and values is not None and bool((values > 1).any())
         notes = tuple(self.notes)
         others = list(self.others or ())
-        return Taken(tuple(found.values()), n_labels, label_names, closed, row_names, notes, grades, others)
+        keys = row_names if _keys(self.truth)[1] == BY_KEY else None
+        more = closed, row_names, notes, grades, others, keys
+        return Taken(tuple(found.values()), n_labels, label_names, *more)
 
     def _are_names(self, labels: Sequence[Any]) -> bool:
         """Tell whether labels have names, not numbers alone."""
