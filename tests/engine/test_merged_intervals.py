@@ -1,4 +1,4 @@
-"""Intervals of merged shards are those of one pass, where rows have numbers, keys or clusters in all shards."""
+"""Intervals of merged shards are those of one pass, where rows have numbers, keys or clusters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def named(rows: slice) -> tuple[Any, Any]:
 
 
 def shard(form: str, start: int, stop: int) -> Evaluator:
-    rows = slice(start, stop)
     evaluator = Evaluator(
         METRICS, confidence=0.9, **({"labels": NAMES} if form == "keys" else {"n_labels": L})
     )

@@ -147,7 +147,7 @@ EXAMPLES = """Examples:
     "--first-row",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Number of the first row among those of all shards, so that `xmleval merge` has the intervals of one pass.",
+    help="With --confidence and --save: number of the first row among those of all shards, for `xmleval merge`.",
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
