@@ -38,9 +38,8 @@ def named(rows: slice) -> tuple[Any, Any]:
 
 
 def shard(form: str, start: int, stop: int) -> Evaluator:
-    evaluator = Evaluator(
-        METRICS, confidence=0.9, **({"labels": NAMES} if form == "keys" else {"n_labels": L})
-    )
+    columns: Any = {"labels": NAMES} if form == "keys" else {"n_labels": L}
+    evaluator = Evaluator(METRICS, confidence=0.9, **columns)
     for first in range(start, stop, 40):  # in batches
         part = slice(first, min(first + 40, stop))
         if form == "keys":
@@ -58,7 +57,9 @@ def once(form: str) -> Report:
     options: Any = {"metrics": METRICS, "confidence": 0.9}
     if form == "keys":
         return evaluate(*named(slice(M)), labels=NAMES, **options)
-    return evaluate(TRUTH, SCORES, **options, **({"groups": CLUSTERS} if form == "clusters" else {}))
+    if form == "clusters":
+        options["groups"] = CLUSTERS
+    return evaluate(TRUTH, SCORES, **options)
 
 
 @pytest.mark.parametrize("saved", [False, True])

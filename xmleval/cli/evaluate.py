@@ -147,7 +147,7 @@ EXAMPLES = """Examples:
     "--first-row",
     type=click.IntRange(min=0),
     metavar="N",
-    help="With --confidence and --save: number of the first row among those of all shards, for `xmleval merge`.",
+    help="With --confidence and --save: number of the first row among those of all shards, to merge them.",
 )
 @click.option(
     "--unlisted", metavar="SCORE", help="'below', or the score of labels without a stored one, such as 0.0."
