@@ -31,6 +31,7 @@ GRAPH = {
     "discounts": "records kernels",
     "files": "records message budget threads",
     "exact": "records kernels",
+    "rounding": "records",
     # arrays, checked
     "input.errors": "records message",
     "budget": "message input.errors",
@@ -102,18 +103,19 @@ GRAPH = {
     "report.tables": "message numerals",
     "figures": "records message jackknife spec input.errors integrations.library report.tables",
     "page": "version message figures integrations.library report.tables",
-    "comparing.paired": "records kernels exact",
-    "comparing.differences": "records message input.errors spec results jackknife comparing.paired",
+    "comparing.paired": "records kernels exact rounding",
+    "comparing.differences": "records message input.errors spec results jackknife rounding comparing.paired",
     "report.saved_results": "version conventions files spec",
-    "report.saved_rows": "records numerals files report.saved_results report.tables",
-    "report.gates": "message input.errors spellings spec report.saved_results report.saved_rows",
+    "report.saved_rows": "records numerals rounding files report.saved_results report.tables",
+    "report.gates": "message input.errors rounding spellings spec report.saved_results report.saved_rows",
     "report.checks": "message spellings report.saved_results report.saved_rows report.gates",
     "report": (
-        "version records message conventions cached input.errors spellings spec results jackknife"
+        "version records message conventions cached input.errors spellings spec results jackknife rounding"
         " comparing.paired comparing.differences integrations.library report.tables figures page"
     ),
     "comparing": (
-        "records message input.errors input.objects version spec spellings report report.saved_results"
+        "records message input.errors input.objects version spec spellings rounding report"
+        " report.saved_results"
         " report.tables figures page integrations.library"
     ),
     "evaluator": "message budget files input.errors input.objects spec thresholds.rule engine report states",

@@ -339,7 +339,8 @@ def test_seeds_are_averaged_and_told_apart() -> None:
         ({"models": {"a": MODELS["good"]}}, "models: 1 given; expected two or more"),
         ({"models": {0: MODELS["good"], 1: MODELS["good"]}}, "models: 0 is not a name"),
         ({"baseline": "goood"}, "'goood' is none of the models good, fair, same; did you mean good?"),
-        ({"test": "random"}, "test: 'random' is none of t, randomisation"),
+        ({"test": "random"}, "randomisation, paired_t, wilcoxon; did you mean randomisation?"),
+        ({"test": "bootstrap"}, "test: 'bootstrap' is none of t, randomisation, paired_t, wilcoxon"),
         (
             {"models": {"a": MODELS["good"], "b": MODELS["fair"][1:]}},
             "y_score of 'b': 399 rows do not match the 400",
@@ -358,6 +359,7 @@ def test_refusals_name_the_argument(change: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError) as caught:
         compare(more.pop("models"), TRUTH, **more)
     assert told in str(caught.value)
+    assert not str(caught.value).endswith(("; ", ";"))
 
 
 def test_measures_of_the_truth_alone_are_not_compared() -> None:

@@ -22,6 +22,7 @@ from xmleval.jackknife import Estimate, difference_p, estimate
 from xmleval.message import Keyword, Message, did_you_mean
 from xmleval.records import Floats, Ints, RowValues
 from xmleval.results import Results
+from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import Spec
 
 JACKKNIFE = "t"
@@ -62,6 +63,9 @@ class Difference(NamedTuple):
         Rows on which a is better, as good and worse; None for measures that are no means over rows.
     better : str or None
         The better model where the corrected p-value is below 1 - confidence, otherwise None.
+    same_as : str or None
+        Name of an earlier measure that has the same differences on every row, with which this one is
+        corrected as one test, otherwise None.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Difference(NamedTuple):
     corrected_p: float
     outcomes: Outcomes | None
     better: str | None
+    same_as: str | None = None
 
     @property
     def n_rows(self) -> int | None:
@@ -83,7 +88,8 @@ class Difference(NamedTuple):
 def check_test(test: str, weighted: bool, groups: Any) -> None:
     """Refuse a test that does not exist, or that takes rows for independent where they are not."""
     if test not in TESTS:
-        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}; {did_you_mean(str(test), TESTS)}")
+        near = did_you_mean(str(test), TESTS)
+        raise InputError("test", f"{test!r} is none of {', '.join(TESTS)}{near and f'; {near}'}")
     if test in OF_ROWS and test != "randomisation" and (weighted or groups is not None):
         given = Keyword("sample_weight" if weighted else "groups")
         needs = f"{test!r} takes rows that count alike and are independent, which ", given
@@ -122,11 +128,16 @@ def find_differences(
         Number of the group of each row, from 0; the randomisation test flips the signs of whole groups.
     """
     joint: Joint = {}
-    return [
-        _difference(results, spec, pair, confidence, test, comparable, weight, groups, joint)
-        for pair in pairs
-        for spec in specs
-    ]
+    differences = list[Difference]()
+    for pair in pairs:
+        of_pair = [
+            _difference(results, spec, pair, confidence, test, comparable, weight, groups, joint)
+            for spec in specs
+        ]
+        tested = [spec for spec, one in zip(specs, of_pair, strict=True) if not math.isnan(one.p_value)]
+        repeated = find_repeated(results[pair[0]], results[pair[1]], tested)
+        differences += [one._replace(same_as=repeated.get(one.name)) for one in of_pair]
+    return differences
 
 
 def corrected(found: Sequence[Difference], specs: Iterable[Spec], confidence: float) -> list[Difference]:
@@ -141,12 +152,54 @@ def corrected(found: Sequence[Difference], specs: Iterable[Spec], confidence: fl
     confidence : float
         1 - confidence is the level of the tests.
     """
-    p_values = holm([one.p_value for one in found]).tolist()
+    p_values = holm([one.p_value if one.same_as is None else math.nan for one in found]).tolist()
     directions = {spec.name: spec.metric.direction for spec in specs}
-    return [
-        one._replace(corrected_p=p, better=_better(one, directions[one.name]) if p < 1 - confidence else None)
-        for one, p in zip(found, p_values, strict=True)
-    ]
+    known: dict[tuple[str, str, str], float] = {}  # of the same groups: those of others are replaced
+    differences = []
+    for one, own_p in zip(found, p_values, strict=True):
+        p = own_p if one.same_as is None else known[one.same_as, one.a, one.b]
+        known[one.name, one.a, one.b] = p
+        better = _better(one, directions[one.name]) if p < 1 - confidence else None
+        differences.append(one._replace(corrected_p=p, better=better))
+    return differences
+
+
+def find_repeated(a: Results, b: Results, specs: Iterable[Spec]) -> dict[str, str]:
+    """Return the measures whose differences are those of an earlier one, with the name of that.
+
+    Parameters
+    ----------
+    a, b : Results
+        Results of two models on the same rows.
+    specs : iterable of Spec
+        Measures that have values by row, or without each fold of the rows.
+    """
+    first_specs, repeated = list[Spec](), dict[str, str]()
+    for spec in specs:
+        first = next((one.name for one in first_specs if _have_same_differences(a, b, one, spec)), None)
+        if first is None:
+            first_specs.append(spec)
+        else:
+            repeated[spec.name] = first
+    return repeated
+
+
+def _have_same_differences(a: Results, b: Results, first: Spec, second: Spec) -> bool:
+    """Tell whether two measures gain the same on every row or, without these, without each fold."""
+    in_rows = {first.name, second.name} <= a.rows.keys() & b.rows.keys()
+    for kind in ("values", "rows" if in_rows else "replicates"):
+        pairs = [[np.asarray(getattr(one, kind)[spec.name]) for one in (a, b)] for spec in (first, second)]
+        if pairs[0][0].shape != pairs[1][0].shape:
+            return False
+        gains = [
+            subtract(other, own) if spec.metric.direction == "down" else subtract(own, other)
+            for spec, (own, other) in zip((first, second), pairs, strict=True)
+        ]
+        bound = bound_rounding(*pairs[0]) + bound_rounding(*pairs[1])
+        is_same = np.isnan(gains[0]) & np.isnan(gains[1]) | (np.abs(gains[0] - gains[1]) <= bound)
+        if not is_same.all():
+            return False
+    return True
 
 
 def _better(one: Difference, direction: str) -> str | None:
@@ -167,7 +220,7 @@ def _difference(
 ) -> Difference:
     a, b = (results[model] for model in pair)
     name = spec.name
-    value = a.values[name] - b.values[name]
+    value = float(subtract(a.values[name], b.values[name]))
     replicates = without_folds(a, b, name)
     least, most = spec.metric.range
     interval = (
@@ -177,8 +230,7 @@ def _difference(
     if name in a.rows and name in b.rows:
         outcomes = _outcomes(a.rows[name], b.rows[name], spec.metric.direction, joint)
         if test in OF_ROWS and comparable(spec, *pair):
-            own, other = np.asarray(a.rows[name]), np.asarray(b.rows[name])
-            p = OF_ROWS[test](_terms(own - other, weight, groups))
+            p = OF_ROWS[test](_terms(np.asarray(a.rows[name]), np.asarray(b.rows[name]), weight, groups))
     if test == JACKKNIFE and replicates is not None and comparable(spec, *pair):
         p = difference_p(value, replicates)
     return Difference(name, *pair, value, interval, p, p, outcomes, None)
@@ -200,14 +252,14 @@ def _outcomes(a: Floats | RowValues, b: Floats | RowValues, direction: str, join
 def without_folds(a: Results, b: Results, name: str) -> Floats | None:
     """Return the difference of a measure without each fold of the rows, None if it is not known."""
     own, other = a.replicates.get(name), b.replicates.get(name)
-    return None if own is None or other is None or own.size != other.size else own - other
+    return None if own is None or other is None or own.size != other.size else subtract(own, other)
 
 
-def _terms(differences: Floats, weight: Floats | None, groups: Ints | None) -> Floats:
-    """Return the weighted sums of differences of each group of rows, or weighted differences of rows."""
-    terms = differences if weight is None else differences * weight
-    if groups is None:
-        return terms
-    known = ~np.isnan(terms)
-    sums: Floats = np.bincount(groups[known], terms[known]).astype(np.float64)  # of integers without any
-    return sums
+def _terms(a: Floats, b: Floats, weight: Floats | None, groups: Ints | None) -> Floats:
+    """Return the differences of the weighted sums of each group of rows, or of weighted values of rows."""
+    if weight is not None:
+        a, b = a * weight, b * weight
+    if groups is not None:
+        known = ~np.isnan(a + b)
+        a, b = (np.bincount(groups[known], values[known]).astype(np.float64) for values in (a, b))
+    return subtract(a, b)

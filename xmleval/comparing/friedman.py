@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xmleval.records import Floats, Ints
+from xmleval.rounding import subtract
 
 
 class OmnibusTest(NamedTuple):
@@ -20,12 +21,17 @@ class OmnibusTest(NamedTuple):
 
 
 def ranks_within_rows(values: Floats, larger: bool) -> Floats:
-    """Return the ranks within each row, float64 (n, k): 1 for the best, averages for ties."""
-    signed = values if larger else -values
+    """Return the ranks within each row, float64 (n, k): 1 for the best, averages for ties.
+
+    Values are tied with the next best one where they differ from it by rounding alone.
+    """
+    signed = -values if larger else values
     ranks = np.empty(values.shape)
     for row, own in zip(ranks, signed, strict=True):
-        n_better = np.count_nonzero(own > own[:, None], axis=1)
-        row[:] = n_better + (1 + np.count_nonzero(own == own[:, None], axis=1)) / 2
+        order = np.argsort(own)
+        ties = np.cumsum(subtract(own[order], np.roll(own[order], 1)) > 0)
+        sizes = np.bincount(ties)
+        row[order] = (np.cumsum(sizes) - (sizes - 1) / 2)[ties]
     return ranks
 
 

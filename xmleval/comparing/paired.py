@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from xmleval.exact import exact_mean
-from xmleval.kernels.outcomes import count_joint, count_outcomes
+from xmleval.kernels.outcomes import count_joint
 from xmleval.kernels.sign_flips import WORD, add_signed_sums
 from xmleval.records import Floats, Ints, Labels
+from xmleval.rounding import subtract
 
 UNIT_BITS = 40  # differences that agree to 2^-40 of the largest are equal: both values are rounded
 SUM_BITS = 61
@@ -33,7 +34,7 @@ class Outcomes(NamedTuple):
 
 
 def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = None) -> Outcomes:
-    """Count the rows on which model a is better than, equal to and worse than model b.
+    """Count the rows on which model a is better than model b, equal but for rounding, and worse.
 
     Parameters
     ----------
@@ -53,8 +54,9 @@ def wins_ties_losses(a: Floats, b: Floats, direction: str, times: Ints | None = 
     >>> wins_ties_losses(np.array([0.1, 0.2, np.nan]), np.array([0.3, 0.2, 0.4]), "down")
     Outcomes(wins=1, ties=1, losses=0)
     """
-    n_above, n_level, n_below = count_outcomes(a, b, np.empty(0, np.int64) if times is None else times)
-    return Outcomes(n_above, n_level, n_below) if direction == "up" else Outcomes(n_below, n_level, n_above)
+    gaps = subtract(a, b) if direction == "up" else subtract(b, a)
+    several = gaps > 0, gaps == 0, gaps < 0
+    return Outcomes(*(int(np.count_nonzero(of) if times is None else times[of].sum()) for of in several))
 
 
 def joint_numbers(a: Labels, b: Labels, n_a: int, n_b: int) -> tuple[Ints, Ints, Ints] | None:

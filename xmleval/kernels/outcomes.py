@@ -5,22 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xmleval.kernels.jit import kernel
-from xmleval.records import Floats, Ints, Labels
-
-
-@kernel
-def count_outcomes(a: Floats, b: Floats, times: Ints) -> tuple[int, int, int]:
-    """Count the rows on which a is above b, level with it and below; none where either is NaN.
-
-    a, b : float64 (n,); times : int64 (n,), number of rows that have the values, or (0,) for one each
-    """
-    above, level, below = 0, 0, 0
-    for i in range(a.size):
-        n = times[i] if times.size else 1
-        above += n * (a[i] > b[i])
-        level += n * (a[i] == b[i])
-        below += n * (a[i] < b[i])
-    return above, level, below
+from xmleval.records import Ints, Labels
 
 
 @kernel

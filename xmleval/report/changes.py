@@ -14,6 +14,7 @@ from xmleval.records import Floats, Ints
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report
 from xmleval.report.tables import ARROWS, Cell, as_csv, as_html, as_json_value, as_markdown, folded, short
+from xmleval.rounding import subtract
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
@@ -98,7 +99,7 @@ class Changes(Printed):
     def _title(self) -> str:
         a, b = self.values
         told = f"{self.spec.symbol} {ARROWS[self.spec.metric.direction]}".strip()
-        text = f"{told}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {signed(b - a)}"
+        text = f"{told}: {short(a)} ({self.a}) -> {short(b)} ({self.b}), {signed(float(subtract(b, a)))}"
         if self.n_changed is None:
             return text
         better, same, worse = self.n_changed
@@ -322,7 +323,7 @@ def find_changes(
     spec = by_row[0] if by_row else specs[0]
     if by_row:
         own, other = (np.asarray(report.results.rows[spec.name]) for report in (first, second))
-        gains = (other - own) * (-1 if spec.metric.direction == "down" else 1)
+        gains = subtract(own, other) if spec.metric.direction == "down" else subtract(other, own)
         counts = (int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum()))
         numbers = most_changed(gains, worst)
         lists = dict[int, Lists]()
@@ -351,7 +352,7 @@ def changed_labels(
     support = a["support"]
     return [
         Change(n, _named(names, n), float(own[n]), float(other[n]), None, int(support[n]))
-        for n in most_changed(other[:n] - own[:n], worst, support[:n]).tolist()
+        for n in most_changed(subtract(other[:n], own[:n]), worst, support[:n]).tolist()
     ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from xmleval.comparing.differences import JACKKNIFE, TESTS, Difference, corrected, find_differences
 from xmleval.message import counted
 from xmleval.records import Floats, Ints, RowGroups
-from xmleval.report.comparison import Comparison
+from xmleval.report.comparison import ONCE, Comparison
 from xmleval.report.moved_labels import find_moved
 from xmleval.report.parts import ByGroup
 from xmleval.report.report import Report
@@ -170,7 +170,8 @@ class Compared(Comparison):
         found = iter(corrected([d for own in several for d in own.differences], self.specs, self.level))
         for own in several:
             own.differences = [next(found) for _ in own.differences]
-        n_tests = sum(not math.isnan(one.p_value) for own in several for one in own.differences)
+        every = [one for own in several for one in own.differences]
+        n_tests = sum(not math.isnan(one.p_value) and one.same_as is None for one in every)
         for own in several[1:]:
             own.n_tests = n_tests
         return n_tests
@@ -309,10 +310,12 @@ class Compared(Comparison):
         several = len(self.reports) > 2
         mark = "letters: better than that model" if several else "* better"
         within = ", those within groups included" if self.groups or self.row_groups else ""
+        parts = [self, *self.groups.values(), *self.row_groups.values()]
+        once = ONCE * any(one.same_as for own in parts for one in own.differences)
         n = [*self._numbers_of_rows, next(iter(self.reports.values())).n_rows]
         return (
             f"{mark}, p < {1 - self.level:.4g}: {TESTS[self.test]}, "
-            f"Holm over {counted(self.n_tests, 'tests')}{within}, n = {n[0]} rows"
+            f"Holm over {counted(self.n_tests, 'tests')}{once}{within}, n = {n[0]} rows"
         )
 
     @property

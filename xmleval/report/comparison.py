@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from xmleval.cached import cached
-from xmleval.comparing.differences import without_folds
+from xmleval.comparing.differences import find_repeated, without_folds
 from xmleval.comparing.paired import holm
 from xmleval.jackknife import difference_p
 from xmleval.message import counted
@@ -17,10 +17,23 @@ from xmleval.report.plotted import Plotted
 from xmleval.report.printed import Printed
 from xmleval.report.report import Report
 from xmleval.report.tables import Cell, Table, as_csv, as_text, short, short_names
+from xmleval.rounding import subtract
 from xmleval.spec import Spec
 from xmleval.version import SCHEMA
 
 SAME_DEPTH = 1.01  # ratio of numbers of labels up to which lists hold as much
+ONCE = ", those with the same differences once"
+
+
+class Best(NamedTuple):
+    """The best value of a measure, and the p-value of its difference to the next best.
+
+    ``same_as`` is an earlier measure with the same differences, which is corrected as one test with it.
+    """
+
+    value: float
+    p_value: float
+    same_as: str | None = None
 
 
 class Comparison(Printed, Plotted):
@@ -87,11 +100,12 @@ class Comparison(Printed, Plotted):
 
     def _about_marks(self) -> list[str]:
         """Return lines that tell what marks mean, where the title alone does not."""
-        n_tests = sum(not math.isnan(p) for _, p in self._tested.values())
-        if self.level is None or not n_tests:
+        tested = [one.same_as for one in self._tested.values() if not math.isnan(one.p_value)]
+        if self.level is None or not tested:
             return []
-        tested = f"p < {1 - self.level:.4g} (paired jackknife, Holm over {counted(n_tests, 'measures')})"
-        return [f"* better than the next best, {tested}; no difference is seen elsewhere"]
+        n_tests = counted(tested.count(None), "measures")
+        correction = f"paired jackknife, Holm over {n_tests}{ONCE * any(tested)}"
+        return [f"* better than the next best, p < {1 - self.level:.4g} ({correction})"]
 
     def _is_fair(self, spec: Spec, names: Collection[str] = ()) -> bool:
         """Tell whether lists, by default all, hold about as many of the labels that a measure reads."""
@@ -111,31 +125,40 @@ class Comparison(Printed, Plotted):
         return [f"{depths}, so that {self.unfair} {', '.join(unfair)}"]
 
     @cached
-    def _tested(self) -> dict[str, tuple[float, float]]:
-        """The best value of each measure, by name, and the p-value of its difference to the next best."""
-        found: dict[str, tuple[float, float]] = {}
+    def _tested(self) -> dict[str, Best]:
+        """The best value of each measure with its test, by name of the measure."""
+        results = {name: report.results for name, report in self.reports.items()}
+        best: dict[str, Best] = {}
+        specs_of_pair: dict[tuple[str, str], list[Spec]] = {}
         for spec in self.specs:
-            results = [report.results for report in self.reports.values()]
-            known = [own for own in results if not math.isnan(own.values[spec.name])]
-            known.sort(key=lambda own: own.values[spec.name], reverse=spec.metric.direction == "up")
-            if len(known) < 2 or spec.metric.direction == "none" or not self._is_fair(spec):
+            values = {name: own.values[spec.name] for name, own in results.items()}
+            names = [name for name, value in values.items() if not math.isnan(value)]
+            if len(names) < 2 or spec.metric.direction == "none" or not self._is_fair(spec):
                 continue
-            best, worst = known[0].values[spec.name], known[-1].values[spec.name]
-            if best != worst:
-                difference = best - known[1].values[spec.name]
-                replicates = without_folds(known[0], known[1], spec.name)
-                p = math.nan if replicates is None else difference_p(difference, replicates)
-                found[spec.name] = best, p
-        return found
+            names.sort(key=values.__getitem__, reverse=spec.metric.direction == "up")
+            first, second, *_ = names
+            if subtract(values[first], values[names[-1]]):
+                replicates = without_folds(results[first], results[second], spec.name)
+                p = math.nan
+                if replicates is not None:
+                    p = difference_p(float(subtract(values[first], values[second])), replicates)
+                best[spec.name] = Best(values[first], p)
+                if not math.isnan(p):
+                    specs_of_pair.setdefault((first, second), []).append(spec)
+        for (first, second), specs in specs_of_pair.items():
+            for name, same_as in find_repeated(results[first], results[second], specs).items():
+                best[name] = best[name]._replace(same_as=same_as)
+        return best
 
     @cached
     def _marked(self) -> dict[str, float]:
         """The best value of each measure that has one to mark, by name."""
-        corrected = holm([p for _, p in self._tested.values()]).tolist()
+        once = {name: one.p_value for name, one in self._tested.items() if one.same_as is None}
+        corrected = dict(zip(once, holm([*once.values()]).tolist(), strict=True))
         return {
-            name: best
-            for (name, (best, _)), p in zip(self._tested.items(), corrected, strict=True)
-            if self.level is None or p < 1 - self.level
+            name: one.value
+            for name, one in self._tested.items()
+            if self.level is None or corrected[one.same_as or name] < 1 - self.level
         }
 
     def _cell(self, spec: Spec, name: str) -> Cell:
@@ -143,7 +166,7 @@ class Comparison(Printed, Plotted):
         report = self.reports[name]
         ends = report.intervals.get(spec.name)
         bounds = "" if ends is None else f" [{', '.join(map(short, ends))}]"
-        best = report[spec.name] == self._marked.get(spec.name)
+        best = subtract(report[spec.name], self._marked.get(spec.name, math.nan)) == 0
         return Cell(f"{report.shown(spec)}{bounds}", "best" if best else "other")
 
     def grid(self) -> list[list[Cell]]:

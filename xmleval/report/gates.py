@@ -10,10 +10,10 @@ from xmleval.input.errors import InputError
 from xmleval.message import did_you_mean
 from xmleval.report.saved_results import KINDS, SHARES, SavedReport
 from xmleval.report.saved_rows import CONFIDENCE, Difference
+from xmleval.rounding import bound_rounding, subtract
 from xmleval.spec import parse_spec
 from xmleval.spellings import not_there
 
-ROUNDING = 2.0**-50  # of a difference of two values, relative to them
 DIGEST = "sha256"  # of a file of labels that are left out, or within which alone labels are ranked
 FEWEST_DIGITS, ALL_DIGITS = 4, 17
 
@@ -95,7 +95,7 @@ def beyond_limits(report: SavedReport, limits: Mapping[str, float], side: str) -
             yield Failure("", name, math.nan, limit, value)
         elif math.isnan(value):
             yield Failure("", name, value, limit, f"{name} is undefined; its {side} is {_plain(limit)}")
-        elif value < limit if side == "minimum" else value > limit:
+        elif (subtract(value, limit) if side == "maximum" else subtract(limit, value)) > 0:
             where = "below" if side == "minimum" else "above"
             told = f"{name} {_told(value, limit)} is {where} the {side} {_plain(limit)}"
             yield Failure("", name, value, limit, told)
@@ -146,18 +146,17 @@ def worse(
             yield Failure("", name, math.nan, before - sign * margin, value)
             continue
         after, told = value, ""
+        least = margin + float(bound_rounding(before, after))
         if math.isnan(after) or math.isnan(before):
             where_not = where if math.isnan(before) else "these results"
             told = f"{name} is undefined in {where_not}, so that nothing is known about a change"
         elif sign and name in differences:
             found = differences[name]
-            if max(sign * found.lower, sign * found.upper) < -margin:
+            if -max(sign * found.lower, sign * found.upper) > least:
                 interval = f"{found.lower:.3g} to {found.upper:.3g} over {found.n_rows} rows"
                 of = f"{CONFIDENCE:.0%} interval of the difference"
                 told = f"{_fall(name, after, before, where, sign * margin)}; {of} {interval}"
-        elif sign and sign * (before - after) > margin + (
-            ROUNDING * max(abs(before), abs(after)) if margin else 0.0
-        ):
+        elif sign and sign * (before - after) > least:
             told = _fall(name, after, before, where, sign * margin)
         if told:
             yield Failure("", name, after, before - sign * margin, told)
@@ -230,7 +229,7 @@ def _shown(setting: object) -> object:
 
 
 def _same(one: float, other: float) -> bool:
-    return one == other or (math.isnan(one) and math.isnan(other))
+    return subtract(one, other) == 0 or (math.isnan(one) and math.isnan(other))
 
 
 def _fall(name: str, after: float, before: float, where: str, margin: float) -> str:

@@ -11,6 +11,7 @@ from xmleval.message import counted
 from xmleval.page.page import Figure, Page, Section, rows_of
 from xmleval.report.changes import MOST_CHANGED, find_changes
 from xmleval.report.tables import Table, short
+from xmleval.rounding import subtract
 from xmleval.spec import Spec
 from xmleval.version import __version__
 
@@ -114,7 +115,9 @@ def summary_of(told: Any, models: Mapping[str, Any]) -> list[str]:
     sign = 1 if spec.metric.direction == "up" else -1
     best = max(known, key=lambda name: sign * known[name][spec.name])
     superlative = f"the {SUPERLATIVES[spec.metric.direction]} {spec.symbol}"
-    told_best = f"{best} has {superlative}, {known[best].shown(spec)}, on {rows}."
+    equal = [name for name in known if subtract(known[name][spec.name], known[best][spec.name]) == 0]
+    has = "have" if equal[1:] else "has"
+    told_best = f"{_listed(equal)} {has} {superlative}, {known[best].shown(spec)}, on {rows}."
     compared = told._compared()
     if compared is None:
         return [told_best, "The models were not compared: whether the difference is real is not known."]

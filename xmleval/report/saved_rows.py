@@ -16,6 +16,7 @@ from xmleval.numerals import decimal_number, whole_number
 from xmleval.records import Floats
 from xmleval.report.saved_results import SavedReport, naming_file
 from xmleval.report.tables import csv_text
+from xmleval.rounding import subtract
 
 CONFIDENCE = 0.95
 SAME = 1e-9  # relative difference up to which the mean of a column is the value of its report
@@ -74,7 +75,7 @@ def intervals_of(one: SavedRows, other: SavedRows) -> dict[str, Difference]:
 
     found = {}
     for name in one.values.keys() & other.values.keys():
-        gaps = one.values[name] - other.values[name]
+        gaps = subtract(one.values[name], other.values[name])
         gaps = gaps[~np.isnan(gaps)]
         if gaps.size > 1:
             half = stdtrit(gaps.size - 1, (1 + CONFIDENCE) / 2) * gaps.std(ddof=1) / math.sqrt(gaps.size)

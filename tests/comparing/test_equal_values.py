@@ -1,0 +1,146 @@
+"""Values that are equal but for rounding are ties in tests, tables, differences, gates and ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xmleval import Comparison, check, compare, diff, evaluate, rank
+from xmleval.comparing.differences import TESTS
+from xmleval.report.changes import Changes
+from xmleval.rounding import subtract
+
+N_ROWS = 20
+TRUTH = np.zeros((N_ROWS, 12), int)
+TRUTH[:, :2] = 1
+
+
+def lists(*ranks: int) -> tuple[Any, Any]:
+    """Lists of all labels, the relevant ones at some ranks."""
+    others = iter(range(2, 12))
+    row = [ranks.index(rank) if rank in ranks else next(others) for rank in range(1, 13)]
+    return np.array([row] * N_ROWS), np.tile(np.arange(12, 0, -1.0), (N_ROWS, 1))
+
+
+# (1/2 + 2/3) / 2 and (1/1 + 2/12) / 2 are 7/12
+MODELS = {"a": lists(2, 3), "b": lists(1, 12)}
+MEASURES = ["map@12", "map_r@12", "map@all", "lrap"]
+RNG = np.random.default_rng(0)
+MANY = (RNG.random((400, 40)) < 0.6).astype(int)
+FIRST_FIVE = np.argsort(RNG.random((400, 40)), axis=1)[:, :5]
+DOWN = np.tile(np.arange(5, 0, -1.0), (400, 1))
+REORDERED = {"before": (np.sort(FIRST_FIVE), DOWN), "after": (np.sort(FIRST_FIVE)[:, ::-1].copy(), DOWN)}
+OF_FIVE = {"metrics": ["psp_raw@5", "psr_raw@5"], "inverse_propensity": 1 + RNG.random(40)}
+
+
+def test_the_values_are_not_the_same_floats() -> None:
+    reports = [evaluate(TRUTH, lists, metrics=MEASURES) for lists in MODELS.values()]
+    assert any(reports[0][name] != reports[1][name] for name in MEASURES)
+    rows = [evaluate(MANY, lists, keep_rows=True, **OF_FIVE).per_row() for lists in REORDERED.values()]
+    assert any((rows[0][name] != rows[1][name]).any() for name in rows[0])
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize(
+    ("models", "truth", "options"),
+    [(MODELS, TRUTH, {"metrics": MEASURES}), (REORDERED, MANY, OF_FIVE)],
+    ids=["ranks", "orders"],
+)
+def test_compare_ties_equal_rows(models: Any, truth: Any, options: Any, test: str) -> None:
+    compared = compare(models, truth, test=test, **options)
+    for one in compared.differences:
+        assert (one.value, one.p_value, one.better) == (0, 1, None)
+        assert one.outcomes == (0, len(truth), 0)
+    assert "*" not in str(compared).split("\n\n")[0].split("\n", 1)[1]
+
+
+@pytest.mark.parametrize("more", [{}, {"groups": np.arange(N_ROWS) // 2}])
+def test_compare_ties_sums_of_rows_that_cancel(more: Any) -> None:
+    """Within each pair of rows, one model wins as much as it loses, by ways of rounding that differ."""
+    turned = [(a.copy(), scores) for a, scores in MODELS.values()]
+    worse = lists(3, 12)
+    for (a, _), start in zip(turned, (0, 1), strict=True):
+        a[start::2] = worse[0][start::2]
+    compared = compare(
+        dict(zip("ab", turned, strict=True)), TRUTH, metrics="map@12", test="randomisation", **more
+    )
+    assert compared.differences[0].p_value == 1
+
+
+@pytest.mark.parametrize("form", [str, Comparison.to_markdown, Comparison.to_latex, Comparison._repr_html_])
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_evaluate_marks_no_best_of_equal_values(form: Callable[..., str], confidence: Any) -> None:
+    reports = {
+        name: evaluate(TRUTH, lists, metrics="map@12", confidence=confidence)
+        for name, lists in MODELS.items()
+    }
+    assert "*" not in form(Comparison(reports)).replace("* best", "").replace("* better", "")
+    reports["c"] = evaluate(TRUTH, lists(11, 12), metrics="map@12", confidence=confidence)
+    marks = [cell.tail for cell in Comparison(reports).grid()[1][1:]]
+    assert marks == (["other"] * 3 if confidence else ["best", "best", "other"])
+
+
+def test_page_names_all_equal_models() -> None:
+    text = compare(MODELS, TRUTH, metrics="map@12").to_html()
+    assert "a and b have the highest MAP@12, 0.5833, on 20 rows" in text
+    assert "No significant difference is seen between" in text
+
+
+@pytest.mark.parametrize("metric", MEASURES)
+def test_diff_lists_no_equal_rows(metric: str) -> None:
+    changes: Changes = diff(MODELS, TRUTH, metric=metric)
+    assert (changes.n_changed, changes.rows) == ((0, N_ROWS, 0), [])
+    assert ", 0.0000; 0 rows better" in str(changes)
+
+
+@pytest.mark.parametrize("keep_rows", [False, True])
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_check_holds_equal_values(names: str, keep_rows: bool) -> None:
+    new, old = (evaluate(TRUTH, MODELS[name], metrics=MEASURES, keep_rows=keep_rows) for name in names)
+    assert check(new, no_worse_than=old)
+    assert check(new, min=dict(old), max=dict(old))
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_check_command_holds_equal_values(names: str, tmp_path: Path, monkeypatch: Any, run: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("Y.npy", TRUTH)
+    for name, (labels, _) in MODELS.items():
+        np.save(f"{name}_indices.npy", labels)
+        run(f"evaluate Y.npy {name}_indices.npy --metrics map@12 --output {name}.json --per-row {name}.csv")
+    new, old = names
+    told = run(f"check {new}.json --no-worse-than {old}.json")
+    assert told == run(f"check {new}.json --no-worse-than {old}.json --rows {new}.csv --last-rows {old}.csv")
+    assert told == "1 measure holds\n"
+    limit = json.loads(Path(f"{old}.json").read_text())["values"]["map@12"]
+    assert run(f"check {new}.json --min map@12={limit!r} --max map@12={limit!r}") == told
+
+
+def test_rank_shares_ranks_of_equal_values() -> None:
+    equal = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
+    values = {"d1": {"a": equal[0], "b": equal[1], "c": equal[2], "d": 0.2}, "d2": dict.fromkeys("abcd", 0.5)}
+    found = rank(values, larger=True)
+    assert found.ranks == {"d1": {"a": 2, "b": 2, "c": 2, "d": 4}, "d2": dict.fromkeys("abcd", 2.5)}
+    assert rank(values, larger=False).ranks["d1"] == {"d": 1, "a": 3, "b": 3, "c": 3}
+
+
+def test_rank_begins_anew_after_each_larger_gap() -> None:
+    """Values a little less than the bound apart are tied one by one, however far the first and last are."""
+    steps = 1 - np.arange(40) * 2.0**-46
+    values = {name: {f"m{i}": step for i, step in enumerate([*steps, 0.5])} for name in ("d1", "d2")}
+    assert [*rank(values, larger=True).average_ranks.values()] == [20.5] * 40 + [41]
+
+
+def test_subtract_tells_values_from_rounding() -> None:
+    sizes = 10.0 ** np.arange(-300, 300, 50)
+    assert not subtract(sizes, sizes * (1 + 2.0**-46)).any()
+    assert (subtract(sizes, sizes * (1 + 2.0**-44)) < 0).all()
+    assert subtract([np.inf, -np.inf, np.inf, 1], [np.inf, -np.inf, -np.inf, np.inf]).tolist() == [
+        0, 0, np.inf, -np.inf
+    ]  # fmt: skip
+    assert np.isnan(subtract([np.nan, 1], [1, np.nan])).all()
