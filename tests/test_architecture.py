@@ -41,7 +41,7 @@ GRAPH = {
     "input.pairs": "input.errors input.csr",
     "input.glances": "records",
     "input.written": "",
-    "input.ties": "records kernels",
+    "input.ties": "records cached kernels",
     "input.ranked": "records kernels input.ties",
     "input.scores": (
         "records message kernels input.errors input.tensors input.csr input.pairs input.glances input.ties"

@@ -22,7 +22,6 @@ from xmleval.kernels.ties import (
 )
 from xmleval.records import (
     Bools,
-    Columns,
     Given,
     Ints,
     Labels,
@@ -121,20 +120,13 @@ def _cut_ties(
     return Truth(cut_ptr, cut)
 
 
-def columns_of(named: NamedColumns) -> Columns:
-    """Return where the columns of labels with names stand, and the order of those with equal scores."""
-    places = np.empty_like(named.labels)
-    places[named.labels] = np.arange(named.labels.size)
-    return Columns(named.labels, places, named.ranks)
-
-
-def by_name(ranking: Ranking, scores: Scores, columns: Columns, depth: int | None) -> Ranking:
+def by_name(ranking: Ranking, scores: Scores, named: NamedColumns, depth: int | None) -> Ranking:
     """Return a ranking of all columns with equal scores in the order of names, in the few rows that have any.
 
     ``ranking`` has them in the order of the columns; ``scores`` are those of all columns.
     """
     assert ranking.scores is not None
-    width, n_rows = columns.labels.size, ranking.ptr.size - 1
+    width, n_rows = named.labels.size, ranking.ptr.size - 1
     tied = np.zeros(n_rows, np.bool_)
     flag_equal_neighbours(ranking.ptr, ranking.scores, tied)
     if ranking.cut_ties is not None:
@@ -142,10 +134,10 @@ def by_name(ranking: Ranking, scores: Scores, columns: Columns, depth: int | Non
     rows = np.flatnonzero(tied)
     if not rows.size:
         return ranking
-    order = np.argsort(columns.ranks)
+    order = np.argsort(named.columns.ranks)
     own_ptr = np.arange(rows.size + 1) * width
     own_scores = scores.reshape(n_rows, width)[rows].take(order, axis=1).reshape(-1)
-    own_labels = np.tile(columns.labels[order], rows.size)
+    own_labels = np.tile(named.labels[order], rows.size)
     own = rank(Given(0, False), own_ptr, own_labels, own_scores, None, depth, True)
     ranking.labels.reshape(n_rows, -1)[rows] = own.labels.reshape(rows.size, -1)
     if own.cut_ties is None:

@@ -26,7 +26,7 @@ from xmleval.input.csr import (
 from xmleval.input.errors import InputError, LabelRangeError, positive_integer
 from xmleval.input.glances import is_binary, lists_several
 from xmleval.input.pairs import is_pair, pair_has_scores, pair_members
-from xmleval.input.ranked import by_name, columns_of, picks, rank, with_level
+from xmleval.input.ranked import by_name, picks, rank, with_level
 from xmleval.input.tensors import as_plain
 from xmleval.input.ties import NamedColumns, tie_order
 from xmleval.kernels.checking import BAD_LABEL, FINE, check_list, look_at_rows
@@ -180,7 +180,6 @@ def _dense_rows(
     """Accept a score for every label, in the order of their ids or of the columns of ``named``."""
     n_rows, width = check_shape(argument, array.shape, known)
     ids = np.arange(width) if named is None else named.labels
-    columns = None if named is None else columns_of(named)
     if not ordered:
         depth = None  # where every label stands at its id, counting what is above a few is as fast
 
@@ -198,9 +197,9 @@ def _dense_rows(
         scores = ordered_scores(argument, array[start:stop].reshape(-1), ptr, start, larger)
         given = Given(scores.size, is_binary(scores), several=width > 1 and stop > start)
         ranking = rank(given, ptr, labels, scores, unlisted, depth, ordered)
-        if columns is None:
+        if named is None:
             return ranking
-        return by_name(ranking, scores, columns, depth) if ordered else ranking._replace(columns=columns)
+        return by_name(ranking, scores, named, depth) if ordered else ranking._replace(columns=named.columns)
 
     return Source(n_rows, width, (24.0 if ordered else PICKED_BYTES) * width, block)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xmleval.records import Ints, Labels, Scores, label_dtype
+from xmleval.cached import cached
+from xmleval.records import Columns, Ints, Labels, Scores, label_dtype
 
 
 class NamedColumns:
@@ -16,16 +17,23 @@ class NamedColumns:
     ----------
     matrix : array of shape (m, l)
     labels : (l,), label id of each column
-    ranks : int64 (l,), place of each column among equal scores
+    names : list of str, names of the columns
     """
 
-    def __init__(self, matrix: Scores, labels: Labels, ranks: Ints) -> None:
-        self.matrix, self.labels, self.ranks = matrix, labels, ranks
+    def __init__(self, matrix: Scores, labels: Labels, names: Sequence[str]) -> None:
+        self.matrix, self.labels, self._names = matrix, labels, names
+
+    @cached
+    def columns(self) -> Columns:
+        """Where the columns stand, and the order of those with equal scores."""
+        places = np.empty_like(self.labels)
+        places[self.labels] = np.arange(self.labels.size)
+        return Columns(self.labels, places, places_of(self._names))
 
 
-def places_of(names: Sequence[str]) -> Ints:
-    """Return the place of each name among all, the last name first."""
-    order = sorted(range(len(names)), key=names.__getitem__, reverse=True)
+def places_of(names: Sequence[object]) -> Ints:
+    """Return the place of each name among all, the last name first, as text."""
+    order = sorted(range(len(names)), key=[*map(str, names)].__getitem__, reverse=True)
     places = np.empty(len(names), np.int64)
     places[order] = np.arange(len(names))
     return places

@@ -126,7 +126,7 @@ class Matching:
             elif isinstance(rows, Wide):
                 if codes[argument] is None and self.index is not None and len(self.index) > self.n_known:
                     codes[argument] = np.arange(self.n_known)  # other predictions name more labels
-                ranked = argument == "y_score" and self._are_names(rows.columns)
+                ranked = argument == "y_score" and self._by_name
                 found[argument] = numbered_matrix(rows, codes[argument], order, n_labels, ranked)
             else:
                 of_labels = codes[argument]
@@ -135,9 +135,10 @@ class Matching:
                 graded = self.graded if argument == "y_true" else None
                 has_others = int(of_labels.max(initial=-1)) >= n_labels and argument in PREDICTIONS
                 width = n_labels + len(self.others or ()) if has_others else n_labels
-                names = [*(self.index or ()), *(self.others or ())] if argument == "y_score" else []
-                every = names if names and self._are_names(names) and rows.named else None
-                numbered = numbered_entries(argument, rows, of_labels, order, width, graded, every)
+                names = None
+                if argument == "y_score" and self._by_name and rows.named:
+                    names = [*(self.index or ()), *(self.others or ())]
+                numbered = numbered_entries(argument, rows, of_labels, order, width, graded, names)
                 found[argument] = WithOthers(numbered, width) if has_others else numbered
         label_names = None if self.index is None or n_labels != len(self.index) else [*self.index]
         row_names = None if self.truth is None else self.truth.keys
@@ -150,9 +151,10 @@ class Matching:
         more = closed, row_names, notes, grades, others, keys
         return Taken(tuple(found.values()), n_labels, label_names, *more)
 
-    def _are_names(self, labels: Sequence[Any]) -> bool:
-        """Tell whether labels have names, not numbers alone."""
-        return self.index is not None and all(isinstance(name, str) for name in labels)
+    @property
+    def _by_name(self) -> bool:
+        """Whether labels have names, not numbers alone."""
+        return self.index is not None and isinstance(next(iter(self.index), None), str)
 
     def _width(self) -> int | None:
         """Return the number of labels, where the arguments without names of labels tell it."""

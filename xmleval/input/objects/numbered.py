@@ -95,11 +95,10 @@ def _ranked_by_name(matrix: Any, columns: list[Any], codes: Ints | None, n_label
     """Return scores of named columns, of which equal ones rank in the order of `places_of`."""
     from xmleval.input.written import NamedCells  # imported here to keep start-up fast
 
-    ranks = places_of(columns)
-    labels = np.arange(ranks.size) if codes is None else codes
+    labels = np.arange(len(columns)) if codes is None else codes
     if not is_sparse(matrix) and labels.size == n_labels:
-        return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), ranks)
-    by_name = np.argsort(ranks)
+        return NamedColumns(matrix, labels.astype(label_dtype(labels.size)), columns)
+    by_name = np.argsort(places_of(columns))
     labels = labels[by_name]
     if is_sparse(matrix):
         found = matrix.tocsr()[:, by_name]
